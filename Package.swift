@@ -1,0 +1,41 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Imports run one way: Policy <- Spool, Delivery <- Drain <- DrainqCLI <- drainq. ArchitectureTests checks it.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "drainq",
+    platforms: [.macOS(.v15)],
+    products: [.executable(name: "drainq", targets: ["drainq"])],
+    targets: [
+        .target(name: "CSystem"),
+        .target(name: "Policy", swiftSettings: strict),
+        .target(name: "Spool", dependencies: ["Policy", "CSystem"], swiftSettings: strict),
+        .target(name: "Delivery", dependencies: ["Policy", "CSystem"], swiftSettings: strict),
+        .target(name: "LoopbackReceiver", dependencies: ["CSystem"], swiftSettings: strict),
+        .target(name: "Drain", dependencies: ["Policy", "Spool", "Delivery"], swiftSettings: strict),
+        .target(
+            name: "DrainqCLI",
+            dependencies: ["Policy", "Spool", "Delivery", "Drain", "LoopbackReceiver", "CSystem"],
+            swiftSettings: strict),
+        .executableTarget(name: "drainq", dependencies: ["DrainqCLI"], swiftSettings: strict),
+        .testTarget(name: "PolicyTests", dependencies: ["Policy"], swiftSettings: strict),
+        .testTarget(name: "SpoolTests", dependencies: ["Spool", "Policy", "CSystem"], swiftSettings: strict),
+        .testTarget(
+            name: "DeliveryTests", dependencies: ["Delivery", "Policy", "LoopbackReceiver", "drainq"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "DrainTests", dependencies: ["Drain", "Spool", "Delivery", "Policy"], swiftSettings: strict),
+        .testTarget(
+            name: "DrainqCLITests", dependencies: ["DrainqCLI", "Policy"], swiftSettings: strict),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["LoopbackReceiver", "drainq"], swiftSettings: strict),
+        .testTarget(name: "ArchitectureTests", swiftSettings: strict),
+    ]
+)

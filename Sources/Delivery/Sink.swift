@@ -1,0 +1,27 @@
+package import Policy
+
+/// Where requests go and reports come from: the seam between a run and the world.
+///
+/// Used from one thread. A sink never blocks in `submit`, holds no queue state, and reports every ticket exactly once,
+/// within the request's `timeouts.total` and a short grace, whatever the server or the transport does.
+package protocol Sink: AnyObject {
+    /// Starts an attempt. The caller keeps at most as many attempts in flight as it told the sink when making it.
+    func submit(_ request: OutgoingRequest, ticket: Int) throws(SinkError)
+
+    /// Waits until at least one report is there, `deadline` has passed, or `wakeup` (a descriptor, -1 for none)
+    /// is readable, and returns all reports that are there, possibly none. `wakeup` is not read from.
+    func reports(until deadline: ContinuousClock.Instant, wakeup: Int32) throws(SinkError) -> [(ticket: Int, report: AttemptReport)]
+
+    /// Ends what is in flight without reporting it, and the agents. Idempotent.
+    func close()
+}
+
+/// Attempts cannot be made at all: nothing that a single request is to blame for.
+package struct SinkError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// `cannot start a delivery agent: Resource temporarily unavailable`
+    package var description: String
+
+    package init(_ description: String) {
+        self.description = description
+    }
+}

@@ -1,0 +1,29 @@
+/// When a deferred operation is tried again, and when to give up: pure arithmetic on counts and durations.
+package struct BackoffSchedule: Hashable, Sendable {
+    package enum Delays: Hashable, Sendable {
+        /// `min(base × multiplier^(n − 1), max)` after the nth attempt.
+        case exponential(base: Duration, multiplier: Double, max: Duration)
+        /// The nth delay after the nth attempt; the last one repeats while attempts are left.
+        case list([Duration])
+    }
+
+    package var delays: Delays
+    /// How many attempts in all, the first included; `nil` when only the age ends it.
+    package var attempts: Int?
+    /// From `createdAt`; `nil` when only the attempts end it.
+    package var maxAge: Duration?
+    /// 0.2 means ±20 %.
+    package var jitter: Double
+
+    package init(delays: Delays, attempts: Int? = nil, maxAge: Duration? = nil, jitter: Double = 0) {
+        self.delays = delays
+        self.attempts = attempts
+        self.maxAge = maxAge
+        self.jitter = jitter
+    }
+
+    /// For unattended queues: 30 s, 2 min, 10 min, 30 min, 1 h, 3 h, 6 h, then 12 h apart, up to 3 days, ±20 %.
+    package static let standard = BackoffSchedule(
+        delays: .list([30, 120, 600, 1800, 3600, 10800, 21600, 43200].map { .seconds($0) }),
+        maxAge: .seconds(3 * 86_400), jitter: 0.2)
+}

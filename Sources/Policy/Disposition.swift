@@ -1,0 +1,13 @@
+/// What happens to a claimed operation's file; decided by `Policy`, applied by `Spool`.
+package enum Disposition: Hashable, Sendable {
+    /// Delivered: the file goes, or into `delivered/` where retention keeps copies.
+    case delivered(keep: Bool)
+    /// Back to wait until then. `countsAttempt` is false where the server only asked for time.
+    case deferred(until: Timestamp, countsAttempt: Bool)
+    /// Back to where it was taken from, under the name it had: nothing was tried, or the operation is blameless.
+    case putBack
+    /// Given up: to `failed/`, with its attempts.
+    case failed(countsAttempt: Bool)
+    /// No operation after all, or one that interrupts every run.
+    case quarantined(reason: String)
+}

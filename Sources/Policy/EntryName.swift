@@ -1,0 +1,64 @@
+/// The canonical name of an operation's file: everything that choosing needs, so a run opens only what it attempts.
+///
+/// ```
+/// name      = createdAt "-" id *( "," field ) ".json"
+/// createdAt = YYYYMMDD "T" hhmmss "." uuuuuu "Z"          ; UTC, microseconds, sorts as text
+/// field     = "r=" type        ; left out for the type "default"
+///           / "k=" digest      ; of the key:    first 24 hex digits of its SHA-256
+///           / "o=" digest      ; of the origin of the operation's own url, likewise
+///           / "a=" count       ; attempts made, left out when 0, 1–9999
+///           / "i=" count       ; interrupted claims since the last settled attempt, left out when 0, 1–99
+///           / "n=" time        ; not before (what the operation asked for)
+///           / "t=" time        ; due (what the schedule set); never together with "n="
+/// time      = YYYYMMDD "T" hhmmss [ "." mmm ] "Z"         ; the fraction is left out when it is 000
+/// ```
+/// Fields stand in this order, each at most once. A name is at most 252 bytes. `init?` and `description` are each
+/// other's inverse: a text that `init?` accepts is what `description` gives back, byte for byte.
+package struct EntryName: Hashable, Sendable {
+    /// What keeps an entry from being tried now.
+    package enum Gate: Hashable, Sendable {
+        case open
+        /// The operation itself asked not to be sent before this time; however far away, it is meant.
+        case notBefore(Timestamp)
+        /// The schedule set this; one further away than the schedule could have set is due (clocks jump).
+        case due(Timestamp)
+    }
+
+    package var createdAt: Timestamp
+    package var id: OperationID
+    package var type: TypeName
+    package var keyDigest: Digest?
+    package var originDigest: Digest?
+    package var attempts: Int
+    package var interruptions: Int
+    package var gate: Gate
+
+    package init(
+        createdAt: Timestamp, id: OperationID, type: TypeName = .default, keyDigest: Digest? = nil,
+        originDigest: Digest? = nil, attempts: Int = 0, interruptions: Int = 0, gate: Gate = .open
+    ) {
+        self.createdAt = createdAt
+        self.id = id
+        self.type = type
+        self.keyDigest = keyDigest
+        self.originDigest = originDigest
+        self.attempts = attempts
+        self.interruptions = interruptions
+        self.gate = gate
+    }
+}
+
+/// The first 96 bits of a SHA-256, as 24 lower-case hex digits: `printf %s KEY | sha256sum | cut -c1-24`.
+package struct Digest: Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    package init?(_ text: some StringProtocol) {
+        guard text.utf8.count == 24,
+            text.utf8.allSatisfy({
+                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+            })
+        else { return nil }
+        description = String(text)
+    }
+}

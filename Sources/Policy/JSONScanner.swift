@@ -1,0 +1,235 @@
+/// A place where a text stops being JSON.
+package struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Byte offset from the start of the scanned bytes.
+    package var offset: Int
+    /// What is wrong, lower case, without a period: `expected ':' after the name`.
+    package var reason: String
+
+    package var description: String { "\(reason) at byte \(offset)" }
+
+    package init(offset: Int, reason: String) {
+        self.offset = offset
+        self.reason = reason
+    }
+}
+
+/// Finds where JSON values begin and end without decoding them, so that a payload can be kept byte for byte.
+///
+/// Strict RFC 8259 (no comments, no trailing commas), UTF-8 checked, at most `maximumDepth` deep, iterative: no input
+/// can exhaust the stack. Values are ranges into `bytes`; decoding one is Foundation's work.
+package struct JSONScanner {
+    package static let maximumDepth = 512
+
+    package let bytes: [UInt8]
+    package private(set) var offset: Int
+
+    package init(_ bytes: [UInt8], from offset: Int = 0) {
+        self.bytes = bytes
+        self.offset = offset
+    }
+
+    /// One member of an object: its name decoded, its value as a range of `bytes`.
+    package struct Member: Hashable, Sendable {
+        package var name: String
+        package var nameOffset: Int
+        package var value: Range<Int>
+    }
+
+    /// The next value, after white space; `nil` at the end of the bytes.
+    package mutating func next() throws(JSONSyntaxError) -> Range<Int>? {
+        skipWhitespace()
+        guard offset < bytes.count else { return nil }
+        let start = offset
+        try skipValue()
+        guard String(validating: bytes[start..<offset], as: UTF8.self) != nil else {
+            throw JSONSyntaxError(offset: start, reason: "the value is not valid UTF-8")
+        }
+        return start..<offset
+    }
+
+    /// Moves behind the next newline, to go on after a bad line. False at the end of the bytes.
+    package mutating func skipLine() -> Bool {
+        guard let newline = bytes[offset...].firstIndex(of: UInt8(ascii: "\n")) else {
+            offset = bytes.count
+            return false
+        }
+        offset = newline + 1
+        return true
+    }
+
+    /// The members of the object that is at `range`, in order, repeated names included; `nil` if it is no object.
+    package static func members(of bytes: [UInt8], in range: Range<Int>) throws(JSONSyntaxError) -> [Member]? {
+        var scanner = JSONScanner(bytes, from: range.lowerBound)
+        scanner.skipWhitespace()
+        guard scanner.take("{") else { return nil }
+        var members: [Member] = []
+        scanner.skipWhitespace()
+        if scanner.take("}") { return members }
+        while true {
+            scanner.skipWhitespace()
+            let start = scanner.offset
+            try scanner.skipString()
+            let name = try decodeName(bytes, start..<scanner.offset)
+            scanner.skipWhitespace()
+            guard scanner.take(":") else { throw scanner.error("expected ':' after the name") }
+            scanner.skipWhitespace()
+            let valueStart = scanner.offset
+            try scanner.skipValue()
+            members.append(Member(name: name, nameOffset: start, value: valueStart..<scanner.offset))
+            scanner.skipWhitespace()
+            if scanner.take("}") { return members }
+            guard scanner.take(",") else { throw scanner.error("expected ',' or '}'") }
+        }
+    }
+
+    // MARK: - Scanning
+
+    private func error(_ reason: String) -> JSONSyntaxError {
+        JSONSyntaxError(offset: offset, reason: offset < bytes.count ? reason : "\(reason), found the end")
+    }
+
+    private mutating func skipWhitespace() {
+        while offset < bytes.count {
+            switch bytes[offset] {
+            case 0x20, 0x09, 0x0A, 0x0D: offset += 1
+            default: return
+            }
+        }
+    }
+
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard offset < bytes.count, bytes[offset] == UInt8(ascii: character) else { return false }
+        offset += 1
+        return true
+    }
+
+    /// One value of any depth. `closers` is the stack of brackets that are open.
+    private mutating func skipValue() throws(JSONSyntaxError) {
+        var closers: [UInt8] = []
+        while true {
+            skipWhitespace()
+            guard offset < bytes.count else { throw error("expected a value") }
+            switch bytes[offset] {
+            case UInt8(ascii: "{"):
+                offset += 1
+                skipWhitespace()
+                if !take("}") {
+                    closers.append(UInt8(ascii: "}"))
+                    try checkDepth(closers.count)
+                    try skipName()
+                    continue
+                }
+            case UInt8(ascii: "["):
+                offset += 1
+                skipWhitespace()
+                if !take("]") {
+                    closers.append(UInt8(ascii: "]"))
+                    try checkDepth(closers.count)
+                    continue
+                }
+            case UInt8(ascii: "\""): try skipString()
+            case UInt8(ascii: "t"): try skipWord("true")
+            case UInt8(ascii: "f"): try skipWord("false")
+            case UInt8(ascii: "n"): try skipWord("null")
+            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try skipNumber()
+            default: throw error("expected a value")
+            }
+            // A value has ended: close what closes here, or go on behind a comma.
+            var more = false
+            while let closer = closers.last {
+                skipWhitespace()
+                guard offset < bytes.count else { throw error("expected ',' or '\(Character(Unicode.Scalar(closer)))'") }
+                if bytes[offset] == closer {
+                    offset += 1
+                    closers.removeLast()
+                } else if take(",") {
+                    if closer == UInt8(ascii: "}") {
+                        skipWhitespace()
+                        try skipName()
+                    }
+                    more = true
+                    break
+                } else {
+                    throw error("expected ',' or '\(Character(Unicode.Scalar(closer)))'")
+                }
+            }
+            if !more { return }
+        }
+    }
+
+    private func checkDepth(_ depth: Int) throws(JSONSyntaxError) {
+        if depth > Self.maximumDepth { throw error("nested deeper than \(Self.maximumDepth)") }
+    }
+
+    private mutating func skipName() throws(JSONSyntaxError) {
+        guard offset < bytes.count, bytes[offset] == UInt8(ascii: "\"") else { throw error("expected a name in quotes") }
+        try skipString()
+        skipWhitespace()
+        guard take(":") else { throw error("expected ':' after the name") }
+    }
+
+    private mutating func skipString() throws(JSONSyntaxError) {
+        guard take("\"") else { throw error("expected a string") }
+        while offset < bytes.count {
+            switch bytes[offset] {
+            case UInt8(ascii: "\""):
+                offset += 1
+                return
+            case UInt8(ascii: "\\"):
+                offset += 1
+                guard offset < bytes.count else { throw error("expected the end of a string") }
+                switch bytes[offset] {
+                case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+                    UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+                    offset += 1
+                case UInt8(ascii: "u"):
+                    offset += 1
+                    for _ in 0..<4 {
+                        guard offset < bytes.count, bytes[offset].isHexDigit else { throw error("expected four hex digits") }
+                        offset += 1
+                    }
+                default: throw error("no such escape in a string")
+                }
+            case 0..<0x20: throw error("a control character in a string")
+            default: offset += 1
+            }
+        }
+        throw error("expected the end of a string")
+    }
+
+    private mutating func skipWord(_ word: StaticString) throws(JSONSyntaxError) {
+        let end = offset + word.utf8CodeUnitCount
+        let matches = word.withUTF8Buffer { end <= bytes.count && bytes[offset..<end].elementsEqual($0) }
+        guard matches else { throw error("expected a value") }
+        offset = end
+    }
+
+    private mutating func skipNumber() throws(JSONSyntaxError) {
+        _ = take("-")
+        guard offset < bytes.count else { throw error("expected a digit") }
+        if !take("0") { try skipDigits() }
+        if take(".") { try skipDigits() }
+        if offset < bytes.count, bytes[offset] | 0x20 == UInt8(ascii: "e") {
+            offset += 1
+            if !take("+") { _ = take("-") }
+            try skipDigits()
+        }
+    }
+
+    private mutating func skipDigits() throws(JSONSyntaxError) {
+        let start = offset
+        while offset < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[offset]) { offset += 1 }
+        if offset == start { throw error("expected a digit") }
+    }
+}
+
+extension UInt8 {
+    var isHexDigit: Bool {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+            UInt8(ascii: "A")...UInt8(ascii: "F"):
+            true
+        default: false
+        }
+    }
+}

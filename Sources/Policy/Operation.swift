@@ -1,0 +1,108 @@
+/// One header field of a request, name and value as they will be sent.
+package struct HeaderField: Hashable, Sendable, Codable {
+    package var name: String
+    package var value: String
+
+    package init(name: String, value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// The header line of an operation file: what the operation asks for, without its body.
+package struct OperationHeader: Hashable, Sendable {
+    /// The version of the file format that this program writes, the value of the field `drainq`.
+    package static let formatVersion = 1
+
+    package var id: OperationID
+    package var type: TypeName
+    package var createdAt: Timestamp
+    /// The media type of the body; `nil` when there is no body.
+    package var contentType: String?
+    /// Groups operations for coalescing and ordering; any text of up to 1,024 bytes.
+    package var key: String?
+    package var method: String?
+    package var url: String?
+    package var headers: [HeaderField]
+    package var notBefore: Timestamp?
+    package var expiresAt: Timestamp?
+    /// What the server sees as `Idempotency-Key`; the id unless the operation names another.
+    package var idempotencyKey: String?
+    /// Fields this version does not know, as raw JSON text, kept in every copy.
+    package var unknown: [UnknownField]
+
+    package struct UnknownField: Hashable, Sendable {
+        package var name: String
+        /// The value's JSON text, byte for byte.
+        package var json: String
+
+        package init(name: String, json: String) {
+            self.name = name
+            self.json = json
+        }
+    }
+
+    package init(
+        id: OperationID, type: TypeName = .default, createdAt: Timestamp, contentType: String? = nil,
+        key: String? = nil, method: String? = nil, url: String? = nil, headers: [HeaderField] = [],
+        notBefore: Timestamp? = nil, expiresAt: Timestamp? = nil, idempotencyKey: String? = nil,
+        unknown: [UnknownField] = []
+    ) {
+        self.id = id
+        self.type = type
+        self.createdAt = createdAt
+        self.contentType = contentType
+        self.key = key
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.notBefore = notBefore
+        self.expiresAt = expiresAt
+        self.idempotencyKey = idempotencyKey
+        self.unknown = unknown
+    }
+}
+
+/// What one file of the queue asks for: header, body as it was given, and the attempts made so far.
+package struct Operation: Hashable, Sendable {
+    package var header: OperationHeader
+    package var body: [UInt8]
+    package var attempts: [AttemptRecord]
+
+    package init(header: OperationHeader, body: [UInt8], attempts: [AttemptRecord] = []) {
+        self.header = header
+        self.body = body
+        self.attempts = attempts
+    }
+}
+
+/// One line of an operation file after its body: what one attempt met and what was decided.
+package struct AttemptRecord: Hashable, Sendable {
+    package var at: Timestamp
+    /// From the first byte handed to the transport to the last byte of the answer.
+    package var duration: Duration
+    package var outcome: Outcome
+    package var status: Int?
+    /// The named network error, where there was no usable answer.
+    package var error: String?
+    /// The rule that decided, as `Rule.description` gives it.
+    package var rule: String
+    /// What the server asked for in Retry-After, in seconds.
+    package var retryAfter: Int?
+    /// A cleaned excerpt of the answer or of the error's detail: no control characters, at most 200 characters.
+    package var excerpt: String?
+
+    package init(
+        at: Timestamp, duration: Duration, outcome: Outcome, status: Int? = nil, error: String? = nil, rule: String,
+        retryAfter: Int? = nil, excerpt: String? = nil
+    ) {
+        self.at = at
+        self.duration = duration
+        self.outcome = outcome
+        self.status = status
+        self.error = error
+        self.rule = rule
+        self.retryAfter = retryAfter
+        self.excerpt = excerpt
+    }
+}

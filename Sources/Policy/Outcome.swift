@@ -1,0 +1,86 @@
+/// What an attempt came to; decided in one place, `Classification`.
+package enum Outcome: String, Hashable, Sendable, CaseIterable {
+    /// The server took it; the file goes.
+    case delivered
+    /// Not now; the schedule says when.
+    case deferred
+    /// The destination waits for a person, a credential or a cool-down; the operation is blameless.
+    case held
+    /// Given up: dead letter.
+    case failed
+}
+
+/// Everything that can keep a usable answer from arriving, by name. The names are the configuration's and the record's.
+package enum NetworkError: String, Hashable, Sendable, CaseIterable {
+    case dns
+    case refused
+    case unreachable
+    case connectTimeout = "connect-timeout"
+    /// No byte for as long as `timeouts.request`.
+    case timeout
+    /// The whole attempt took longer than `timeouts.total`.
+    case deadline
+    case reset
+    /// The connection closed before any answer.
+    case emptyAnswer = "empty-answer"
+    /// The answer ended before its announced length.
+    case truncated
+    case malformedAnswer = "malformed-answer"
+    case tls
+    case proxy
+    /// The URL cannot be requested with this transport; nothing was sent.
+    case badURL = "bad-url"
+    case offline
+    /// The delivery agent died or had to be killed while this attempt was alone in it.
+    case agentDied = "agent-died"
+    /// The attempt was cancelled by this program, to stop in time.
+    case cancelled
+    /// None of the above; the detail has the transport's own words.
+    case other
+
+    /// Whether it is certain that the server saw nothing of the request.
+    package var provesNotSent: Bool {
+        switch self {
+        case .dns, .refused, .badURL, .offline, .unreachable, .connectTimeout: true
+        case .timeout, .deadline, .reset, .emptyAnswer, .truncated, .malformedAnswer, .tls, .proxy, .agentDied,
+            .cancelled, .other:
+            false
+        }
+    }
+}
+
+/// What the sink brings back of one attempt: an answer, or why there is none.
+package struct AttemptReport: Hashable, Sendable {
+    package enum Result: Hashable, Sendable {
+        /// A whole answer arrived (its body possibly cut at the bound that the request set).
+        case answer(Answer)
+        case failure(NetworkError, detail: String)
+    }
+
+    package struct Answer: Hashable, Sendable {
+        package var status: Int
+        /// As received, names in any case.
+        package var headers: [HeaderField]
+        /// The first bytes of the body, at most the request's `answerLimit`.
+        package var body: [UInt8]
+
+        package init(status: Int, headers: [HeaderField] = [], body: [UInt8] = []) {
+            self.status = status
+            self.headers = headers
+            self.body = body
+        }
+
+        /// The first field of that name, compared without case (RFC 9110 §5.1).
+        package func header(_ name: String) -> String? {
+            headers.first { $0.name.lowercased() == name.lowercased() }?.value
+        }
+    }
+
+    package var result: Result
+    package var duration: Duration
+
+    package init(result: Result, duration: Duration) {
+        self.result = result
+        self.duration = duration
+    }
+}
