@@ -1,1 +1,3 @@
 import DrainqCLI
+
+DrainqCLI.main(CommandLine.arguments)
