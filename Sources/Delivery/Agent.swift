@@ -1,4 +1,4 @@
-private import CSystem
+import CSystem
 
 #if canImport(Glibc)
     @preconcurrency import Glibc
@@ -205,7 +205,7 @@ extension Duration {
 }
 
 #if os(Linux)
-    let noSignal = Int32(MSG_NOSIGNAL.rawValue)
+    let noSignal = Int32(MSG_NOSIGNAL)
 #else
     let noSignal: Int32 = 0
 #endif
