@@ -1,30 +1,48 @@
+import Delivery
+
 /// The program: understands `arguments` (without the program's name), does the work and says how it ended.
 package func run(arguments: [String], environment: [String: String]) -> ExitStatus {
     ignoreBrokenPipes()
     let status: ExitStatus
-    do {
-        let command = try ParsedCommand(arguments: arguments)
+    do throws(CommandFailure) {
+        let command = try parsed(arguments)
         standardOutput.setWhenClosed(command.command.outputWhenClosed)
         status = try perform(command, environment: environment)
     } catch {
-        Messages.error(error)
-        status = .usage
+        for message in error.messages { Messages.error(message.text, hint: message.hint) }
+        status = error.status
     }
     guard let failure = standardOutput.finish() else { return status }
     Messages.error("cannot write standard output: \(failure)")
     return .first(of: [status, .inputOutput])
 }
 
-private func perform(_ command: ParsedCommand, environment: [String: String]) throws(UsageError) -> ExitStatus {
+private func parsed(_ arguments: [String]) throws(CommandFailure) -> ParsedCommand {
+    do throws(UsageError) {
+        return try ParsedCommand(arguments: arguments)
+    } catch {
+        throw CommandFailure(error)
+    }
+}
+
+private func perform(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     switch command.command {
-    case .completions: return completions(command)
-    case .manual: return manual()
-    case .version: return version()
-    case .help: return help(command)
-    case .initialize, .add, .run, .list, .show, .status, .retry, .drop, .check, .demo, .receive, .agent:
-        // Until merge: each gets its function in Commands/ and its line above.
-        Messages.error("cannot run 'drainq \(command.command.rawValue)': not built yet")
-        return .internalError
+    case .initialize: try initialize(command, environment: environment)
+    case .add: try add(command, environment: environment)
+    case .run: try runQueue(command, environment: environment)
+    case .list: try list(command, environment: environment)
+    case .show: try show(command, environment: environment)
+    case .status: try DrainqCLI.status(command, environment: environment)
+    case .retry: try retry(command, environment: environment)
+    case .drop: try drop(command, environment: environment)
+    case .check: try check(command, environment: environment)
+    case .demo: try demo(command, environment: environment)
+    case .receive: try receive(command)
+    case .completions: try completions(command)
+    case .manual: manual()
+    case .version: version()
+    case .help: try help(command)
+    case .agent: DeliveryAgent.main()
     }
 }
 
