@@ -19,7 +19,7 @@ private struct ManualWriter {
 
     mutating func head() {
         lines += [
-            #".\" Made from the tables in Sources/DrainqCLI/CommandLine; DRAINQ_RECORD=1 swift test --filter Documents"#,
+            #".\" Made from the tables in Sources/DrainqCLI/CommandLine; DRAINQ_RECORD=1 swift test --filter DocumentTests"#,
             ".Dd November 21, 2026", ".Dt DRAINQ 1", ".Os", ".Sh NAME", ".Nm drainq",
             ".Nd store-and-forward for HTTP", ".Sh SYNOPSIS",
         ]
