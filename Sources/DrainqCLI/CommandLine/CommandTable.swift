@@ -130,12 +130,21 @@ extension CommandDescription {
         CommandDescription(
             .receive, "receive requests on the loopback interface",
             """
-            An HTTP receiver on 127.0.0.1 that prints what it gets and answers as --answer tells it, in turn; the last answer \
-            repeats, and without any each request is answered with 200. It is for trying things out: it believes everybody.
+            An HTTP receiver on 127.0.0.1 that prints what it gets and answers as --answer tells it: each answer once, in \
+            turn, and the last one on and on; 204 where no answer is given. It is for trying things out: it believes everybody.
+
+            An answer is words between blanks: conditions, what is answered, changes to it, and `*N` for N times. \
+            Conditions are a method in capitals, a path (`/orders*` is what begins with it) and a header field such as \
+            `X-Tenant:b`; a request that meets none is answered with 404. What is answered is a status, `silence`, `reset` \
+            or `close`. Changes are header fields such as `Name:value`, `retry-after=5`, `type=application/json`, \
+            `location=URL`, `body=TEXT`, `size=1MB`, `endless`, `chunked`, `truncate=N`, `delay=2s`, `drip=10/100ms`, and \
+            `reset`, `close` or `stall` with a place in the answer such as `=body+3`.
             """,
             examples: [
                 Example("drainq receive --port 8080 --bodies", "show requests with their bodies"),
                 Example("drainq receive --answer 503 --answer 200 --count 2", "fail once, then succeed, then end"),
+                Example(
+                    "drainq receive --answer '429 retry-after=5 *2' --answer '200 delay=1s'", "an overloaded server"),
             ]),
         CommandDescription(
             .completions, "print completions for a shell",

@@ -117,11 +117,9 @@ extension OptionDescription {
             .port, .count(0...65_535), of: [.receive], initial: "0", "listen on this port",
             "The port; 0 is any that is free."),
         OptionDescription(
-            .answer, .text("ANSWER"), repeats: true, of: [.receive], initial: "200", "answer like this",
-            """
-            A status such as `503`, followed by what goes with it, separated by commas. Given more than once, the answers \
-            are played in turn and the last one repeats.
-            """),
+            .answer, .text("ANSWER"), repeats: true, of: [.receive], "answer like this",
+            "What to answer, such as `503` or `429 retry-after=5 *2`. Given more than once, the answers are played in turn."
+        ),
         OptionDescription(
             .count, .count(1...Int.max), of: [.receive], "end after so many requests",
             "End when so many requests were answered."),

@@ -19,7 +19,7 @@ private struct ManualWriter {
 
     mutating func head() {
         lines += [
-            #".\" Made from the tables in Sources/DrainqCLI/CommandLine; DRAINQ_RECORD=1 swift test --filter Documents"#,
+            #".\" Made from the tables in Sources/DrainqCLI/CommandLine; DRAINQ_RECORD=1 swift test --filter DocumentTests"#,
             ".Dd November 21, 2026", ".Dt DRAINQ 1", ".Os", ".Sh NAME", ".Nm drainq",
             ".Nd store-and-forward for HTTP", ".Sh SYNOPSIS",
         ]
@@ -71,7 +71,7 @@ private struct ManualWriter {
             from now, `+5m` or `-2h`. Without a sign --since and --before look back, the others forward.
             """)
         item(".It Ar N", "A whole number.")
-        item(".It Ar TYPE", "1 to 64 of `A-Z a-z 0-9 _ - .`, not beginning with a dot.")
+        item(".It Ar TYPE", "1 to 64 of `A-Z a-z 0-9 . _ -`, not beginning with a dot.")
         item(".It Ar ID", "1 to 64 of `A-Z a-z 0-9 _ -`; `-` alone reads ids from standard input, one on each line.")
         lines.append(".El")
     }
@@ -109,8 +109,7 @@ private struct ManualWriter {
 
     mutating func tail() {
         lines += [
-            ".Sh SEE ALSO", ".Xr curl 1 ,", ".Xr crontab 5 ,", ".Xr drainq-config 5 ,", ".Xr drainq-queue 5 ,",
-            ".Xr systemd.timer 5",
+            ".Sh SEE ALSO", ".Xr drainq-config 5 ,", ".Xr drainq-queue 5",
         ]
     }
 
