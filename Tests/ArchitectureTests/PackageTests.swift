@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+@Suite struct `The package` {
+    @Test func `the top level has the agreed folders and nothing else`() throws {
+        let agreed: Set = ["Package.swift", "README.md", "Sources", "Tests", "etc", "man", "completions"]
+        let files = try House.committedFiles()
+        #expect(files.contains("Package.swift"), "git ls-files names the files of this package")
+        let strangers = Set(files.compactMap { $0.split(separator: "/").first.map(String.init) })
+            .filter { !agreed.contains($0) && !$0.hasPrefix(".") }.sorted()
+        #expect(
+            strangers.isEmpty,
+            "what an administrator installs is in etc/, documents in man/, everything else in Sources/ and Tests/")
+    }
+
+    @Test func `nothing is downloaded to build it`() throws {
+        #expect(
+            !House.text("Package.swift").contains(".package("),
+            "the toolchain's Foundation, Dispatch, Synchronization, Glibc and Testing are all there is")
+        #expect(try !House.committedFiles().contains("Package.resolved"))
+    }
+
+    @Test func `every Swift target has the strict settings`() {
+        let targets = House.text("Package.swift").split(separator: /\.(target|executableTarget|testTarget)\(/)
+            .dropFirst()
+        for target in targets where !target.contains("swiftSettings: strict") {
+            let name = target.firstMatch(of: /name: "(\w+)"/).map { String($0.1) } ?? ""
+            #expect(
+                name.hasPrefix("C"),
+                "\(name): Swift 6 mode, ExistentialAny, InternalImportsByDefault, MemberImportVisibility, warnings as errors"
+            )
+        }
+        #expect(targets.count > 10)
+    }
+
+    @Test func `every folder of the sources and tests is a target with files`() throws {
+        let manifest = House.text("Package.swift")
+        let scripts: Set = ["Interop", "Torture", "Benchmarks"]
+        for file in try House.committedFiles() {
+            let parts = file.split(separator: "/").map(String.init)
+            guard parts.count > 2, parts[0] == "Sources" || parts[0] == "Tests", !scripts.contains(parts[1]) else {
+                continue
+            }
+            #expect(
+                manifest.contains("\"\(parts[1])\""),
+                "\(file) belongs to no target of Package.swift: nothing would build it")
+        }
+    }
+
+    @Test(arguments: House.tests)
+    func `a test is a sentence`(file: SourceFile) {
+        for line in file.lines where line.code.contains(/(@Test.*|^\s*)\bfunc \w+\(/) {
+            let isTest =
+                line.code.contains("@Test")
+                || file.lines.contains { $0.number == line.number - 1 && $0.code.contains(/@Test\b.*\)?\s*$/) }
+            if isTest {
+                Issue.record(
+                    "\(file.path):\(line.number): name it by what holds: @Test func `a deferred operation is not due before its time`()"
+                )
+            }
+        }
+    }
+}
