@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #endif
+#include <unistd.h>
 
 int csystem_rename_noreplace(int from_directory, const char *from, int to_directory, const char *to) {
 #ifdef __APPLE__
@@ -36,5 +37,13 @@ __attribute__((weak)) int __llvm_profile_write_file(void);
 void csystem_flush_coverage(void) {
 #ifdef __linux__
     if (__llvm_profile_write_file) __llvm_profile_write_file();
+#endif
+}
+
+int csystem_syncfs(int descriptor) {
+#ifdef __APPLE__
+    return fcntl(descriptor, F_FULLFSYNC);
+#else
+    return syncfs(descriptor);
 #endif
 }

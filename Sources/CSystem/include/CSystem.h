@@ -15,5 +15,7 @@ int csystem_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 
 /// Writes the coverage counters of a process that ends by _exit(2); nothing unless built with coverage.
 void csystem_flush_coverage(void);
+/// syncfs(2): everything of the file system that the descriptor is on. On Darwin F_FULLFSYNC. 0, or -1 and errno.
+int csystem_syncfs(int descriptor);
 
 #endif
