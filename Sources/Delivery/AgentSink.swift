@@ -30,7 +30,7 @@ package final class AgentSink: Sink {
     private let concurrency: Int
     private let agentLimit: Int
     private let grace: Duration
-    private var agents: [Agent] = []
+    private(set) var agents: [Agent] = []
     private var attempts: [Int: Attempt] = [:]
     /// Attempts whose agent went through no fault of theirs.
     private var blameless: [Int] = []

@@ -25,6 +25,8 @@ extension NetworkError {
         case -1: return spoken ?? .other
         case -1001: return words.contains("resolv") ? .dns : words.contains("connect") ? spoken ?? .timeout : .timeout
         case -1004: return spoken ?? .refused
+        // libcurl's "unsupported protocol" is also an answer in HTTP/0.9: then something was sent.
+        case -1000, -1002: return spoken ?? .badURL
         case -1005: return .reset
         case -1011: return .emptyAnswer
         default: return byCode[code] ?? spoken ?? .other
@@ -34,7 +36,6 @@ extension NetworkError {
     /// Codes that mean one thing.
     private static let byCode: [Int: NetworkError] = [
         -999: .cancelled,
-        -1000: .badURL, -1002: .badURL,
         -1003: .dns, -1006: .dns,
         -1009: .offline, -1018: .offline, -1020: .offline,
         -1015: .malformedAnswer, -1016: .malformedAnswer, -1017: .malformedAnswer,

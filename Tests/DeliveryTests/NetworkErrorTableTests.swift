@@ -23,6 +23,7 @@ import Testing
         Row(-1004, "SSL certificate problem: self-signed certificate", .tls),
         Row(-1000, "HTTP URL must have a host", .badURL),
         Row(-1002, "Protocol \"ftp\" not supported", .badURL),
+        Row(-1002, "Received HTTP/0.9 when not allowed", .malformedAnswer),
         Row(-1103, "resource exceeds maximum size", .badURL),
         Row(-1001, "", .timeout),
         Row(-1001, "Failed to connect to 10.0.0.1 port 80 after 300000 ms: Connection timed out", .connectTimeout),
