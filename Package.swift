@@ -30,7 +30,8 @@ let package = Package(
         .testTarget(
             name: "DeliveryTests", dependencies: ["Delivery", "Policy", "LoopbackReceiver", "drainq"],
             swiftSettings: strict),
-        .testTarget(name: "LoopbackReceiverTests", dependencies: ["LoopbackReceiver"], swiftSettings: strict),
+        .testTarget(
+            name: "LoopbackReceiverTests", dependencies: ["LoopbackReceiver", "DrainqCLI"], swiftSettings: strict),
         .testTarget(
             name: "DrainTests", dependencies: ["Drain", "Spool", "Delivery", "Policy"], swiftSettings: strict),
         .testTarget(

@@ -46,7 +46,7 @@ final class Connection {
     var wantsToWrite: Bool { blocked && pausedUntil == nil }
 
     /// Takes what has arrived.
-    func receive(_ scratch: UnsafeMutableRawBufferPointer) -> State {
+    func receive(_ scratch: UnsafeMutableRawBufferPointer, _ desk: Desk) -> State {
         switch Socket.receive(descriptor, into: scratch) {
         case .bytes(let count):
             switch phase {
@@ -65,10 +65,16 @@ final class Connection {
                 break
             }
         case .broken:
-            _ = Socket.close(descriptor)
+            abandon(desk)
             return .over
         }
         return .open
+    }
+
+    /// The client is gone, whatever was being said.
+    func abandon(_ desk: Desk) {
+        if case .playing = phase { desk.noteAnswered() }
+        _ = Socket.close(descriptor)
     }
 
     /// Goes as far as it can without waiting: requests that are there, answers that the client takes.
@@ -88,8 +94,7 @@ final class Connection {
                 switch play(playback, budget: &budget) {
                 case .wait: return .open
                 case .broken:
-                    desk.noteAnswered()
-                    _ = Socket.close(descriptor)
+                    abandon(desk)
                     return .over
                 case .done:
                     desk.noteAnswered()

@@ -61,17 +61,17 @@ final class EventLoop {
 
     private func serve(_ awaited: [pollfd], now: ContinuousClock.Instant?) {
         var someAreOver = false
-        var over = [Bool](repeating: false, count: 0)
+        var over: [Bool] = []
         for (index, connection) in connections.enumerated() {
             let events = Int(awaited[index + 2].revents)
             var isOver = false
             if events != 0 {
                 if connection.wantsToRead {
                     if events & Int(POLLIN | POLLHUP | POLLERR) != 0 {
-                        isOver = connection.receive(scratch) == .over
+                        isOver = connection.receive(scratch, desk) == .over
                     }
                 } else if events & Int(POLLHUP | POLLERR | POLLNVAL) != 0 {
-                    connection.end()
+                    connection.abandon(desk)
                     isOver = true
                 }
             } else if let pause = connection.pausedUntil, let now, pause <= now {

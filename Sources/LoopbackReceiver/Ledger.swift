@@ -48,7 +48,8 @@ final class Ledger: Sendable {
         let (seconds, attoseconds) = limit.components
         let nanoseconds = Int(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
         let deadline: DispatchTime =
-            nanoseconds.overflow ? .distantFuture : .now() + .nanoseconds(nanoseconds.partialValue + Int(attoseconds / 1_000_000_000))
+            nanoseconds.overflow
+            ? .distantFuture : .now() + .nanoseconds(nanoseconds.partialValue + Int(attoseconds / 1_000_000_000))
         _ = signal.wait(timeout: deadline)
         return entries.withLock { entries in
             entries.waiters.removeAll { $0.signal === signal }

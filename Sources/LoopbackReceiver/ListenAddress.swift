@@ -10,7 +10,8 @@ package enum ListenAddress: Hashable, Sendable, CustomStringConvertible {
     case loopback(port: UInt16)
     /// `[::1]`; port 0 takes a free one.
     case loopbackIPv6(port: UInt16)
-    /// A socket in the file system, which must not exist yet; at most 107 bytes.
+    /// A socket in the file system, which must not exist yet; at most 107 bytes. It stays when the receiver has stopped:
+    /// only `Spool` unlinks, and whoever made the directory removes it.
     case unix(path: String)
 
     /// `http://127.0.0.1:8080`, or the path of a unix socket.

@@ -110,7 +110,6 @@ package final class LoopbackReceiver: Sendable {
         } else {
             pthread_join(running.thread, nil)
         }
-        if case .unix(let path) = address { unlink(path) }
     }
 }
 

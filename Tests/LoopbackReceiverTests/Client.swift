@@ -15,26 +15,34 @@ final class Client {
 
     private let descriptor: Int32
 
-    init(_ receiver: LoopbackReceiver) {
+    init(port: UInt16) {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        descriptor = Self.connect(AF_INET, address)
+    }
+
+    convenience init(_ receiver: LoopbackReceiver) {
         switch receiver.address {
         case .loopback:
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_port = receiver.port.bigEndian
-            address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-            descriptor = Self.connect(AF_INET, address)
+            self.init(port: receiver.port)
         case .loopbackIPv6:
             var address = sockaddr_in6()
             address.sin6_family = sa_family_t(AF_INET6)
             address.sin6_port = receiver.port.bigEndian
             address.sin6_addr = in6addr_loopback
-            descriptor = Self.connect(AF_INET6, address)
+            self.init(descriptor: Self.connect(AF_INET6, address))
         case .unix(let path):
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
             withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-            descriptor = Self.connect(AF_UNIX, address)
+            self.init(descriptor: Self.connect(AF_UNIX, address))
         }
+    }
+
+    private init(descriptor: Int32) {
+        self.descriptor = descriptor
     }
 
     deinit { close(descriptor) }
@@ -125,4 +133,9 @@ func exchange(
     let client = Client(receiver)
     client.send(request)
     return client.readAll(limit: limit, patience: patience)
+}
+
+/// Runs what blocks where it holds up nobody: the cooperative pool has two threads.
+func onThread(_ work: @escaping @Sendable () -> Void) {
+    DispatchQueue(label: "drainq.test").async(execute: work)
 }

