@@ -9,11 +9,8 @@ import Testing
 /// The parent's side: deadlines, broken agents, and nothing left behind.
 @Suite(.serialized) struct AgentSinkTests {
     /// An agent that is this shell script instead, with the socket as its standard input.
-    private func sink(playing script: String, grace: Duration = .milliseconds(300)) throws -> AgentSink {
-        let file = FileManager.default.temporaryDirectory.appending(path: "agent-\(UUID().uuidString)")
-        try "#!/bin/bash\n\(script)\n".write(to: file, atomically: true, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: file.path)
-        return AgentSink(executable: file.path, concurrency: 5, grace: grace)
+    private func sink(playing lines: String, grace: Duration = .milliseconds(300)) throws -> AgentSink {
+        AgentSink(executable: try script(lines), concurrency: 5, grace: grace)
     }
 
     private func request(total: Duration = .milliseconds(300)) -> OutgoingRequest {
@@ -70,6 +67,28 @@ import Testing
         let start = ContinuousClock.now
         #expect(try sink.deliver(request).result.failure == .deadline)
         #expect(start.duration(to: .now) < .seconds(1))
+    }
+
+    @Test func `an agent that hangs is killed for the attempt that is late, and the others are made again`() throws {
+        let receiver = try LoopbackReceiver(script: .always(Answer.status(200).delayed(.milliseconds(100))))
+        let sink = AgentSink(executable: drainq, concurrency: 2, grace: .milliseconds(200))
+        defer { sink.close() }
+        _ = try sink.deliver(.post(to: receiver))
+        kill(try #require(sink.agents.first).process, SIGSTOP)
+        var late = OutgoingRequest.post(to: receiver)
+        late.timeouts.total = .milliseconds(300)
+        let reports = try sink.deliver([late, .post(to: receiver)])
+        #expect(reports[0].result.failure == .deadline)
+        #expect(reports[1].result.answer?.status == 200)
+    }
+
+    @Test func `a request larger than a frame is refused by itself`() throws {
+        let sink = AgentSink()
+        defer { sink.close() }
+        var request = request()
+        request.body = [UInt8](repeating: 0, count: Frame.longestPayload)
+        let result = try sink.deliver(request).result
+        #expect(result.detail == "the request is larger than a delivery agent takes")
     }
 
     @Test func `a wake-up ends the wait`() throws {
