@@ -21,16 +21,22 @@ final class StopSignals {
     init(_ stop: @escaping @Sendable () -> Void) {
         let flag = Flag()
         let queue = DispatchQueue(label: "drainq.signals")
+        let registered = DispatchSemaphore(value: 0)
         sources = Self.numbers.map { number in
-            signal(number, SIG_IGN)
+            #if !canImport(Glibc)
+                signal(number, SIG_IGN)
+            #endif
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler { @Sendable in
                 flag.isSet.store(true, ordering: .sequentiallyConsistent)
                 stop()
             }
+            source.setRegistrationHandler { @Sendable in registered.signal() }
             source.activate()
             return source
         }
+        // Registered elsewhere and later: a signal in between still ends the process, rather than being lost.
+        for _ in Self.numbers { registered.wait() }
         self.flag = flag
     }
 

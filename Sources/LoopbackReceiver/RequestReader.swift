@@ -82,8 +82,8 @@ struct RequestReader {
             case .chunkSize:
                 guard let line = try line() else { return waitForBody() }
                 let digits = input[line].prefix { $0 != UInt8(ascii: ";") }
-                let text = String(decoding: digits, as: UTF8.self)
-                guard text.first != "+", text.first != "-", let size = Int(trimmed(text), radix: 16) else {
+                let text = trimmed(String(decoding: digits, as: UTF8.self))
+                guard text.first != "+", text.first != "-", let size = Int(text, radix: 16) else {
                     throw Refusal(status: 400)
                 }
                 if saturated(request!.bodyLength, size) > bodyLimit { throw Refusal(status: 413) }

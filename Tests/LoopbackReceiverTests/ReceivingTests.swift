@@ -83,6 +83,7 @@ import Testing
         ("POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
         ("POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", 501),
         ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 400),
+        ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n -5\r\n", 400),
         ("POST / HTTP/1.1\r\nContent-Length: 1001\r\n\r\n", 413),
 
     ])
