@@ -33,9 +33,11 @@ extension AgentSink {
     }
 }
 
-/// An executable file with these lines for bash; the caller's temporary directory keeps it.
+/// An executable file with these lines for bash, among the things built.
 func script(_ lines: String) throws -> String {
-    let file = FileManager.default.temporaryDirectory.appending(path: "drainq-agent-\(UUID().uuidString)")
+    let directory = URL(filePath: drainq).deletingLastPathComponent().appending(path: "test-agents")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    let file = directory.appending(path: UUID().uuidString)
     try "#!/bin/bash\n\(lines)\n".write(to: file, atomically: false, encoding: .utf8)
     try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: file.path)
     return file.path
