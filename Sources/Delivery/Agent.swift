@@ -93,7 +93,11 @@ final class Agent {
 
     private static func environmentForAgents() -> [String] {
         var variables = ["SWIFT_BACKTRACE=enable=no"]
-        var place = environ
+        #if canImport(Darwin)
+            var place = _NSGetEnviron().pointee!
+        #else
+            var place = environ
+        #endif
         while let text = place.pointee {
             if strncmp(text, "SWIFT_BACKTRACE=", 16) != 0 { variables.append(String(cString: text)) }
             place += 1

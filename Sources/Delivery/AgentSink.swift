@@ -30,7 +30,7 @@ package final class AgentSink: Sink {
     private let concurrency: Int
     private let agentLimit: Int
     private let grace: Duration
-    private var agents: [Agent] = []
+    private(set) var agents: [Agent] = []
     private var attempts: [Int: Attempt] = [:]
     /// Attempts whose agent went through no fault of theirs.
     private var blameless: [Int] = []
@@ -85,7 +85,7 @@ package final class AgentSink: Sink {
     ) throws(SinkError) -> [(ticket: Int, report: AttemptReport)] {
         guard !isClosed else { throw SinkError("cannot wait for reports: the sink is closed") }
         while done.isEmpty {
-            try ringAlarms()
+            ringAlarms()
             try handOutAgain()
             if !done.isEmpty { break }
             let now = ContinuousClock.now
@@ -219,7 +219,7 @@ package final class AgentSink: Sink {
     // MARK: - Death
 
     /// Cancels what is past its time, and kills the agents that did not report it within the grace.
-    private func ringAlarms() throws(SinkError) {
+    private func ringAlarms() {
         let now = ContinuousClock.now
         for agent in agents {
             let late = agent.tickets.filter { attempts[$0]?.alarm.map { $0 <= now } ?? false }

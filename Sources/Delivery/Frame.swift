@@ -193,7 +193,9 @@ private struct FrameReader {
     }
 
     mutating func text() throws(FrameError) -> String {
-        guard let text = String(validating: try data(), as: UTF8.self) else { throw FrameError("text that is not UTF-8") }
+        guard let text = String(validating: try data(), as: UTF8.self) else {
+            throw FrameError("text that is not UTF-8")
+        }
         return text
     }
 

@@ -7,14 +7,16 @@ extension NetworkError {
     /// refused by one of several addresses of a host colours whatever happens on the next one (-1004 for an answer that
     /// broke off). So words come first where a code can mean more than one thing.
     ///
-    /// `hasStatus`: a final status had been received; what ends an answer then is a truncation, whatever it was called.
+    /// `hasStatus`: a status had been received, and a connection that is lost then is an answer truncated. It may also
+    /// have been the proxy's word on CONNECT, which URLSession shows as if it were the answer: so what cannot follow an
+    /// answer keeps its name.
     package init(urlErrorCode code: Int, message: String, hasStatus: Bool = false) {
         let name = Self.name(ofURLErrorCode: code, message: message)
         switch name {
-        case .timeout, .deadline, .cancelled, .malformedAnswer, .badURL: self = name
-        case .dns, .refused, .unreachable, .connectTimeout, .reset, .emptyAnswer, .truncated, .tls, .proxy, .offline,
-            .agentDied, .other:
-            self = hasStatus ? .truncated : name
+        case .reset, .emptyAnswer, .other: self = hasStatus ? .truncated : name
+        case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .truncated, .malformedAnswer, .tls,
+            .proxy, .badURL, .offline, .agentDied, .cancelled:
+            self = name
         }
     }
 
@@ -25,6 +27,8 @@ extension NetworkError {
         case -1: return spoken ?? .other
         case -1001: return words.contains("resolv") ? .dns : words.contains("connect") ? spoken ?? .timeout : .timeout
         case -1004: return spoken ?? .refused
+        // libcurl's "unsupported protocol" is also an answer in HTTP/0.9: then something was sent.
+        case -1000, -1002: return spoken ?? .badURL
         case -1005: return .reset
         case -1011: return .emptyAnswer
         default: return byCode[code] ?? spoken ?? .other
@@ -34,7 +38,6 @@ extension NetworkError {
     /// Codes that mean one thing.
     private static let byCode: [Int: NetworkError] = [
         -999: .cancelled,
-        -1000: .badURL, -1002: .badURL,
         -1003: .dns, -1006: .dns,
         -1009: .offline, -1018: .offline, -1020: .offline,
         -1015: .malformedAnswer, -1016: .malformedAnswer, -1017: .malformedAnswer,
@@ -80,6 +83,7 @@ extension NetworkError {
         (["send failure"], .reset),
         (["failure when receiving data"], .reset),
         (["failed sending data"], .reset),
+        (["ssl_read", "alert"], .tls),
         (["ssl_read"], .reset),
         (["ssl_write"], .reset),
         (["ssl"], .tls),

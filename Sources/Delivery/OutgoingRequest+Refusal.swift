@@ -5,7 +5,9 @@ extension OutgoingRequest {
     ///
     /// Refused here is what URLSession would silently change, drop, or hang on (FACTS §1).
     var refusal: String? {
-        if !method.utf8.allSatisfy(\.isTokenCharacter) || method.isEmpty { return "the method '\(method)' is not a token" }
+        if !method.utf8.allSatisfy(\.isTokenCharacter) || method.isEmpty {
+            return "the method '\(method)' is not a token"
+        }
         if method == "GET", !(body ?? []).isEmpty { return "a GET request with a body cannot be sent by URLSession" }
         if method == "CONNECT" { return "the method CONNECT asks for a tunnel" }
         return refusalOfURL ?? headers.lazy.compactMap(\.refusal).first
@@ -51,7 +53,9 @@ extension HeaderField {
     ]
 
     fileprivate var refusal: String? {
-        if name.isEmpty || !name.utf8.allSatisfy(\.isTokenCharacter) { return "the header name '\(name)' is not a token" }
+        if name.isEmpty || !name.utf8.allSatisfy(\.isTokenCharacter) {
+            return "the header name '\(name)' is not a token"
+        }
         if Self.own.contains(name.lowercased()) { return "the header '\(name)' cannot be set" }
         if value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7f }) {
             return "the value of the header '\(name)' contains a control character"

@@ -161,7 +161,8 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         if let earlier = state.alarm, earlier <= alarm { return }
         state.alarm = alarm
         let distance = ContinuousClock.now.duration(to: alarm).wholeMicroseconds
-        timer.schedule(deadline: .now() + .microseconds(Int(min(max(0, distance), 3_600_000_000))), leeway: .milliseconds(1))
+        timer.schedule(
+            deadline: .now() + .microseconds(Int(min(max(0, distance), 3_600_000_000))), leeway: .milliseconds(1))
     }
 
     private func ring() {
@@ -170,7 +171,9 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
             let late = state.exchanges.filter { $0.value.patience <= now && !$0.value.isCompleting }
             for identifier in late.keys { state.exchanges[identifier] = nil }
             state.alarm = nil
-            if let next = state.exchanges.values.map(\.patience).filter({ $0 > now }).min() { setAlarm(next, in: &state) }
+            if let next = state.exchanges.values.map(\.patience).filter({ $0 > now }).min() {
+                setAlarm(next, in: &state)
+            }
             return late.values
         }
         for exchange in late {

@@ -6,7 +6,10 @@ import Testing
 
 /// What a sink promises, shown on the real thing: the built binary as agent, a server on a socket.
 @Suite(.serialized) struct ConformanceTests {
-    @Test(arguments: [200, 201, 202, 204, 206, 226, 300, 304, 400, 403, 404, 407, 408, 409, 410, 418, 422, 429, 451, 499, 500, 501, 503, 599])
+    @Test(arguments: [
+        200, 201, 202, 204, 206, 226, 300, 304, 400, 403, 404, 407, 408, 409, 410, 418, 422, 429, 451, 499, 500, 501,
+        503, 599,
+    ])
     func `a status is the answer, whatever it is`(status: Int) throws {
         let script = Script.always(.status(status, headers: ["X-Answer: yes"], body: "word"))
         let answer = try #require(try attempt(script).answer)
@@ -111,12 +114,9 @@ import Testing
         #expect(result.answer?.body == Array("12345".utf8.prefix(limit)))
     }
 
-    @Test func `chunks and trailers are read`() throws {
-        var answer = Answer.status(200, body: "in chunks").framed(.chunked)
-        answer.trailers = ["X-Sum: 1"]
-        let result = try attempt(.always(answer))
-        // Foundation may trap on the trailers; then that is what is said.
-        #expect(result.answer?.body == Array("in chunks".utf8) || result.failure == .agentDied)
+    @Test func `chunks are read`() throws {
+        let result = try attempt(.always(Answer.status(200, body: "in chunks").framed(.chunked)))
+        #expect(result.answer?.body == Array("in chunks".utf8))
     }
 
     @Test func `five requests are under way at once`() throws {

@@ -33,6 +33,16 @@ extension AgentSink {
     }
 }
 
+/// An executable file with these lines for bash, among the things built.
+func script(_ lines: String) throws -> String {
+    let directory = URL(filePath: drainq).deletingLastPathComponent().appending(path: "test-agents")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    let file = directory.appending(path: UUID().uuidString)
+    try "#!/bin/bash\n\(lines)\n".write(to: file, atomically: false, encoding: .utf8)
+    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: file.path)
+    return file.path
+}
+
 /// What one attempt comes to against a receiver that plays `script`.
 func attempt(_ script: Script, _ change: (inout OutgoingRequest) -> Void = { _ in }) throws -> AttemptReport.Result {
     let receiver = try LoopbackReceiver(script: script)
@@ -47,7 +57,8 @@ extension OutgoingRequest {
     /// A small POST whose time-outs end a test soon.
     static func post(to receiver: LoopbackReceiver, path: String = "/", body: String = #"{"n":1}"#) -> OutgoingRequest {
         OutgoingRequest(
-            method: "POST", url: receiver.url + path, headers: [HeaderField(name: "Content-Type", value: "application/json")],
+            method: "POST", url: receiver.url + path,
+            headers: [HeaderField(name: "Content-Type", value: "application/json")],
             body: Array(body.utf8),
             timeouts: Timeouts(connect: .seconds(5), request: .seconds(5), total: .seconds(10)))
     }
@@ -67,7 +78,9 @@ extension AttemptReport.Result {
     }
 }
 
-/// What makes Foundation trap (FACTS §1): a chunked answer that ends within its trailers.
-let deadlyAnswer = Answer.verbatim(
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n"
-).ending(.close(at: .end))
+/// What makes Foundation trap: a chunked answer with a trailer, however correct (FACTS §1).
+let deadlyAnswer: Answer = {
+    var answer = Answer.status(200, body: "ok").framed(.chunked)
+    answer.trailers = ["X-Sum: 1"]
+    return answer
+}()

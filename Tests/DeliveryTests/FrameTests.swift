@@ -12,7 +12,8 @@ import Testing
             ticket: -1,
             OutgoingRequest(
                 method: "PATCH", url: "https://a.example/ü?q=%20",
-                headers: [HeaderField(name: "A", value: ""), HeaderField(name: "A", value: "日本")], body: [0, 255, 10, 13],
+                headers: [HeaderField(name: "A", value: ""), HeaderField(name: "A", value: "日本")],
+                body: [0, 255, 10, 13],
                 timeouts: Timeouts(connect: .milliseconds(1), request: .seconds(2), total: .seconds(Int64.max)),
                 answerLimit: 0)),
         .attempt(ticket: 1, OutgoingRequest(method: "POST", url: "http://a/", body: [])),

@@ -23,6 +23,7 @@ import Testing
         Row(-1004, "SSL certificate problem: self-signed certificate", .tls),
         Row(-1000, "HTTP URL must have a host", .badURL),
         Row(-1002, "Protocol \"ftp\" not supported", .badURL),
+        Row(-1002, "Received HTTP/0.9 when not allowed", .malformedAnswer),
         Row(-1103, "resource exceeds maximum size", .badURL),
         Row(-1001, "", .timeout),
         Row(-1001, "Failed to connect to 10.0.0.1 port 80 after 300000 ms: Connection timed out", .connectTimeout),
@@ -40,6 +41,7 @@ import Testing
         Row(-1, "OpenSSL SSL_connect: Connection reset by peer in connection to a:443", .reset),
         Row(-1, "OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to a:443", .reset),
         Row(-1, "OpenSSL SSL_read: error:0A000126:SSL routines::unexpected eof while reading, errno 0", .reset),
+        Row(-1, "OpenSSL SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0", .tls),
         Row(-1, "transfer closed with 5 bytes remaining to read", .truncated),
         Row(-1, "transfer closed with outstanding read data remaining", .truncated),
         Row(-1, "Received HTTP code 403 from proxy after CONNECT", .other),
@@ -69,6 +71,14 @@ import Testing
             (-1, "SSL_read: unexpected eof while reading"), (-1, "who knows"), (-1004, "Empty reply from server"),
         ] {
             #expect(NetworkError(urlErrorCode: code, message: words, hasStatus: true) == .truncated)
+        }
+    }
+
+    @Test func `a proxy that has answered CONNECT does not hide what comes after`() {
+        for (words, name) in [
+            ("CONNECT tunnel failed, response 403", NetworkError.proxy), ("SSL certificate problem: expired", .tls),
+        ] {
+            #expect(NetworkError(urlErrorCode: -1, message: words, hasStatus: true) == name)
         }
     }
 

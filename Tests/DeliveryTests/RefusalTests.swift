@@ -4,7 +4,9 @@ import Testing
 @testable import Delivery
 
 @Suite struct RefusalTests {
-    private func request(_ url: String = "http://a/", method: String = "POST", header: (String, String)? = nil) -> OutgoingRequest {
+    private func request(_ url: String = "http://a/", method: String = "POST", header: (String, String)? = nil)
+        -> OutgoingRequest
+    {
         OutgoingRequest(
             method: method, url: url, headers: header.map { [HeaderField(name: $0.0, value: $0.1)] } ?? [], body: [1])
     }
