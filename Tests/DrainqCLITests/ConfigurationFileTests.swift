@@ -245,7 +245,7 @@ import Testing
 
     @Test(arguments: [
         "Host", "Content-Length", "Transfer-Encoding", "Connection", "Expect", "Accept-Encoding", "TE", "Trailer",
-        "Upgrade",
+        "Upgrade", "Keep-Alive", "Proxy-Connection",
     ])
     func `the transport's own headers are refused`(name: String) {
         #expect(routeError("headers: { '\(name)': 'x' }")?.contains("this header cannot be set") == true)
