@@ -39,8 +39,12 @@ package struct JSONScanner {
     package mutating func next() throws(JSONSyntaxError) -> Range<Int>? {
         skipWhitespace()
         guard offset < bytes.count else { return nil }
+        if bytes[offset...].starts(with: [0xEF, 0xBB, 0xBF]) {
+            throw error("a byte order mark, which JSON does not have (RFC 8259 §8.1)")
+        }
         let start = offset
         try skipValue()
+        try checkValueEnds()
         guard String(validating: bytes[start..<offset], as: UTF8.self) != nil else {
             throw JSONSyntaxError(offset: start, reason: "the value is not valid UTF-8")
         }
@@ -111,20 +115,20 @@ package struct JSONScanner {
             guard offset < bytes.count else { throw error("expected a value") }
             switch bytes[offset] {
             case UInt8(ascii: "{"):
+                try checkDepth(closers.count + 1)
                 offset += 1
                 skipWhitespace()
                 if !take("}") {
                     closers.append(UInt8(ascii: "}"))
-                    try checkDepth(closers.count)
                     try skipName()
                     continue
                 }
             case UInt8(ascii: "["):
+                try checkDepth(closers.count + 1)
                 offset += 1
                 skipWhitespace()
                 if !take("]") {
                     closers.append(UInt8(ascii: "]"))
-                    try checkDepth(closers.count)
                     continue
                 }
             case UInt8(ascii: "\""): try skipString()
@@ -138,7 +142,9 @@ package struct JSONScanner {
             var more = false
             while let closer = closers.last {
                 skipWhitespace()
-                guard offset < bytes.count else { throw error("expected ',' or '\(Character(Unicode.Scalar(closer)))'") }
+                guard offset < bytes.count else {
+                    throw error("expected ',' or '\(Character(Unicode.Scalar(closer)))'")
+                }
                 if bytes[offset] == closer {
                     offset += 1
                     closers.removeLast()
@@ -157,12 +163,28 @@ package struct JSONScanner {
         }
     }
 
+    /// Values may touch (`{}{}`, `"a""b"`), but a number or a word ends only at white space, a bracket, a quote or the
+    /// end: `01` is not 0 and then 1, and `nullnull` is nothing.
+    private func checkValueEnds() throws(JSONSyntaxError) {
+        guard offset < bytes.count else { return }
+        switch bytes[offset - 1] {
+        case UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: "\""): return
+        default: break
+        }
+        switch bytes[offset] {
+        case 0x20, 0x09, 0x0A, 0x0D, UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""): return
+        default: throw error("expected white space after the value")
+        }
+    }
+
     private func checkDepth(_ depth: Int) throws(JSONSyntaxError) {
         if depth > Self.maximumDepth { throw error("nested deeper than \(Self.maximumDepth)") }
     }
 
     private mutating func skipName() throws(JSONSyntaxError) {
-        guard offset < bytes.count, bytes[offset] == UInt8(ascii: "\"") else { throw error("expected a name in quotes") }
+        guard offset < bytes.count, bytes[offset] == UInt8(ascii: "\"") else {
+            throw error("expected a name in quotes")
+        }
         try skipString()
         skipWhitespace()
         guard take(":") else { throw error("expected ':' after the name") }
@@ -185,7 +207,9 @@ package struct JSONScanner {
                 case UInt8(ascii: "u"):
                     offset += 1
                     for _ in 0..<4 {
-                        guard offset < bytes.count, bytes[offset].isHexDigit else { throw error("expected four hex digits") }
+                        guard offset < bytes.count, bytes[offset].isHexDigit else {
+                            throw error("expected four hex digits")
+                        }
                         offset += 1
                     }
                 default: throw error("no such escape in a string")

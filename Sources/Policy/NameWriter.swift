@@ -1,0 +1,62 @@
+/// Writes the bytes of names and times into a buffer that is known to be long enough.
+struct NameWriter {
+    private let buffer: UnsafeMutableBufferPointer<UInt8>
+    private(set) var count = 0
+
+    init(_ buffer: UnsafeMutableBufferPointer<UInt8>) {
+        self.buffer = buffer
+    }
+
+    mutating func write(_ byte: UInt8) {
+        buffer[count] = byte
+        count += 1
+    }
+
+    mutating func write(_ text: String) {
+        for byte in text.utf8 { write(byte) }
+    }
+
+    mutating func write(_ text: StaticString) {
+        text.withUTF8Buffer { for byte in $0 { write(byte) } }
+    }
+
+    /// Exactly `digits` decimal digits, with leading zeros.
+    mutating func write(_ number: Int, digits: Int) {
+        var rest = number
+        for index in stride(from: count + digits - 1, through: count, by: -1) {
+            buffer[index] = UInt8(ascii: "0") + UInt8(rest % 10)
+            rest /= 10
+        }
+        count += digits
+    }
+
+    mutating func writeCompactMicroseconds(_ moment: Timestamp) {
+        let civil = CivilTime(moment.clampedToNames)
+        writeCompactSeconds(civil)
+        write(UInt8(ascii: "."))
+        write(civil.microsecond, digits: 6)
+        write(UInt8(ascii: "Z"))
+    }
+
+    mutating func writeCompactMilliseconds(_ moment: Timestamp) {
+        // The last millisecond cannot be rounded up any more; there it is cut.
+        let civil = CivilTime(min(moment.roundedUpToMilliseconds, .lastInNames).clampedToNames)
+        writeCompactSeconds(civil)
+        let milliseconds = civil.microsecond / 1000
+        if milliseconds != 0 {
+            write(UInt8(ascii: "."))
+            write(milliseconds, digits: 3)
+        }
+        write(UInt8(ascii: "Z"))
+    }
+
+    private mutating func writeCompactSeconds(_ civil: CivilTime) {
+        write(civil.year, digits: 4)
+        write(civil.month, digits: 2)
+        write(civil.day, digits: 2)
+        write(UInt8(ascii: "T"))
+        write(civil.hour, digits: 2)
+        write(civil.minute, digits: 2)
+        write(civil.second, digits: 2)
+    }
+}

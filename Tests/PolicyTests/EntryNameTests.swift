@@ -1,0 +1,124 @@
+import Foundation
+import Policy
+import Testing
+
+@Suite struct EntryNameTests {
+    struct Row: CustomTestStringConvertible {
+        var fields: [String]
+        var testDescription: String { fields.prefix(2).joined(separator: " ") }
+    }
+
+    static let rows: [Row] = {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Vectors/entry-names.txt")
+        let text = try! String(contentsOf: file, encoding: .utf8)
+        return text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map {
+            Row(fields: $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init))
+        }
+    }()
+
+    @Test(arguments: rows.filter { $0.fields[0] == "valid" })
+    func `a canonical name is read as the vector says and written as it was`(row: Row) throws {
+        let fields = row.fields
+        try #require(fields.count == 11)
+        let name = try #require(EntryName(fields[1]))
+        #expect(name.description == fields[1])
+        #expect(name.createdAt.rfc3339 == fields[2])
+        #expect(name.id.description == fields[3])
+        #expect(name.type.description == fields[4])
+        #expect(name.keyDigest?.description ?? "-" == fields[5])
+        #expect(name.originDigest?.description ?? "-" == fields[6])
+        #expect(String(name.attempts) == fields[7])
+        #expect(String(name.interruptions) == fields[8])
+        switch name.gate {
+        case .open: #expect(fields[9...] == ["open", "-"])
+        case .notBefore(let moment): #expect(fields[9...] == ["notBefore", moment.rfc3339])
+        case .due(let moment): #expect(fields[9...] == ["due", moment.rfc3339])
+        }
+    }
+
+    @Test(arguments: rows.filter { $0.fields[0] != "valid" })
+    func `a name that is not canonical is refused`(row: Row) throws {
+        try #require(row.fields[0] == "invalid" && row.fields.count == 3)
+        #expect(EntryName(row.fields[1]) == nil, "\(row.fields[2])")
+    }
+
+    @Test func `bytes that are no text are refused`() {
+        let bytes = Array("20261121T091500.123456Z-a".utf8) + [0xFF] + Array(".json".utf8)
+        #expect(bytes.withUnsafeBufferPointer { EntryName($0) } == nil)
+    }
+
+    @Test(arguments: 0..<50 as Range<UInt64>)
+    func `a name is what its text says, and the text what the name says`(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        for _ in 0..<200 {
+            let name = EntryName.random(using: &generator)
+            let text = name.description
+            #expect(text.utf8.count <= EntryName.maximumLength)
+            #expect(EntryName(text) == name)
+            // One byte changed: either refused, or read as another name that is written just so.
+            var bytes = Array(text.utf8)
+            bytes[Int.random(in: bytes.indices, using: &generator)] = UInt8.random(in: 0x20...0x7E, using: &generator)
+            let changed = String(decoding: bytes, as: UTF8.self)
+            if let other = EntryName(changed) { #expect(other.description == changed) }
+        }
+    }
+
+    @Test func `names sort as text in the order of creation`() {
+        var generator = SeededGenerator(seed: 7)
+        let names = (0..<500).map { _ in EntryName.random(using: &generator) }
+        let byText = names.map(\.description).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        let byTime = names.sorted { $0.createdAt < $1.createdAt }.map(\.createdAt)
+        #expect(byText.compactMap { EntryName($0)?.createdAt } == byTime)
+    }
+
+    @Test func `what a name cannot carry is written as the nearest it can`() throws {
+        let id = try #require(OperationID("a"))
+        let name = EntryName(
+            createdAt: Timestamp(microseconds: -1), id: id, attempts: 12_345, interruptions: 123,
+            gate: .due(Timestamp(microseconds: 1_795_252_500_000_001)))
+        #expect(name.description == "19700101T000000.000000Z-a,a=9999,i=99,t=20261121T091500.001Z.json")
+    }
+
+    @Test func `a digest is the start of a SHA-256`() {
+        #expect(Digest(of: "hello").description == "2cf24dba5fb0a30e26e83b2a")
+        #expect(Digest(of: "").description == "e3b0c44298fc1c149afbf4c8")
+        #expect(Digest("2cf24dba5fb0a30e26e83b2a") == Digest(of: "hello"))
+        #expect(Digest("2CF24DBA5FB0A30E26E83B2A") == nil)
+        #expect(Digest("2cf2") == nil)
+    }
+
+    @Test func `ids and types keep to their letters`() throws {
+        #expect(OperationID("") == nil)
+        #expect(OperationID("a.b") == nil)
+        #expect(OperationID(String(repeating: "a", count: 65)) == nil)
+        #expect(TypeName(".a") == nil)
+        #expect(TypeName("a/b") == nil)
+        #expect(try #require(OperationID("A")) < #require(OperationID("a")))
+        #expect(try #require(TypeName("a.b")) < #require(TypeName("a.c")))
+    }
+}
+
+extension EntryName {
+    static func random(using generator: inout SeededGenerator) -> EntryName {
+        func text(_ letters: String, _ length: Int) -> String {
+            String((0..<length).map { _ in letters.randomElement(using: &generator)! })
+        }
+        let letters = "ABCXYZabcxyz0189_-"
+        func digest() -> Digest? {
+            Bool.random(using: &generator) ? Digest(text("0123456789abcdef", 24)) : nil
+        }
+        let moment = Timestamp(
+            microseconds: Int64.random(in: 0...Timestamp.lastInNames.microseconds / 1000, using: &generator) * 1000)
+        let gates: [Gate] = [.open, .notBefore(moment), .due(moment)]
+        return EntryName(
+            createdAt: Timestamp(
+                microseconds: Int64.random(in: 0...Timestamp.lastInNames.microseconds, using: &generator)),
+            id: OperationID(text(letters, Int.random(in: 1...64, using: &generator)))!,
+            type: Bool.random(using: &generator)
+                ? .default : TypeName("t" + text(letters + ".", Int.random(in: 0...63, using: &generator)))!,
+            keyDigest: digest(), originDigest: digest(),
+            attempts: Bool.random(using: &generator) ? 0 : Int.random(in: 0...9999, using: &generator),
+            interruptions: Bool.random(using: &generator) ? 0 : Int.random(in: 0...99, using: &generator),
+            gate: gates.randomElement(using: &generator)!)
+    }
+}
