@@ -45,14 +45,17 @@ import Testing
 
     @Test(arguments: House.tests)
     func `a test is a sentence`(file: SourceFile) {
-        for line in file.lines where line.code.contains(/(@Test.*|^\s*)\bfunc \w+\(/) {
-            let isTest =
-                line.code.contains("@Test")
-                || file.lines.contains { $0.number == line.number - 1 && $0.code.contains(/@Test\b.*\)?\s*$/) }
-            if isTest {
+        var isTest = false
+        for line in file.lines {
+            isTest = isTest || line.code.contains("@Test")
+            guard isTest, let place = line.words.firstIndex(of: "func") else { continue }
+            isTest = false
+            if !line.code.contains("func `"), line.words.count > place + 1 {
                 Issue.record(
-                    "\(file.path):\(line.number): name it by what holds: @Test func `a deferred operation is not due before its time`()"
-                )
+                    """
+                    \(file.path):\(line.number): \(line.words[place + 1])) says what is called, not what holds
+                    @Test func `a deferred operation is not due before its time`()
+                    """)
             }
         }
     }
