@@ -36,27 +36,26 @@ import Testing
     @Test func `every folder of the sources and tests is a target with files`() throws {
         let manifest = House.text("Package.swift")
         let scripts: Set = ["Interop", "Torture", "Benchmarks"]
-        for file in try House.committedFiles() {
-            let parts = file.split(separator: "/").map(String.init)
-            guard parts.count > 2, parts[0] == "Sources" || parts[0] == "Tests", !scripts.contains(parts[1]) else {
-                continue
-            }
-            #expect(
-                manifest.contains("\"\(parts[1])\""),
-                "\(file) belongs to no target of Package.swift: nothing would build it")
+        let parts = try House.committedFiles().map { $0.split(separator: "/").map(String.init) }
+        let folders = Set(parts.filter { $0.count > 2 && ["Sources", "Tests"].contains($0[0]) }.map { $0[1] })
+        for folder in folders.subtracting(scripts).sorted() where !manifest.contains("\"\(folder)\"") {
+            Issue.record("\(folder) is no target of Package.swift: nothing builds what is in it")
         }
     }
 
     @Test(arguments: House.tests)
     func `a test is a sentence`(file: SourceFile) {
-        for line in file.lines where line.code.contains(/(@Test.*|^\s*)\bfunc \w+\(/) {
-            let isTest =
-                line.code.contains("@Test")
-                || file.lines.contains { $0.number == line.number - 1 && $0.code.contains(/@Test\b.*\)?\s*$/) }
-            if isTest {
+        var isTest = false
+        for line in file.lines {
+            isTest = isTest || line.code.contains("@Test")
+            guard isTest, let place = line.words.firstIndex(of: "func") else { continue }
+            isTest = false
+            if !line.code.contains("func `"), line.words.count > place + 1 {
                 Issue.record(
-                    "\(file.path):\(line.number): name it by what holds: @Test func `a deferred operation is not due before its time`()"
-                )
+                    """
+                    \(file.path):\(line.number): \(line.words[place + 1])) says what is called, not what holds
+                    @Test func `a deferred operation is not due before its time`()
+                    """)
             }
         }
     }

@@ -1,11 +1,13 @@
 import Foundation
 import Testing
 
-/// A file of this package, its code without comments and without what stands in quotes.
+/// A file of this package, read as far as these tests need: its code without comments and without what is quoted.
 struct SourceFile: Sendable, CustomTestStringConvertible {
     struct Line: Sendable {
         var number: Int
         var code: String
+        /// The names in the code, in order; a called one ends with `(`, a member begins with `.`: `.unlink(`.
+        var words: [String]
     }
 
     /// From the package's root: `Sources/Spool/SystemCalls.swift`.
@@ -21,41 +23,86 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
         self.path = path
         var isInText = false
         lines = text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap { index, line in
-            let quotes = line.split(separator: "\"\"\"", omittingEmptySubsequences: false).count - 1
+            let quotes =
+                line.utf8.contains(UInt8(ascii: "\""))
+                ? line.split(separator: "\"\"\"", omittingEmptySubsequences: false).count - 1 : 0
             defer { if quotes % 2 == 1 { isInText.toggle() } }
             if isInText { return nil }
-            let code = line.replacing(/"(\\.|[^"\\])*"/, with: "\"\"")
-            return Line(
-                number: index + 1, code: String(code.firstRange(of: "//").map { code[..<$0.lowerBound] } ?? code))
+            let code = Self.code(of: line.utf8)
+            return Line(number: index + 1, code: String(decoding: code, as: UTF8.self), words: Self.words(of: code))
         }
+    }
+
+    /// A line up to its comment, with `""` for each text.
+    private static func code(of line: Substring.UTF8View) -> [UInt8] {
+        var code: [UInt8] = []
+        var isQuoted = false
+        var isEscaped = false
+        for byte in line {
+            if isQuoted {
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isQuoted = false
+                    code.append(byte)
+                }
+            } else if byte == UInt8(ascii: "/"), code.last == byte {
+                code.removeLast()
+                break
+            } else {
+                code.append(byte)
+                isQuoted = byte == UInt8(ascii: "\"")
+            }
+        }
+        return code
+    }
+
+    private static func words(of code: [UInt8]) -> [String] {
+        var words: [String] = []
+        var word: [UInt8] = []
+        var before: UInt8 = 0
+        for byte in code + [UInt8(ascii: " ")] {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+                word.append(byte)
+            default:
+                if !word.isEmpty {
+                    let name = String(decoding: word, as: UTF8.self)
+                    let isModules = before == UInt8(ascii: ".") && ["Glibc", "Darwin", "Swift"].contains(words.last)
+                    words.append(
+                        (before == UInt8(ascii: ".") && !isModules ? "." : "") + name
+                            + (byte == UInt8(ascii: "(") ? "(" : ""))
+                    word = []
+                }
+                before = byte
+            }
+        }
+        return words
     }
 
     /// The modules that the file imports, with the lines.
     var imports: [(module: String, line: Int)] {
-        lines.compactMap { line in
-            line.code.firstMatch(
-                of:
-                    /^\s*(?:@\w+\s+|package\s+|public\s+|internal\s+|private\s+|fileprivate\s+)*import\s+(?:(?:struct|class|enum|protocol|func|var|let|typealias)\s+)?(\w+)/
-            )
-            .map { (String($0.1), line.number) }
+        let kinds: Set = ["struct", "class", "enum", "protocol", "func", "var", "let", "typealias"]
+        return lines.compactMap { line in
+            guard let place = line.words.firstIndex(of: "import") else { return nil }
+            return line.words[(place + 1)...].first { !kinds.contains($0) }.map { ($0, line.number) }
         }
     }
 
-    /// `path:line: code` of each line that calls one of the functions as a free function, as in `unlink(path)`.
+    /// `path:line: code` of each line that calls a free function of that name which the file does not declare itself.
     func calls(of names: [String]) -> [String] {
-        lines.filter { line in
-            let code = line.code.replacing(/\b(Glibc|Darwin|Swift)\./, with: "")
-            return code.matches(of: /(?<before>func |[\w.`]?)\b(?<name>_?\w+)\(/).contains {
-                names.contains(String($0.name)) && $0.before.isEmpty
-            }
-        }.map { "\(path):\($0.number): \($0.code.trimmingCharacters(in: .whitespaces))" }
+        let called = Set(names.map { $0 + "(" })
+        let declared = Set(
+            lines.flatMap { line in zip(line.words, line.words.dropFirst()).filter { $0.0 == "func" }.map(\.1) })
+        return lines { line in line.words.contains { called.contains($0) && !declared.contains($0) } }
     }
 
-    /// `path:line: code` of each line that a pattern is found in.
-    func lines(matching pattern: some RegexComponent) -> [String] {
-        lines.filter { $0.code.contains(pattern) }.map {
-            "\(path):\($0.number): \($0.code.trimmingCharacters(in: .whitespaces))"
-        }
+    /// `path:line: code` of the lines for which `isFound` holds.
+    func lines(where isFound: (Line) -> Bool) -> [String] {
+        lines.filter(isFound).map { "\(path):\($0.number): \($0.code.trimmingCharacters(in: .whitespaces))" }
     }
 }
 

@@ -108,8 +108,11 @@ import Testing
             "{ secrets: {} }",
             "1:3: secrets: there is no such key; the keys here are version, routes, limits, retention"
         ),
-        ("{ routes: { t: { Retries: 3 } } }", "1:18: routes.t.Retries: there is no such key; did you mean 'retry'?"),
-        ("{ 'limits.bytes': 1 }", "1:3: 'limits.bytes': there is no such key; did you mean 'limits'?"),
+        ("{ routes: { t: { retri: 3 } } }", "1:18: routes.t.retri: there is no such key; did you mean 'retry'?"),
+        (
+            "{ 'limits.bytes': 1 }",
+            "1:3: 'limits.bytes': there is no such key; the keys here are version, routes, limits, retention"
+        ),
     ])
     func `an unknown key names the nearest known one`(text: String, expected: String) {
         #expect(errors(text) == ["drainq.json:" + expected])
@@ -245,7 +248,7 @@ import Testing
 
     @Test(arguments: [
         "Host", "Content-Length", "Transfer-Encoding", "Connection", "Expect", "Accept-Encoding", "TE", "Trailer",
-        "Upgrade",
+        "Upgrade", "Keep-Alive", "Proxy-Connection",
     ])
     func `the transport's own headers are refused`(name: String) {
         #expect(routeError("headers: { '\(name)': 'x' }")?.contains("this header cannot be set") == true)

@@ -47,7 +47,7 @@ extension ConfigurationValue<[ClassificationOverride]> {
             let errors = NetworkError.allCases.map(\.rawValue)
             findings.add(
                 "\(quote(member.name)) is neither a status, a range of statuses nor an error", at: member.position,
-                hint: NearestName.of(member.name, in: errors).map { "did you mean '\($0)'?" }
+                hint: didYouMean(member.name, among: errors)
                     ?? "write \"404\", \"500-599\", or one of \(errors.joined(separator: ", "))")
         }
         guard let outcome = ClassificationOverride.outcomes.first(where: { $0.word == member.value.string })?.outcome

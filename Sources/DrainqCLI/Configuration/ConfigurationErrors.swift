@@ -84,3 +84,8 @@ struct ConfigurationFindings {
             omitted: max(0, all.count - ConfigurationErrors.maximumCount))
     }
 }
+
+/// The hint that names the nearest of the known words; `nil` where none is near.
+func didYouMean(_ word: String?, among known: [String]) -> String? {
+    word.flatMap { nearest(to: $0, in: known) }.map { "did you mean '\($0)'?" }
+}

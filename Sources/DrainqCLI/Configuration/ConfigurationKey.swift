@@ -96,7 +96,7 @@ func readObject<Draft>(
 
 /// The key that `name` was meant to be: one of its siblings, the same name in another place, or a list to choose from.
 private func hint(forUnknown name: String, among siblings: [String]) -> String {
-    if let nearest = NearestName.of(name, in: siblings) { return "did you mean '\(nearest)'?" }
+    if let hint = didYouMean(name, among: siblings) { return hint }
     let elsewhere = ConfigurationKeys.entries.map(\.path).first { $0.hasSuffix("." + name) }
     if let elsewhere { return "did you mean '\(elsewhere)'?" }
     var known: [String] = []

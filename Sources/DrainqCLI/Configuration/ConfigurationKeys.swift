@@ -70,8 +70,8 @@ enum ConfigurationKeys {
             "headers", .headers, default: "{}", "as in { Accept: \"application/json\" }",
             """
             Header fields of the request, by name. Inherited fields are kept unless a route names them again; null takes \
-            one back. Host, Content-Length, Transfer-Encoding, Connection, Expect, Accept-Encoding, TE, Trailer, Upgrade \
-            and Idempotency-Key are refused: they are drainq's to write. A value is sent as it stands.
+            one back. Host, Content-Length, Transfer-Encoding, Connection, Expect, Accept-Encoding, TE, Trailer, Upgrade, \
+            Keep-Alive, Proxy-Connection and Idempotency-Key are refused: they are drainq's to write. A value is sent as it stands.
             """,
             set: { HeaderChange.apply($1, to: &$0.headers) }),
         ConfigurationKey(

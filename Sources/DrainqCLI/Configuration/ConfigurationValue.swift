@@ -92,10 +92,9 @@ extension ConfigurationValue where Value: RawRepresentable & Sendable, Value.Raw
 extension ConfigurationFindings {
     /// The value is none of the words that may stand in its place.
     mutating func addUnlisted(_ value: JSON5Value, words: [String]) {
-        let nearest = value.string.flatMap { NearestName.of($0, in: words) }
         add(
             "\(value.quoted) is not one of \(words.joined(separator: ", "))", at: value.position,
-            hint: nearest.map { "did you mean '\($0)'?" })
+            hint: didYouMean(value.string, among: words))
     }
 }
 

@@ -20,7 +20,7 @@ struct HeaderChange: Hashable, Sendable {
         return [
             "host": transport, "content-length": transport, "transfer-encoding": transport, "connection": transport,
             "expect": transport, "accept-encoding": transport, "te": transport, "trailer": transport,
-            "upgrade": transport,
+            "upgrade": transport, "keep-alive": transport, "proxy-connection": transport,
             "idempotency-key": "each operation has its own; one for all would make a server drop the others",
         ]
     }()

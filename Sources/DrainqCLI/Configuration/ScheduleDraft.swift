@@ -82,10 +82,9 @@ extension ConfigurationValue<BackoffSchedule> {
     static let preset = ConfigurationValue("preset") { value, findings in
         let names = BackoffSchedule.presets.map(\.name)
         if let preset = BackoffSchedule.presets.first(where: { $0.name == value.string }) { return preset.schedule }
-        let nearest = value.string.flatMap { NearestName.of($0, in: names) }
         findings.add(
             "\(value.quoted) is not a preset", at: value.position,
-            hint: nearest.map { "did you mean '\($0)'?" } ?? "the presets are \(names.joined(separator: ", "))")
+            hint: didYouMean(value.string, among: names) ?? "the presets are \(names.joined(separator: ", "))")
         return nil
     }
 
