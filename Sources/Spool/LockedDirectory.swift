@@ -15,7 +15,7 @@ final class LockedDirectory {
     /// The directory's own name: `20261121T091500.123456Z-9f86d081884c7d65`.
     let name: String
     private let queue: SpoolDirectory
-    private let descriptor: Int32
+    private var descriptor: Int32
 
     private init(path: QueuePath, name: String, queue: SpoolDirectory, descriptor: Int32) {
         self.path = path
@@ -25,7 +25,13 @@ final class LockedDirectory {
     }
 
     deinit {
-        try? queue.system.close(descriptor)
+        release()
+    }
+
+    /// Gives up the lock. What is still in the directory has no owner then.
+    func release() {
+        if descriptor >= 0 { try? queue.system.close(descriptor) }
+        descriptor = -1
     }
 
     private var lockPath: QueuePath { QueuePath(in: path, "lock".utf8) }
