@@ -87,10 +87,10 @@ extension Run {
             case .notAnOperation(let reason):
                 try quarantine(claim, reason, claims)
                 return nil
-            case .newerFormat(let version):
+            case .newerFormat:
                 leftAlone.insert(claim.name.id)
                 _ = try claims.settle(claim, .putBack, record: nil, now: world.now())
-                throw SpoolError.newerOperation(candidate.entry, version)
+                throw SpoolError(kind: .newerFormat, verb: "send", path: candidate.entry.path, code: 0)
             }
             return try submit(operation, claim, candidate.destination, claims)
         } catch {
@@ -115,7 +115,7 @@ extension Run {
         do throws(RequestError) {
             request = try route.request(for: operation, attempt: claim.name.attempts + 1)
         } catch {
-            let settlement = Settlement.refused(error, operation.header, claim.name, route: route, now: flight.began)
+            let settlement = Settlement.refused(error, now: flight.began)
             try apply(settlement, flight, claims, sent: false)
             return nil
         }
@@ -156,9 +156,10 @@ extension Run {
         if case .delivered = disposition { disposition = .delivered(keep: configuration.retention.delivered > .zero) }
         let settled = try claims.settle(flight.claim, disposition, record: settlement.record, now: world.now())
         let record = settlement.record
+        waiting.remove(flight.header.id)
         switch record.outcome {
         case .delivered: summary.delivered += 1
-        case .deferred: summary.deferred += 1
+        case .deferred: waiting.insert(flight.header.id)
         case .failed: summary.failed += 1
         case .held:
             summary.held += 1

@@ -34,6 +34,8 @@ package final class Run {
     var sink: (any Sink)?
     /// Destinations that wait for a person or a credential, from here to the end of the run.
     var held: Set<Digest> = []
+    /// Operations that this run deferred and has not seen through since.
+    var waiting: Set<OperationID> = []
     /// Operations this run could not read or settle: left alone until the next one.
     var leftAlone: Set<OperationID> = []
     let started = ContinuousClock.now
@@ -66,19 +68,20 @@ package final class Run {
             summary.leftDue = pass.leftDue + attempt(pass.chosen, claims)
             summary.nextDue = pass.nextDue
             if summary.end != .done || !waits(after: pass) { break }
-            do {
+            do throws(SpoolError) {
                 pass = try nextPass(claims)
             } catch {
                 broken(error)
                 break
             }
         }
-        do {
-            prune()
+        prune()
+        do throws(SpoolError) {
             try claims.end()
         } catch {
             broken(error)
         }
+        summary.deferred = waiting.count
         summary.duration = .now - started
         return summary
     }
@@ -112,7 +115,7 @@ package final class Run {
     private func choose() throws(SpoolError) -> Pass {
         let start = ContinuousClock.now
         let now = world.now()
-        var selection = Selection<Candidate, Digest>(limit: options.limit)
+        var selection = Selection<Digest, Candidate>(limit: options.limit)
         var waiting = 0
         var nextDue: Timestamp?
         for state in [QueueState.new, .deferred] {
@@ -127,15 +130,15 @@ package final class Run {
                 switch eligibility(of: name, at: now, longestDelay: longest, ignoringBackoff: options.ignoresBackoff) {
                 case .due:
                     selection.offer(
-                        Candidate(entry: entry, destination: destination), createdAt: name.createdAt, id: name.id,
-                        destination: destination.digest)
+                        name, destination: destination.digest,
+                        element: Candidate(entry: entry, destination: destination))
                 case .deferred(let until):
                     waiting += 1
                     nextDue = min(nextDue ?? until, until)
                 }
             }
         }
-        let chosen = selection.chosen()
+        let chosen = selection.chosen().map(\.element)
         return Pass(
             chosen: chosen, leftDue: selection.offered - chosen.count, waiting: waiting, nextDue: nextDue,
             cost: .now - start)

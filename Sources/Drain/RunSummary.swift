@@ -22,6 +22,7 @@ package struct RunSummary: Hashable, Sendable {
     /// Requests that were sent, retries within this run included.
     package var attempts = 0
     package var delivered = 0
+    /// Operations that wait for another run: deferred by this one, and not delivered or failed later in it.
     package var deferred = 0
     /// Operations put back because their destination is held.
     package var held = 0

@@ -1,4 +1,3 @@
-package import Policy
 package import Spool
 
 /// Why a command ends without doing its work: what standard error says, and the exit status.

@@ -38,10 +38,10 @@ private func perform(_ command: ParsedCommand, environment: [String: String]) th
     case .check: try check(command, environment: environment)
     case .demo: try demo(command, environment: environment)
     case .receive: try receive(command)
-    case .completions: try completions(command)
+    case .completions: completions(command)
     case .manual: manual()
     case .version: version()
-    case .help: try help(command)
+    case .help: help(command)
     case .agent: DeliveryAgent.main()
     }
 }

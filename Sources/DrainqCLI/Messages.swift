@@ -1,3 +1,4 @@
+import Policy
 import Synchronization
 
 #if canImport(Glibc)
@@ -105,7 +106,7 @@ package enum Messages {
     /// `drainq: …`, what somebody has to know or asked for with `--verbose`.
     package static func notice(_ message: String) {
         // One call for a line, so that the lines of several processes do not mix; a closed standard error is nobody's.
-        let line = Array("drainq: \(message.escapedForDisplay)\n".utf8)
+        let line = Array("drainq: \(escapedForDisplay(message))\n".utf8)
         _ = line.withUnsafeBytes { systemWrite(STDERR_FILENO, $0.baseAddress!, $0.count) }
     }
 }

@@ -56,21 +56,21 @@ private struct Addition {
         expiresAt = command.time(.expires, now: now)
     }
 
-    mutating func take(from source: String) throws {
-        let name = source == "-" ? "standard input" : source
-        let handle = try open(source)
-        defer { if source != "-" { try? handle.close() } }
+    mutating func take(from path: String) throws {
+        let source = try InputSource(path)
         if let mediaType = command.text(.contentType), !command.flag(.envelope) {
-            return try takeWhole(handle, name, mediaType)
+            return try takeWhole(source, mediaType)
         }
         var input = JSONInput()
         while true {
-            let chunk = try read(handle, atMost: max(65_536, min(input.pending, 16 * 1_048_576)), name)
-            let items = input.feed(chunk, atEnd: chunk.isEmpty)
-            for item in items { try take(item, name) }
+            let chunk = try source.next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))
+            for item in input.feed(chunk, atEnd: chunk.isEmpty) { try take(item, source.name) }
             if !gathersAll { try flush() }
             if chunk.isEmpty { break }
-            try checkLength(input.pending, name)
+            if input.pending > Self.longestValue {
+                throw CommandFailure(
+                    .dataInvalid, "cannot add from '\(source.name)': a value is longer than \(Self.longestValue) bytes")
+            }
         }
     }
 
@@ -86,48 +86,17 @@ private struct Addition {
 
     // MARK: - Input
 
-    private func open(_ source: String) throws -> FileHandle {
-        if source == "-" { return .standardInput }
-        do {
-            return try FileHandle(forReadingFrom: URL(filePath: source))
-        } catch {
-            throw CommandFailure(.dataInvalid, "cannot read '\(source)': \(readable(error))")
-        }
-    }
-
-    private func read(_ handle: FileHandle, atMost count: Int, _ name: String) throws -> [UInt8] {
-        do {
-            return Array(try handle.read(upToCount: count) ?? Data())
-        } catch {
-            throw CommandFailure(.inputOutput, "cannot read '\(name)': \(readable(error))")
-        }
-    }
-
     /// `--content-type`: the source is one body, whatever its bytes are.
-    private mutating func takeWhole(_ handle: FileHandle, _ name: String, _ mediaType: String) throws {
-        var body: [UInt8] = []
-        while true {
-            let chunk = try read(handle, atMost: max(65_536, min(body.count, 16 * 1_048_576)), name)
-            if chunk.isEmpty { break }
-            body += chunk
-            try checkLength(body.count, name)
-        }
+    private mutating func takeWhole(_ source: InputSource, _ mediaType: String) throws {
+        let body = try source.all(upTo: Self.longestValue)
         values += 1
-        if command.operationID(.id) != nil, values > 1 { return }
+        let hasOwnID = command.operationID(.id) != nil
+        if hasOwnID, values > 1 { return }
         var header = newHeader()
         override(&header)
         batch.append(
-            Pending(
-                operation: Operation(header: header, body: body), hasOwnID: command.operationID(.id) != nil, source: name,
-                line: 1))
+            Pending(operation: Operation(header: header, body: body), hasOwnID: hasOwnID, source: source.name, line: 1))
         if !gathersAll { try flush() }
-    }
-
-    private func checkLength(_ count: Int, _ name: String) throws {
-        if count > Self.longestValue {
-            throw CommandFailure(
-                .dataInvalid, "cannot add from '\(name)': a value is longer than \(Self.longestValue) bytes")
-        }
     }
 
     /// The header of the next operation, with a creation time after all before it.
@@ -149,7 +118,7 @@ private struct Addition {
             do throws(OperationFileError) {
                 batch.append(try pending(text, source, line))
             } catch {
-                try refuse(text, source, line, error.reasonWithField)
+                try refuse(text, source, line, error.detail)
             }
             if batch.count >= Self.batchSize, !gathersAll { try flush() }
         }

@@ -8,11 +8,6 @@ import Spool
 #else
     import Foundation
 #endif
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// `drainq demo`: a queue in a temporary directory, a receiver on this machine, and a drain of it, so that the first
 /// minute needs no server. The first request is answered 503, so that a retry can be seen.
@@ -38,10 +33,10 @@ func demo(_ command: ParsedCommand, environment: [String: String]) throws(Comman
                 body: payload)
         }
         _ = try spool.accept(operations, limits: configuration.limits)
-        Messages.notice("\(operations.count) operations in '\(directory.path)', a receiver at \(receiver.url)")
+        if !command.flag(.quiet) { Messages.notice("\(operations.count) operations in '\(directory.path)', a receiver at \(receiver.url)") }
         var options = RunOptions(limit: 1000, maxTime: .seconds(60), stay: .untilEmpty)
         options.grace = .seconds(2)
-        let status = try drain(queue, options: options, command)
+        let status = try drain(queue, options: options, command, voice: command.flag(.quiet) ? .actionable : .everything)
         for request in receiver.requests() {
             standardOutput.line(
                 escapedForDisplay("\(request.method) \(request.target) \(request.header("Idempotency-Key") ?? "-") \(request.text)"))
@@ -53,10 +48,9 @@ func demo(_ command: ParsedCommand, environment: [String: String]) throws(Comman
 /// The JSON values on standard input where somebody gives some, else samples.
 private func demoPayloads() throws -> [[UInt8]] {
     var payloads: [[UInt8]] = []
-    if isatty(STDIN_FILENO) == 0 {
+    if !Terminal.isOnStandardInput {
         var input = JSONInput()
-        let text = (try? FileHandle.standardInput.readToEnd()) ?? Data()
-        for item in input.feed(Array(text), atEnd: true) {
+        for item in input.feed(try InputSource("-").all(upTo: 64 * 1_048_576), atEnd: true) {
             switch item {
             case .value(let bytes, _): payloads.append(bytes)
             case .bad(_, let line, _, let reason):

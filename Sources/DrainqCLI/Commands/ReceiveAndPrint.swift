@@ -1,3 +1,5 @@
+import LoopbackReceiver
+
 #if canImport(Glibc)
     import Glibc
 #else

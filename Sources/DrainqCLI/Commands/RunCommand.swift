@@ -32,8 +32,10 @@ private func runOptions(_ command: ParsedCommand) -> RunOptions {
 }
 
 /// Runs and reports; also what `demo` does.
-func drain(_ queue: OpenQueue, options: RunOptions, _ command: ParsedCommand) throws -> ExitStatus {
-    var reporter = RunReporter(voice: RunReporter.voice(command))
+func drain(
+    _ queue: OpenQueue, options: RunOptions, _ command: ParsedCommand, voice: RunReporter.Voice? = nil
+) throws -> ExitStatus {
+    var reporter = RunReporter(voice: voice ?? RunReporter.voice(command))
     let world = Run.World(
         now: { Timestamp.now() }, generator: SystemRandomNumberGenerator(),
         makeSink: { AgentSink(concurrency: $0) })
