@@ -10,7 +10,7 @@ import Testing
         "LoopbackReceiver": machine.union(["CSystem"]),
         "Drain": machine.union(["Policy", "Spool", "Delivery"]),
         "DrainqCLI": machine.union(["Policy", "Spool", "Delivery", "Drain", "LoopbackReceiver", "CSystem"]),
-        "drainq": ["DrainqCLI"],
+        "drainq": foundation.union(["DrainqCLI"]),
     ]
 
     static let foundation: Set<String> = ["FoundationEssentials", "Foundation"]
@@ -24,7 +24,8 @@ import Testing
             "attempts know nothing of the queue directory; Spool and Delivery never meet, Drain stands between them",
         "LoopbackReceiver": "the receiver plays a stranger: it must not know what drainq knows",
         "Drain": "a run receives values and returns a summary: words and statuses are DrainqCLI's",
-        "drainq": "main.swift hands the arguments to DrainqCLI and exits; there is nothing else to test there",
+        "drainq":
+            "main.swift hands arguments and environment to DrainqCLI and exits: what it did besides could not be tested",
     ]
 
     @Test(arguments: House.sources)
