@@ -46,7 +46,7 @@ struct Admittance {
             victims.append(victim)
             count -= 1
             bytes -= freed
-            free += freed
+            if limits.minimumFree != nil { free += freed }
         }
         count += 1
         bytes += size

@@ -147,8 +147,9 @@ extension SpoolDirectory {
     /// `missing` if the source is gone.
     ///
     /// Where the file system cannot do that: link, sync the target's directory, unlink; two names of one inode are
-    /// that move, interrupted, and are finished here.
-    func move(_ from: QueuePath, _ to: QueuePath) throws(Errno) {
+    /// that move, interrupted, and are finished here. `isOwn` says that nobody else moves the source, so that a source
+    /// which is gone while the target is there means that it has happened, whatever the call said.
+    func move(_ from: QueuePath, _ to: QueuePath, isOwn: Bool = true) throws(Errno) {
         if renamesWithoutReplacing {
             do throws(Errno) {
                 try system.renameNoReplace(root, from.bytes, to.bytes)
@@ -160,9 +161,8 @@ extension SpoolDirectory {
                 return
             } catch {
                 // A reply lost on the way (NFS): it has happened if the source is gone and the target is there.
-                guard (try? system.statusAt(root, to.bytes)) != nil,
-                    isMissing(from)
-                else { throw error }
+                let happened = isOwn && ((try? exists(to) && !exists(from)) ?? false)
+                if !happened { throw error }
                 return
             }
         }
@@ -173,20 +173,27 @@ extension SpoolDirectory {
             return
         } catch where error == .notPermitted {
             // Directories cannot be linked. Their targets are names made up by us, so nothing is replaced.
-            guard isMissing(to) else { throw .exists }
+            if try exists(to) { throw .exists }
             try system.rename(root, from.bytes, to.bytes)
             return
         }
-        try sync(to.parent)
-        try system.unlink(root, from.bytes)
+        do throws(Errno) {
+            try sync(to.parent)
+            try system.unlink(root, from.bytes)
+        } catch {
+            // Undone, so that a caller who goes on does not see it twice; but never the only name that is left.
+            guard try exists(from) else { return }
+            try? system.unlink(root, to.bytes)
+            throw error
+        }
     }
 
-    func isMissing(_ path: QueuePath) -> Bool {
+    func exists(_ path: QueuePath) throws(Errno) -> Bool {
         do throws(Errno) {
             _ = try system.statusAt(root, path.bytes)
+            return true
+        } catch where error == .missing {
             return false
-        } catch {
-            return error == .missing
         }
     }
 

@@ -76,7 +76,7 @@ extension SpoolDirectory {
         try attempt("drop", path) { () throws(Errno) in
             do throws(Errno) {
                 let temporary = workshop.nextPath()
-                try move(path, temporary)
+                try move(path, temporary, isOwn: false)
                 try system.unlink(root, temporary.bytes)
                 return true
             } catch where error == .missing {
@@ -88,7 +88,7 @@ extension SpoolDirectory {
     private func moveIfThere(_ from: QueuePath, _ to: QueuePath, _ verb: String) throws(SpoolError) -> Bool {
         try attempt(verb, from) { () throws(Errno) in
             do throws(Errno) {
-                try move(from, to)
+                try move(from, to, isOwn: false)
                 try sync(to.parent)
                 try sync(from.parent)
                 return true

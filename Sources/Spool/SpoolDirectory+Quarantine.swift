@@ -43,7 +43,7 @@ extension SpoolDirectory {
                 item.name = nil
                 item.fileName = "\(now.compactMicroseconds)-\(UInt64.random(in: .min ... .max))"
             }
-            if !isMissing(item.path) { continue }
+            if try exists(item.path) { continue }
             // A reason without a file is from a crash. A full disk must not keep the file where it does harm.
             try? system.unlink(root, item.reasonPath.bytes)
             try? createFile(item.reasonPath, item.reasonBytes, durable: false)

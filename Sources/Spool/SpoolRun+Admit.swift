@@ -66,7 +66,7 @@ extension SpoolRun {
                     try queue.system.rename(queue.root, from.bytes, claim.bytes)
                     return true
                 } catch {
-                    if try exists(claim) { return true }
+                    if try queue.exists(claim) { return true }
                     if error == .missing { return false }
                     throw error
                 }
@@ -209,7 +209,7 @@ extension SpoolRun {
     /// Row C → F. What cannot be put back either is recovered by the next run.
     private func putBack(_ claim: QueuePath, _ name: [UInt8], _ admission: inout Admission) {
         do throws(Errno) {
-            guard try exists(claim) else { return }
+            guard try queue.exists(claim) else { return }
             try queue.move(claim, QueuePath(in: QueueState.new.path, name))
             gained.insert(QueueState.new.path)
             lost.insert(directory.path)
@@ -227,6 +227,8 @@ package struct Admission: Hashable, Sendable {
     package var duplicates = 0
     /// What could not be read or written; these files are where they were.
     package var errors: [SpoolError] = []
+
+    package init() {}
 }
 
 extension OperationID {

@@ -97,7 +97,7 @@ extension SpoolRun {
     private func isInterruptedMove(_ path: QueuePath, _ name: EntryName) throws(SpoolError) -> Bool {
         guard let status = try queue.status(path, "look at"), status.kind == .regular, status.links > 1 else { return false }
         var others: [QueuePath] = []
-        for state in [QueueState.new, .deferred, .failed] {
+        for state in [QueueState.new, .deferred, .failed, .quarantine, .delivered] {
             try queue.forEachEntry(in: state) { if $0.name.id == name.id { others.append(QueuePath($0.path)) } }
         }
         for other in others where try queue.status(other, "look at")?.isSameFile(as: status) == true { return true }
@@ -151,4 +151,6 @@ package struct Recovery: Hashable, Sendable {
     package var repaired = 0
     /// What is left to the next run.
     package var errors: [SpoolError] = []
+
+    package init() {}
 }

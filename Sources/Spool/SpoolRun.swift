@@ -35,7 +35,7 @@ package final class SpoolRun {
                 try queue.system.rename(queue.root, from.bytes, to.bytes)
                 return true
             } catch {
-                if try exists(to) { return true }
+                if try queue.exists(to) { return true }
                 if error == .missing { return false }
                 throw error
             }
@@ -99,15 +99,6 @@ package final class SpoolRun {
         QueuePath(in: directory.path, claim.name.description.utf8)
     }
 
-    func exists(_ path: QueuePath) throws(Errno) -> Bool {
-        do throws(Errno) {
-            _ = try queue.system.statusAt(queue.root, path.bytes)
-            return true
-        } catch where error == .missing {
-            return false
-        }
-    }
-
     /// Row C → the row it came from, under the name it had.
     func putBack(_ claim: Claim) throws(SpoolError) {
         _ = try settle(claim, .putBack, record: nil, now: claim.name.createdAt)
@@ -119,7 +110,7 @@ package final class SpoolRun {
         let path = path(of: claim)
         guard let status = try queue.status(path, "look at") else { return 0 }
         var others: [QueuePath] = []
-        for state in [QueueState.new, .deferred, .failed] {
+        for state in [QueueState.new, .deferred, .failed, .quarantine, .delivered] {
             try queue.forEachEntry(in: state) { if $0.name.id == claim.name.id { others.append(QueuePath($0.path)) } }
         }
         for other in others where try queue.status(other, "look at")?.isSameFile(as: status) == true {

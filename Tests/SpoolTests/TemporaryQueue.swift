@@ -58,6 +58,15 @@ final class TemporaryQueue {
         }
     }
 
+    /// What the next run does first.
+    @discardableResult
+    func recover(maximumInterruptions: Int = 5, now: Timestamp = TemporaryQueue.now) throws -> Recovery {
+        let run = try open().beginRun(now: now)
+        let recovery = try run.recover(now: now, maximumInterruptions: maximumInterruptions)
+        try run.end()
+        return recovery
+    }
+
     func operation(_ id: String, _ offset: Int = 0, body: String = #"{"n":1.10}"#) -> Policy.Operation {
         let createdAt = Self.now + .microseconds(offset)
         let header = OperationHeader(id: OperationID(id)!, createdAt: createdAt, contentType: "application/json")
