@@ -39,6 +39,12 @@ package enum Interruption {
             #endif
             sigaction(number, &action, nil)
         }
+        // Whoever started this process may have blocked them, and blocked signals are inherited.
+        var both = sigset_t()
+        sigemptyset(&both)
+        sigaddset(&both, SIGTERM)
+        sigaddset(&both, SIGINT)
+        pthread_sigmask(SIG_UNBLOCK, &both, nil)
     }
 
     /// Called by the signal handler, and by tests in its place.
