@@ -16,9 +16,9 @@ extension BackoffSchedule {
             let limit = longest.inSeconds
             var seconds = base.inSeconds
             // Ends where the limit is reached, or where nothing changes any more (a multiplier of 1, a base of 0).
-            for _ in 1..<max(attempt, 1) where seconds < limit {
+            for _ in 1..<min(max(attempt, 1), 9999) {
                 let product = seconds * multiplier
-                if product == seconds { break }
+                if seconds >= limit || product == seconds { break }
                 seconds = product
             }
             return seconds < limit ? .seconds(seconds) : longest
@@ -31,7 +31,7 @@ extension BackoffSchedule {
         let delay = delay(afterAttempt: attempt)
         let spread = min(max(jitter, 0), 1)
         if spread == 0 { return delay }
-        return delay * Double.random(in: (1 - spread)...(1 + spread), using: &generator)
+        return delay.scaled(by: Double.random(in: (1 - spread)...(1 + spread), using: &generator))
     }
 
     /// When the attempt after the nth is due, in whole milliseconds as a name carries it, at least `atLeast` from now.
@@ -65,7 +65,7 @@ extension BackoffSchedule {
             case .list(let list): list.max() ?? .zero
             case .exponential(let base, _, let longest): max(base, longest)
             }
-        return longest * (1 + min(max(jitter, 0), 1))
+        return longest.scaled(by: 1 + min(max(jitter, 0), 1))
     }
 
     /// The 8 of "3 of 8": the attempts, or as many as fit into the age (without jitter), whichever are fewer; `nil`
@@ -90,10 +90,17 @@ extension Route {
     }
 
     /// The furthest that an attempt on this route can put a due time: a later one was set by a clock that was wrong.
+    /// One millisecond is for the rounding of due times.
     package var longestDelay: Duration {
-        max(
-            retry.longestDelay, retryRateLimited?.longestDelay ?? .zero,
-            RetryAfter.longest + RetryAfter.longestJitter)
+        let schedules = max(retry.longestDelay, retryRateLimited?.longestDelay ?? .zero)
+        return max(schedules, RetryAfter.longest + RetryAfter.longestJitter) + .milliseconds(1)
+    }
+}
+
+extension Duration {
+    /// By way of seconds: `Duration * Double` multiplies attoseconds and makes 199,999.99… of 200,000 × 1.
+    func scaled(by factor: Double) -> Duration {
+        .seconds(inSeconds * factor)
     }
 }
 

@@ -7,11 +7,6 @@ struct BoundedHeap<Element> {
         self.precedes = precedes
     }
 
-    var count: Int { elements.count }
-
-    /// The largest that is kept.
-    var largest: Element? { elements.first }
-
     /// Keeps the element if it is among the smallest `capacity`, and drops what is beyond them.
     mutating func offer(_ element: Element, capacity: Int) {
         while elements.count > capacity { removeLargest() }

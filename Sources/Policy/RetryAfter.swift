@@ -32,7 +32,7 @@ package enum RetryAfter {
 
     /// The wait asked for, with up to a fifth more and never less.
     static func spread(_ asked: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
-        asked + min(asked * Double.random(in: 0...0.2, using: &generator), longestJitter)
+        asked + min(asked.scaled(by: Double.random(in: 0...0.2, using: &generator)), longestJitter)
     }
 }
 

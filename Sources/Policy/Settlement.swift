@@ -1,88 +1,145 @@
-/// What follows for an operation: what happens to its file, and the line its history gains.
+/// What becomes of an operation after an attempt, or instead of one: where its file goes and what is written down.
 package struct Settlement: Hashable, Sendable {
     package var disposition: Disposition
+    package var rule: Rule
+    /// What happened. It is appended to the file unless the operation is put back, untouched; reports show it anyway.
     package var record: AttemptRecord
 
-    package init(disposition: Disposition, record: AttemptRecord) {
-        self.disposition = disposition
-        self.record = record
-    }
+    package var isRecorded: Bool { disposition != .putBack }
 
-    /// Whether this was an attempt: a request was sent, and the server did not merely ask for time.
-    package var countsAttempt: Bool {
-        switch disposition {
-        case .delivered: true
-        case .deferred(_, let counts), .failed(let counts): counts
-        case .putBack, .quarantined: false
-        }
-    }
-
-    /// What an attempt's report makes of the operation.
+    /// Settles an attempt that began at `start` and was answered at `now`.
     ///
-    /// A wait that the server asked for by Retry-After is no attempt; only the operation's age bounds how often that
-    /// goes on. What this program cut off itself is due at once and no attempt either.
-    package static func after(
-        _ report: AttemptReport, _ header: OperationHeader, _ name: EntryName, route: Route, began: Timestamp,
-        now: Timestamp, using generator: inout some RandomNumberGenerator
+    /// - delivered: the file goes. held, or ended by this program itself: put back, nothing counted.
+    /// - deferred: due by the schedule, or given up where that is used up, with a rule that says so.
+    /// - A 429 or 503 with Retry-After is no attempt: it is due when the server said, a little later but never earlier,
+    ///   whatever step the schedule is at, and only the age bounds it. With any other status a Retry-After can only
+    ///   extend the schedule's delay. One of 0 asks for nothing.
+    /// - An operation that expires before its due time is due when it expires, so that it is seen to expire.
+    package static func decide(
+        on report: AttemptReport, verdict: Verdict, of operation: Operation, name: EntryName, route: Route,
+        keepsDelivered: Bool, start: Timestamp, now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> Settlement {
-        let verdict = Classification.verdict(on: report, route: route, now: now)
-        var record = AttemptRecord(
-            at: began, duration: report.duration, outcome: verdict.outcome, rule: verdict.rule.description)
-        record.retryAfter = verdict.retryAfter.map { Int($0.components.seconds) }
-        switch report.result {
-        case .answer(let answer):
-            record.status = answer.status
-            record.excerpt = excerpt(of: answer.body)
-        case .failure(let error, let detail):
-            record.error = error.rawValue
-            record.excerpt = excerpt(of: Array(detail.utf8))
-            if error == .cancelled {
-                return Settlement(disposition: .deferred(until: now, countsAttempt: false), record: record)
+        var rule = verdict.rule
+        let disposition: Disposition
+        if case .error(.cancelled, _) = rule {
+            disposition = .putBack
+        } else {
+            switch verdict.outcome {
+            case .delivered: disposition = .delivered(keep: keepsDelivered)
+            case .held: disposition = .putBack
+            case .failed: disposition = .failed(countsAttempt: true)
+            case .deferred:
+                (disposition, rule) = whenDeferred(
+                    report, verdict, of: operation, name: name, route: route, now: now, using: &generator)
             }
         }
-        switch verdict.outcome {
-        case .delivered: return Settlement(disposition: .delivered(keep: false), record: record)
-        case .held: return Settlement(disposition: .putBack, record: record)
-        case .failed: return Settlement(disposition: .failed(countsAttempt: true), record: record)
-        case .deferred: break
-        }
-        let schedule = route.schedule(afterStatus: record.status)
+        var outcome = verdict.outcome
+        if case .failed = disposition { outcome = .failed }
+        let record = AttemptRecord(
+            at: start, duration: report.duration, outcome: outcome, status: report.status,
+            error: report.error?.rawValue, rule: rule.description,
+            retryAfter: verdict.retryAfter.map { Int($0.components.seconds) }, excerpt: report.excerpt)
+        return Settlement(disposition: disposition, rule: rule, record: record)
+    }
+
+    /// Settles an operation of which no request can be made.
+    package static func decide(on error: RequestError, now: Timestamp) -> Settlement {
+        unsent(error.outcome, rule: .request(error), now: now)
+    }
+
+    /// Settles an operation that has expired; `nil` if it has not. To be asked before every attempt.
+    package static func decide(onExpiryOf header: OperationHeader, route: Route, now: Timestamp) -> Settlement? {
+        guard let expiry = expiry(of: header, route: route), expiry <= now else { return nil }
+        return unsent(.failed, rule: .expired(at: expiry), now: now)
+    }
+
+    /// From when the operation is not sent any more: its own time or the route's, whichever comes first.
+    package static func expiry(of header: OperationHeader, route: Route) -> Timestamp? {
+        let times = [header.expiresAt, route.expiresAfter.map { header.createdAt + $0 }]
+        return times.compactMap { $0 }.min()
+    }
+
+    private static func unsent(_ outcome: Outcome, rule: Rule, now: Timestamp) -> Settlement {
+        Settlement(
+            disposition: outcome == .held ? .putBack : .failed(countsAttempt: false), rule: rule,
+            record: AttemptRecord(at: now, duration: .zero, outcome: outcome, rule: rule.description))
+    }
+
+    private static func whenDeferred(
+        _ report: AttemptReport, _ verdict: Verdict, of operation: Operation, name: EntryName, route: Route,
+        now: Timestamp, using generator: inout some RandomNumberGenerator
+    ) -> (Disposition, Rule) {
+        let schedule = route.schedule(afterStatus: report.status)
+        let asked = verdict.retryAfter ?? .zero
+        let spread = asked > .zero ? RetryAfter.spread(asked, using: &generator) : .zero
+        let countsAttempt = !AttemptRecord.isOnlyAskedToWait(status: report.status, retryAfter: asked)
+        let createdAt = operation.header.createdAt
         let next: BackoffSchedule.Next
-        var counts = true
-        if let asked = verdict.retryAfter, asked > .zero {
-            counts = false
-            let due = now + RetryAfter.spread(asked, using: &generator)
-            next = schedule.bounded(due, createdAt: header.createdAt, now: now)
-        } else {
+        if countsAttempt {
             next = schedule.next(
-                afterAttempt: name.attempts + 1, createdAt: header.createdAt, now: now, using: &generator)
+                afterAttempt: step(report, operation, name, route), createdAt: createdAt, now: now, atLeast: spread,
+                using: &generator)
+        } else {
+            next = schedule.bounded(now + spread, createdAt: createdAt, now: now)
         }
         switch next {
         case .attempt(let due):
-            return Settlement(disposition: .deferred(until: due, countsAttempt: counts), record: record)
-        case .attemptsUsedUp(let allowed): record.rule = Rule.attemptsUsedUp(allowed: allowed, last: verdict.rule).description
-        case .ageUsedUp(let age): record.rule = Rule.ageUsedUp(age, last: verdict.rule).description
+            let expiry = expiry(of: operation.header, route: route)?.roundedUpToMilliseconds
+            return (.deferred(until: min(due, expiry ?? due), countsAttempt: countsAttempt), verdict.rule)
+        case .attemptsUsedUp(let allowed):
+            return (.failed(countsAttempt: countsAttempt), .attemptsUsedUp(allowed: allowed, last: verdict.rule))
+        case .ageUsedUp(let age):
+            return (.failed(countsAttempt: countsAttempt), .ageUsedUp(age, last: verdict.rule))
         }
-        record.outcome = .failed
-        return Settlement(disposition: .failed(countsAttempt: counts), record: record)
     }
 
-    /// What ends an operation before its next attempt: it has expired. `nil` for one that may be sent.
-    package static func beforeAttempt(
-        _ header: OperationHeader, _ name: EntryName, route: Route, now: Timestamp
-    ) -> Settlement? {
-        let ends = [header.expiresAt, route.expiresAfter.map { header.createdAt + $0 }].compactMap { $0 }
-        guard let end = ends.min(), end <= now else { return nil }
-        let record = AttemptRecord(
-            at: now, duration: .zero, outcome: .failed, rule: Rule.expired(at: end).description)
-        return Settlement(disposition: .failed(countsAttempt: false), record: record)
+    /// The number of this attempt on its schedule. A schedule of its own for 429 counts only 429s, so that a busy
+    /// server does not end an operation that has used its attempts on something else; only attempts since the last
+    /// `retry` are looked at, which are the last ones that the name counts.
+    private static func step(_ report: AttemptReport, _ operation: Operation, _ name: EntryName, _ route: Route) -> Int
+    {
+        guard report.status == 429, route.retryRateLimited != nil else { return name.attempts + 1 }
+        let counted = operation.attempts.filter(\.isCounted).suffix(name.attempts)
+        return counted.count { $0.status == 429 } + 1
+    }
+}
+
+extension AttemptRecord {
+    /// Whether the attempt is one of those that the name counts.
+    package var isCounted: Bool {
+        switch outcome {
+        case .deferred:
+            !Self.isOnlyAskedToWait(status: status, retryAfter: .seconds(retryAfter ?? 0))
+        case .failed: status != nil || error != nil
+        case .delivered, .held: false
+        }
     }
 
-    /// What becomes of an operation of which no request can be made: held where the configuration is to blame.
-    package static func refused(_ error: RequestError, now: Timestamp) -> Settlement {
-        let record = AttemptRecord(
-            at: now, duration: .zero, outcome: error.outcome, rule: Rule.request(error).description)
-        return Settlement(
-            disposition: error.outcome == .held ? .putBack : .failed(countsAttempt: false), record: record)
+    static func isOnlyAskedToWait(status: Int?, retryAfter: Duration) -> Bool {
+        retryAfter > .zero && (status == 429 || status == 503)
+    }
+}
+
+extension AttemptReport {
+    package var status: Int? {
+        switch result {
+        case .answer(let answer): answer.status
+        case .failure: nil
+        }
+    }
+
+    package var error: NetworkError? {
+        switch result {
+        case .answer: nil
+        case .failure(let error, _): error
+        }
+    }
+
+    /// What a person needs to see of it; `nil` if there is nothing.
+    package var excerpt: String? {
+        switch result {
+        case .answer(let answer): Policy.excerpt(of: answer.body)
+        case .failure(_, let detail): Policy.excerpt(of: Array(detail.utf8))
+        }
     }
 }
