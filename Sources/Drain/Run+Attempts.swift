@@ -5,7 +5,7 @@ import Spool
 /// A claimed operation whose request is with the sink.
 private struct InFlight {
     var claim: Claim
-    var header: OperationHeader
+    var operation: Operation
     var destination: Destination
     var route: Route
     var began: Timestamp
@@ -106,17 +106,17 @@ extension Run {
     ) throws(SpoolError) -> InFlight? {
         let route = configuration.route(of: operation.header.type)
         var flight = InFlight(
-            claim: claim, header: operation.header, destination: destination, route: route, began: world.now())
-        if let settlement = Settlement.beforeAttempt(operation.header, claim.name, route: route, now: flight.began) {
+            claim: claim, operation: operation, destination: destination, route: route, began: world.now())
+        if let settlement = Settlement.decide(onExpiryOf: operation.header, route: route, now: flight.began) {
             try apply(settlement, flight, claims, sent: false)
             return nil
         }
         let request: OutgoingRequest
         do throws(RequestError) {
-            request = try route.request(for: operation, attempt: claim.name.attempts + 1)
+            request = try route.request(
+                for: operation, attempt: claim.name.attempts + 1, version: world.version)
         } catch {
-            let settlement = Settlement.refused(error, now: flight.began)
-            try apply(settlement, flight, claims, sent: false)
+            try apply(.decide(on: error, now: flight.began), flight, claims, sent: false)
             return nil
         }
         do throws(SinkError) {
@@ -135,12 +135,19 @@ extension Run {
     }
 
     private func settle(_ flight: InFlight, _ report: AttemptReport, _ claims: SpoolRun) {
+        let now = world.now()
+        var settlement = Settlement.decide(
+            on: report, verdict: Classification.verdict(on: report, route: flight.route, now: now),
+            of: flight.operation, name: flight.claim.name, route: flight.route,
+            keepsDelivered: configuration.retention.delivered > .zero, start: flight.began, now: now,
+            using: &world.generator)
+        if case .failure(.cancelled, _) = report.result {
+            // Cut off after its request was sent: due at once and uncharged, but its history must say that it was sent.
+            settlement.disposition = .deferred(until: now, countsAttempt: false)
+        }
+        var answer: [UInt8] = []
+        if case .answer(let received) = report.result { answer = received.body }
         do throws(SpoolError) {
-            let settlement = Settlement.after(
-                report, flight.header, flight.claim.name, route: flight.route, began: flight.began, now: world.now(),
-                using: &world.generator)
-            var answer: [UInt8] = []
-            if case .answer(let received) = report.result { answer = received.body }
             try apply(settlement, flight, claims, sent: true, answer: answer)
         } catch {
             leftAlone.insert(flight.claim.name.id)
@@ -152,14 +159,14 @@ extension Run {
     private func apply(
         _ settlement: Settlement, _ flight: InFlight, _ claims: SpoolRun, sent: Bool, answer: [UInt8] = []
     ) throws(SpoolError) {
-        var disposition = settlement.disposition
-        if case .delivered = disposition { disposition = .delivered(keep: configuration.retention.delivered > .zero) }
-        let settled = try claims.settle(flight.claim, disposition, record: settlement.record, now: world.now())
+        let disposition = settlement.disposition
+        let settled = try claims.settle(
+            flight.claim, disposition, record: settlement.isRecorded ? settlement.record : nil, now: world.now())
         let record = settlement.record
-        waiting.remove(flight.header.id)
+        waiting.remove(flight.operation.header.id)
         switch record.outcome {
         case .delivered: summary.delivered += 1
-        case .deferred: waiting.insert(flight.header.id)
+        case .deferred: waiting.insert(flight.operation.header.id)
         case .failed: summary.failed += 1
         case .held:
             summary.held += 1
@@ -168,8 +175,8 @@ extension Run {
             }
         }
         var event = AttemptEvent(
-            id: flight.header.id, type: flight.header.type, destination: flight.destination.name, record: record,
-            attempts: flight.claim.name.attempts + (settlement.countsAttempt ? 1 : 0),
+            id: flight.operation.header.id, type: flight.operation.header.type, destination: flight.destination.name, record: record,
+            attempts: flight.claim.name.attempts + (disposition.countsAttempt ? 1 : 0),
             attemptsAllowed: flight.route.retry.attemptsAllowed, nextDue: nil, answer: answer)
         if case .deferred(let until, _) = disposition { event.nextDue = until }
         if case .quarantined(let item) = settled { quarantined(item) }
@@ -206,5 +213,16 @@ extension Run {
 
     private func flush(_ claims: SpoolRun) {
         do throws(SpoolError) { try claims.flush() } catch { broken(error) }
+    }
+}
+
+extension Disposition {
+    /// Whether this was an attempt: a request was sent, and the server did not merely ask for time.
+    fileprivate var countsAttempt: Bool {
+        switch self {
+        case .delivered: true
+        case .deferred(_, let counts), .failed(let counts): counts
+        case .putBack, .quarantined: false
+        }
     }
 }

@@ -13,11 +13,14 @@ package final class Run {
         package var generator: any RandomNumberGenerator
         /// Called when the first request is to be sent, and not before.
         package var makeSink: (_ concurrency: Int) -> any Sink
+        /// What requests say in User-Agent, `drainq/VERSION`.
+        package var version: String
 
         package init(
-            now: @escaping () -> Timestamp, generator: any RandomNumberGenerator,
+            version: String, now: @escaping () -> Timestamp, generator: any RandomNumberGenerator,
             makeSink: @escaping (_ concurrency: Int) -> any Sink
         ) {
+            self.version = version
             self.now = now
             self.generator = generator
             self.makeSink = makeSink

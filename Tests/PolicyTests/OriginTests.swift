@@ -45,15 +45,15 @@ import Testing
         let mute = try #require(TypeName("mute"))
         var configuration = Configuration(
             defaultRoute: Route(url: "http://usual/{id}"), routes: [crm: Route(url: "http://crm"), mute: Route()])
-        func key(_ type: TypeName, _ origin: Origin? = nil) -> Digest? {
+        func key(_ type: TypeName, _ origin: Origin? = nil) -> Digest {
             let name = EntryName(
                 createdAt: Timestamp(microseconds: 0), id: OperationID("a")!, type: type, originDigest: origin?.digest)
-            return DestinationTable(configuration).key(of: name)
+            return DestinationTable(configuration).destination(of: name).digest
         }
         #expect(key(.default) == Origin(url: "http://usual")?.digest)
         #expect(key(TypeName("other")!) == Origin(url: "http://usual")?.digest)
         #expect(key(crm) == Origin(url: "http://crm:80")?.digest)
-        #expect(key(mute) == nil)
+        #expect(key(mute) == Digest(of: "no url"))
         #expect(key(mute, own) == own.digest)
         configuration.defaultRoute.url = "https://moved/{id}"
         #expect(key(.default) == Digest(of: "https://moved"))

@@ -37,7 +37,7 @@ func drain(
 ) throws -> ExitStatus {
     var reporter = RunReporter(voice: voice ?? RunReporter.voice(command))
     let world = Run.World(
-        now: { Timestamp.now() }, generator: SystemRandomNumberGenerator(),
+        version: programVersion, now: { Timestamp.now() }, generator: SystemRandomNumberGenerator(),
         makeSink: { AgentSink(concurrency: $0) })
     if command.flag(.dryRun) {
         let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) { _ in }
