@@ -1,54 +1,79 @@
-/// What becomes of an operation after an attempt, or instead of one: where its file goes and what is written down.
+/// What follows for an operation: what happens to its file, and the line its history gains.
 package struct Settlement: Hashable, Sendable {
     package var disposition: Disposition
-    package var rule: Rule
-    /// What happened. It is appended to the file unless the operation is put back, untouched; reports show it anyway.
+    /// What happened. A file that is put back stays untouched; reports show it anyway.
     package var record: AttemptRecord
 
-    package var isRecorded: Bool { disposition != .putBack }
+    package init(disposition: Disposition, record: AttemptRecord) {
+        self.disposition = disposition
+        self.record = record
+    }
 
-    /// Settles an attempt that began at `start` and was answered at `now`.
+    /// Whether this was an attempt: a request was sent, and the server did not merely ask for time.
+    package var countsAttempt: Bool {
+        switch disposition {
+        case .delivered: true
+        case .deferred(_, let counts), .failed(let counts): counts
+        case .putBack, .quarantined: false
+        }
+    }
+
+    /// What an attempt's report makes of the operation. `began` is when the attempt did, `now` when its answer came;
+    /// `history` are the attempts that the file records, for a schedule of 429's own.
     ///
-    /// - delivered: the file goes. held, or ended by this program itself: put back, nothing counted.
+    /// - delivered: the file goes. held: put back, nothing counted. What this program cut off itself is due at once and
+    ///   no attempt either.
     /// - deferred: due by the schedule, or given up where that is used up, with a rule that says so.
     /// - A 429 or 503 with Retry-After is no attempt: it is due when the server said, a little later but never earlier,
     ///   whatever step the schedule is at, and only the age bounds it. With any other status a Retry-After can only
     ///   extend the schedule's delay. One of 0 asks for nothing.
     /// - An operation that expires before its due time is due when it expires, so that it is seen to expire.
-    package static func decide(
-        on report: AttemptReport, verdict: Verdict, of operation: Operation, name: EntryName, route: Route,
-        keepsDelivered: Bool, start: Timestamp, now: Timestamp, using generator: inout some RandomNumberGenerator
+    package static func after(
+        _ report: AttemptReport, _ header: OperationHeader, _ name: EntryName, history: [AttemptRecord]?,
+        route: Route, began: Timestamp, now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> Settlement {
+        let verdict = Classification.verdict(on: report, route: route, now: now)
         var rule = verdict.rule
         let disposition: Disposition
-        if case .error(.cancelled, _) = rule {
-            disposition = .putBack
+        if report.error == .cancelled {
+            disposition = .deferred(until: now, countsAttempt: false)
         } else {
             switch verdict.outcome {
-            case .delivered: disposition = .delivered(keep: keepsDelivered)
+            case .delivered: disposition = .delivered(keep: false)
             case .held: disposition = .putBack
             case .failed: disposition = .failed(countsAttempt: true)
             case .deferred:
                 (disposition, rule) = whenDeferred(
-                    report, verdict, of: operation, name: name, route: route, now: now, using: &generator)
+                    report, verdict, header, name, history, route, now: now, using: &generator)
             }
         }
         var outcome = verdict.outcome
         if case .failed = disposition { outcome = .failed }
         let record = AttemptRecord(
-            at: start, duration: report.duration, outcome: outcome, status: report.status,
+            at: began, duration: report.duration, outcome: outcome, status: report.status,
             error: report.error?.rawValue, rule: rule.description,
             retryAfter: verdict.retryAfter.map { Int($0.components.seconds) }, excerpt: report.excerpt)
-        return Settlement(disposition: disposition, rule: rule, record: record)
+        return Settlement(disposition: disposition, record: record)
     }
 
-    /// Settles an operation of which no request can be made.
-    package static func decide(on error: RequestError, now: Timestamp) -> Settlement {
+    /// The same where the file's records were not read: a 429 then counts on from all attempts. (No default argument: with an
+    /// existential generator the compiler of 6.3.1 crashes on one.)
+    package static func after(
+        _ report: AttemptReport, _ header: OperationHeader, _ name: EntryName, route: Route, began: Timestamp,
+        now: Timestamp, using generator: inout some RandomNumberGenerator
+    ) -> Settlement {
+        after(report, header, name, history: nil, route: route, began: began, now: now, using: &generator)
+    }
+
+    /// What becomes of an operation of which no request can be made: held where the configuration is to blame.
+    package static func refused(_ error: RequestError, now: Timestamp) -> Settlement {
         unsent(error.outcome, rule: .request(error), now: now)
     }
 
-    /// Settles an operation that has expired; `nil` if it has not. To be asked before every attempt.
-    package static func decide(onExpiryOf header: OperationHeader, route: Route, now: Timestamp) -> Settlement? {
+    /// What ends an operation before its next attempt: it has expired. `nil` for one that may be sent.
+    package static func beforeAttempt(
+        _ header: OperationHeader, _ name: EntryName, route: Route, now: Timestamp
+    ) -> Settlement? {
         guard let expiry = expiry(of: header, route: route), expiry <= now else { return nil }
         return unsent(.failed, rule: .expired(at: expiry), now: now)
     }
@@ -61,30 +86,30 @@ package struct Settlement: Hashable, Sendable {
 
     private static func unsent(_ outcome: Outcome, rule: Rule, now: Timestamp) -> Settlement {
         Settlement(
-            disposition: outcome == .held ? .putBack : .failed(countsAttempt: false), rule: rule,
+            disposition: outcome == .held ? .putBack : .failed(countsAttempt: false),
             record: AttemptRecord(at: now, duration: .zero, outcome: outcome, rule: rule.description))
     }
 
     private static func whenDeferred(
-        _ report: AttemptReport, _ verdict: Verdict, of operation: Operation, name: EntryName, route: Route,
-        now: Timestamp, using generator: inout some RandomNumberGenerator
+        _ report: AttemptReport, _ verdict: Verdict, _ header: OperationHeader, _ name: EntryName,
+        _ history: [AttemptRecord]?, _ route: Route, now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> (Disposition, Rule) {
         let schedule = route.schedule(afterStatus: report.status)
         let asked = verdict.retryAfter ?? .zero
         let spread = asked > .zero ? RetryAfter.spread(asked, using: &generator) : .zero
         let countsAttempt = !AttemptRecord.isOnlyAskedToWait(status: report.status, retryAfter: asked)
-        let createdAt = operation.header.createdAt
+        let createdAt = header.createdAt
         let next: BackoffSchedule.Next
         if countsAttempt {
             next = schedule.next(
-                afterAttempt: step(report, operation, name, route), createdAt: createdAt, now: now, atLeast: spread,
+                afterAttempt: step(report, name, history, route), createdAt: createdAt, now: now, atLeast: spread,
                 using: &generator)
         } else {
             next = schedule.bounded(now + spread, createdAt: createdAt, now: now)
         }
         switch next {
         case .attempt(let due):
-            let expiry = expiry(of: operation.header, route: route)?.roundedUpToMilliseconds
+            let expiry = expiry(of: header, route: route)?.roundedUpToMilliseconds
             return (.deferred(until: min(due, expiry ?? due), countsAttempt: countsAttempt), verdict.rule)
         case .attemptsUsedUp(let allowed):
             return (.failed(countsAttempt: countsAttempt), .attemptsUsedUp(allowed: allowed, last: verdict.rule))
@@ -96,10 +121,11 @@ package struct Settlement: Hashable, Sendable {
     /// The number of this attempt on its schedule. A schedule of its own for 429 counts only 429s, so that a busy
     /// server does not end an operation that has used its attempts on something else; only attempts since the last
     /// `retry` are looked at, which are the last ones that the name counts.
-    private static func step(_ report: AttemptReport, _ operation: Operation, _ name: EntryName, _ route: Route) -> Int
-    {
-        guard report.status == 429, route.retryRateLimited != nil else { return name.attempts + 1 }
-        let counted = operation.attempts.filter(\.isCounted).suffix(name.attempts)
+    private static func step(
+        _ report: AttemptReport, _ name: EntryName, _ history: [AttemptRecord]?, _ route: Route
+    ) -> Int {
+        guard report.status == 429, route.retryRateLimited != nil, let history else { return name.attempts + 1 }
+        let counted = history.filter(\.isCounted).suffix(name.attempts)
         return counted.count { $0.status == 429 } + 1
     }
 }

@@ -45,18 +45,21 @@ import Testing
         let mute = try #require(TypeName("mute"))
         var configuration = Configuration(
             defaultRoute: Route(url: "http://usual/{id}"), routes: [crm: Route(url: "http://crm"), mute: Route()])
-        func key(_ type: TypeName, _ origin: Origin? = nil) -> Digest? {
+        func destination(_ type: TypeName, _ origin: Origin? = nil) -> Destination {
             let name = EntryName(
                 createdAt: Timestamp(microseconds: 0), id: OperationID("a")!, type: type, originDigest: origin?.digest)
-            return DestinationTable(configuration).key(of: name)
+            return DestinationTable(configuration).destination(of: name)
         }
-        #expect(key(.default) == Origin(url: "http://usual")?.digest)
-        #expect(key(TypeName("other")!) == Origin(url: "http://usual")?.digest)
-        #expect(key(crm) == Origin(url: "http://crm:80")?.digest)
-        #expect(key(mute) == nil)
-        #expect(key(mute, own) == own.digest)
+        #expect(destination(.default).name == "http://usual")
+        #expect(destination(.default).digest == Origin(url: "http://usual")?.digest)
+        #expect(destination(TypeName("other")!) == destination(.default))
+        #expect(destination(crm).name == "http://crm")
+        #expect(destination(crm, Origin(url: "http://usual:80")) == destination(.default))
+        #expect(destination(mute).name == "no url")
+        #expect(destination(mute, own).digest == own.digest)
+        #expect(destination(mute, own).name == "origin \(own.digest)")
         configuration.defaultRoute.url = "https://moved/{id}"
-        #expect(key(.default) == Digest(of: "https://moved"))
+        #expect(destination(.default).digest == Digest(of: "https://moved"))
     }
 
     @Test func `origins have an order`() throws {

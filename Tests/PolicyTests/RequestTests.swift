@@ -207,7 +207,7 @@ import Testing
                 "the route's header 'X Y' has a name that is not a token"
             ),
             (
-                .badIdempotencyKey, .failed, "the idempotency key has characters other than printable ASCII"
+                .badIdempotencyKey, .failed, "the idempotency key is empty or has characters other than printable ASCII"
             ),
         ]
         for (error, outcome, text) in table {

@@ -8,17 +8,15 @@ import Testing
 
     private func settle(
         _ result: AttemptReport.Result, attempts: Int = 0, records: [AttemptRecord] = [],
-        route: Route = Route(retry: .steps), keeps: Bool = false, expiresAt: Timestamp? = nil,
+        route: Route = Route(retry: .steps), expiresAt: Timestamp? = nil,
         now: Timestamp = SettlementTests.now
     ) -> Settlement {
         let report = AttemptReport(result: result, duration: .milliseconds(1500))
         let header = OperationHeader(id: Self.id, createdAt: Self.created, expiresAt: expiresAt)
         var generator = SeededGenerator(seed: 4)
-        return Settlement.decide(
-            on: report, verdict: Classification.verdict(on: report, route: route, now: now),
-            of: Operation(header: header, body: [], attempts: records),
-            name: EntryName(createdAt: Self.created, id: Self.id, attempts: attempts), route: route,
-            keepsDelivered: keeps, start: now - .seconds(2), now: now, using: &generator)
+        return Settlement.after(
+            report, header, EntryName(createdAt: Self.created, id: Self.id, attempts: attempts), history: records,
+            route: route, began: now - .seconds(2), now: now, using: &generator)
     }
 
     private func answer(_ status: Int, retryAfter: String? = nil, body: String = "") -> AttemptReport.Result {
@@ -31,9 +29,9 @@ import Testing
             at: Self.created, duration: .zero, outcome: outcome, status: status, rule: "", retryAfter: retryAfter)
     }
 
-    @Test func `a delivered operation goes, or is kept where that is wanted`() {
+    @Test func `a delivered operation goes`() {
         #expect(settle(answer(204)).disposition == .delivered(keep: false))
-        #expect(settle(answer(204), keeps: true).disposition == .delivered(keep: true))
+        #expect(settle(answer(204)).countsAttempt)
     }
 
     @Test func `an attempt is written down`() {
@@ -43,7 +41,7 @@ import Testing
                 == AttemptRecord(
                     at: Self.now - .seconds(2), duration: .milliseconds(1500), outcome: .deferred, status: 503,
                     rule: "status 503: default 500-599 defers", excerpt: "{ \"a\":\\u{1b}1}"))
-        #expect(settled.isRecorded)
+        #expect(settled.countsAttempt)
         let failure = settle(.failure(.reset, detail: "Connection reset\nby peer"))
         #expect(failure.record.error == "reset")
         #expect(failure.record.excerpt == "Connection reset by peer")
@@ -75,18 +73,20 @@ import Testing
     @Test func `a permanent failure has failed at once`() {
         let settled = settle(answer(422))
         #expect(settled.disposition == .failed(countsAttempt: true))
-        #expect(settled.rule.description == "status 422: default 400-499 fails")
+        #expect(settled.record.rule == "status 422: default 400-499 fails")
     }
 
     @Test func `a held operation is put back untouched`() {
         let settled = settle(answer(401))
         #expect(settled.disposition == .putBack)
-        #expect(!settled.isRecorded)
+        #expect(!settled.countsAttempt)
         #expect(settled.record.outcome == .held)
     }
 
-    @Test func `what this program ended itself is put back`() {
-        #expect(settle(.failure(.cancelled, detail: "")).disposition == .putBack)
+    @Test func `what this program ended itself is due at once and no attempt`() {
+        #expect(
+            settle(.failure(.cancelled, detail: ""), attempts: 9).disposition
+                == .deferred(until: Self.now, countsAttempt: false))
     }
 
     @Test(arguments: [429, 503])
@@ -156,6 +156,17 @@ import Testing
                 == .deferred(until: Self.now + .seconds(30), countsAttempt: true))
     }
 
+    @Test func `without the records a 429 counts on from all attempts, so that it ends`() {
+        let report = AttemptReport(result: answer(429), duration: .zero)
+        var generator = SeededGenerator(seed: 0)
+        let settled = Settlement.after(
+            report, OperationHeader(id: Self.id, createdAt: Self.created),
+            EntryName(createdAt: Self.created, id: Self.id, attempts: 2),
+            route: Route(retry: .quick, retryRateLimited: .rateLimit), began: Self.now, now: Self.now,
+            using: &generator)
+        #expect(settled.disposition == .failed(countsAttempt: true))
+    }
+
     @Test func `records that count are those of attempts that were charged`() {
         #expect(record(503).isCounted)
         #expect(record(400, outcome: .failed).isCounted)
@@ -163,7 +174,7 @@ import Testing
         #expect(record(502, retryAfter: 1).isCounted)
         #expect(!record(401, outcome: .held).isCounted)
         #expect(!record(200, outcome: .delivered).isCounted)
-        #expect(!Settlement.decide(on: .badIdempotencyKey, now: Self.now).record.isCounted)
+        #expect(!Settlement.refused(.badIdempotencyKey, now: Self.now).record.isCounted)
     }
 
     @Test func `an operation is due when it expires, if that is earlier`() {
@@ -174,11 +185,12 @@ import Testing
 
     @Test func `an expired operation fails unsent`() throws {
         var header = OperationHeader(id: Self.id, createdAt: Self.created)
-        #expect(Settlement.decide(onExpiryOf: header, route: Route(), now: Self.now) == nil)
+        let name = EntryName(createdAt: Self.created, id: Self.id)
+        #expect(Settlement.beforeAttempt(header, name, route: Route(), now: Self.now) == nil)
         header.expiresAt = Self.now + .microseconds(1)
-        #expect(Settlement.decide(onExpiryOf: header, route: Route(), now: Self.now) == nil)
+        #expect(Settlement.beforeAttempt(header, name, route: Route(), now: Self.now) == nil)
         header.expiresAt = Self.now
-        let settled = try #require(Settlement.decide(onExpiryOf: header, route: Route(), now: Self.now))
+        let settled = try #require(Settlement.beforeAttempt(header, name, route: Route(), now: Self.now))
         #expect(settled.disposition == .failed(countsAttempt: false))
         #expect(settled.record.rule == "expired at 2026-11-21T09:15:00Z")
         let route = Route(expiresAfter: .seconds(60))
@@ -186,10 +198,10 @@ import Testing
     }
 
     @Test func `an operation of which no request can be made fails or waits, by whose fault it is`() {
-        let own = Settlement.decide(on: .missingValue(placeholder: "key"), now: Self.now)
+        let own = Settlement.refused(.missingValue(placeholder: "key"), now: Self.now)
         #expect(own.disposition == .failed(countsAttempt: false))
         #expect(own.record.rule == "request: the operation has no value for '{key}' in the url")
-        let route = Settlement.decide(on: .noURL(.default), now: Self.now)
+        let route = Settlement.refused(.noURL(.default), now: Self.now)
         #expect(route.disposition == .putBack)
         #expect(Rule.interrupted(times: 5).description == "interrupted 5 times without an outcome")
     }

@@ -1,0 +1,41 @@
+package import Policy
+
+/// What became of one operation that was given to `accept`.
+package enum Acceptance: Hashable, Sendable {
+    /// It will be delivered: its file is durable, if that was asked for.
+    case accepted(EntryName)
+    /// An operation of that id is in the queue already; nothing was done.
+    case duplicate(of: QueueState)
+    /// The queue is full.
+    case rejected(FullLimit)
+    /// All or none was asked for, and another one of the batch was rejected.
+    case notAttempted
+}
+
+/// Which limit an operation would pass.
+package enum FullLimit: Hashable, Sendable, CustomStringConvertible {
+    case operations(Int)
+    case bytes(Int)
+    case operationBytes(Int)
+    /// The header line, with key, URL and headers, has a bound of its own.
+    case headerBytes(Int)
+    case minimumFree(Int)
+
+    package var description: String {
+        switch self {
+        case .operations(let limit): "the queue holds \(limit) operations, its limit"
+        case .bytes(let limit): "the queue would pass its limit of \(limit) bytes"
+        case .operationBytes(let limit): "the operation is larger than the limit of \(limit) bytes"
+        case .headerBytes(let limit): "key, URL and headers are longer than \(limit) bytes"
+        case .minimumFree(let limit): "less than \(limit) bytes would stay free"
+        }
+    }
+}
+
+/// The results of a batch.
+package struct Accepted: Hashable, Sendable {
+    /// One for each operation, in their order.
+    package var results: [Acceptance]
+    /// What had to go under `dropOldest`.
+    package var dropped: [Entry]
+}

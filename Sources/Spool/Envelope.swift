@@ -1,0 +1,88 @@
+package import Policy
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What somebody else wrote to be queued: a whole operation as one JSON object with `"drainq": 1`, or any other JSON
+/// value, which is the payload of an operation of the default type.
+package enum Envelope {
+    /// What an operation gets that does not say it itself.
+    package struct Defaults: Hashable, Sendable {
+        package var id: OperationID
+        package var createdAt: Timestamp
+        package var type: TypeName
+
+        package init(id: OperationID, createdAt: Timestamp, type: TypeName = .default) {
+            self.id = id
+            self.createdAt = createdAt
+            self.type = type
+        }
+    }
+
+    /// The operation that the JSON value at `range` asks for, and whether it named its id itself.
+    ///
+    /// A payload is kept byte for byte. `requiresMarker` refuses a value without `"drainq"`, for input that is said to
+    /// be envelopes.
+    package static func operation(
+        from bytes: [UInt8], in range: Range<Int>, file: String, line: Int = 1, defaults: Defaults,
+        requiresMarker: Bool = false
+    ) throws(OperationFileError) -> (operation: Operation, hasOwnID: Bool) {
+        let isObject = bytes[range.lowerBound] == UInt8(ascii: "{")
+        let isMarked = isObject && ((try? JSONScanner.members(of: bytes, in: range))?.contains { $0.name == "drainq" } ?? false)
+        if isMarked || requiresMarker {
+            return try marked(OperationFields(bytes, in: range, file: file, line: line), defaults)
+        }
+        let header = OperationHeader(
+            id: defaults.id, type: defaults.type, createdAt: defaults.createdAt, contentType: "application/json")
+        return (Operation(header: header, body: Array(bytes[range])), false)
+    }
+
+    private static func marked(
+        _ fields: OperationFields, _ defaults: Defaults
+    ) throws(OperationFileError) -> (operation: Operation, hasOwnID: Bool) {
+        try fields.version()
+        if fields.range("length") != nil { throw fields.error("length", "belongs to the queue") }
+        let id = try fields.id()
+        let method = try fields.string("method")
+        let (body, mediaType) = try body(fields, method: method)
+        let header = OperationHeader(
+            id: id ?? defaults.id, type: try fields.type() ?? defaults.type,
+            createdAt: try fields.time("createdAt") ?? defaults.createdAt,
+            contentType: try fields.string("contentType") ?? mediaType, key: try fields.key(), method: method,
+            url: try fields.string("url"), headers: try fields.headers(), notBefore: try fields.time("notBefore"),
+            expiresAt: try fields.time("expiresAt"), idempotencyKey: try fields.string("idempotencyKey"),
+            unknown: fields.unknown(besides: OperationFile.knownFields.union(bodyFields)))
+        return (Operation(header: header, body: body), id != nil)
+    }
+
+    private static let bodyFields = ["payload", "body", "bodyBase64", "bodyFile"]
+
+    /// Exactly one of the body fields; none only where the method carries no body.
+    private static func body(
+        _ fields: OperationFields, method: String?
+    ) throws(OperationFileError) -> ([UInt8], mediaType: String?) {
+        let given = bodyFields.filter { fields.range($0) != nil }
+        if given.count > 1 { throw fields.error(given[1], "only one of payload, body, bodyBase64 and bodyFile") }
+        switch given.first {
+        case "payload":
+            return (Array(fields.bytes[fields.range("payload")!]), "application/json")
+        case "body":
+            return (Array(try fields.string("body")!.utf8), "text/plain; charset=utf-8")
+        case "bodyBase64":
+            guard let data = Data(base64Encoded: try fields.string("bodyBase64")!) else {
+                throw fields.error("bodyBase64", "expected base64")
+            }
+            return (Array(data), "application/octet-stream")
+        case "bodyFile":
+            throw fields.error("bodyFile", "is not supported yet")
+        default:
+            guard let method, ["GET", "HEAD", "DELETE", "OPTIONS"].contains(method) else {
+                throw fields.error("payload", "missing (or body, or bodyBase64)")
+            }
+            return ([], nil)
+        }
+    }
+}

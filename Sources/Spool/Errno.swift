@@ -1,0 +1,23 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Why a system call failed.
+package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
+    package var code: Int32
+
+    package init(_ code: Int32) {
+        self.code = code
+    }
+
+    /// The system's words: `Permission denied`.
+    package var description: String { String(cString: strerror(code)) }
+
+    static let exists = Errno(EEXIST)
+    static let invalid = Errno(EINVAL)
+    static let missing = Errno(ENOENT)
+    static let notADirectory = Errno(ENOTDIR)
+    static let notPermitted = Errno(EPERM)
+}

@@ -1,0 +1,124 @@
+import Policy
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A directory that belongs to one live process: `tmp/<writer>/` or `claimed/<run>/`, with a locked file `lock` in it.
+///
+/// The lock file is made once and never renamed or rewritten. It is removed last, by whoever holds its lock, so a
+/// directory with files in it and no lock file has no owner.
+final class LockedDirectory {
+    let path: QueuePath
+    /// The directory's own name: `20261121T091500.123456Z-9f86d081884c7d65`.
+    let name: String
+    private let queue: SpoolDirectory
+    private var descriptor: Int32
+
+    private init(path: QueuePath, name: String, queue: SpoolDirectory, descriptor: Int32) {
+        self.path = path
+        self.name = name
+        self.queue = queue
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        release()
+    }
+
+    /// Gives up the lock. What is still in the directory has no owner then.
+    func release() {
+        if descriptor >= 0 { try? queue.system.close(descriptor) }
+        descriptor = -1
+    }
+
+    private var lockPath: QueuePath { QueuePath(in: path, "lock".utf8) }
+
+    /// Makes one in `parent`. Somebody who sweeps may take it for dead before its lock is held: then another is made.
+    static func make(in parent: QueuePath, at now: Timestamp, _ queue: SpoolDirectory) throws(Errno) -> LockedDirectory {
+        for _ in 0..<100 {
+            let random = String(UInt64.random(in: .min ... .max), radix: 16)
+            let name = "\(now.compactMicroseconds)-\(String(repeating: "0", count: 16 - random.count))\(random)"
+            if let directory = try make(QueuePath(in: parent, name.utf8), name, queue) { return directory }
+        }
+        throw Errno(EBUSY)
+    }
+
+    private static func make(
+        _ path: QueuePath, _ name: String, _ queue: SpoolDirectory
+    ) throws(Errno) -> LockedDirectory? {
+        let (system, root) = (queue.system, queue.root)
+        let lockPath = QueuePath(in: path, "lock".utf8)
+        let descriptor: Int32
+        do throws(Errno) {
+            try system.makeDirectory(root, path.bytes, 0o700)
+            descriptor = try system.open(root, lockPath.bytes, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+        } catch where error == .missing || error == .exists {
+            // Swept between the two calls, or the sweeper is at it.
+            return nil
+        } catch {
+            try? system.removeDirectory(root, path.bytes)
+            throw error
+        }
+        // From here on the object closes the descriptor, whatever happens.
+        let directory = LockedDirectory(path: path, name: name, queue: queue, descriptor: descriptor)
+        do throws(Errno) {
+            guard try system.lock(descriptor), try directory.isInPlace else { return nil }
+            try system.chmod(descriptor, 0o600)
+        } catch {
+            directory.remove()
+            throw error
+        }
+        return directory
+    }
+
+    /// Takes over a directory whose owner is dead; `nil` while its owner is alive, or when somebody else is at it.
+    static func takeOver(_ path: QueuePath, name: String, _ queue: SpoolDirectory) throws(Errno) -> LockedDirectory? {
+        let (system, root) = (queue.system, queue.root)
+        let lockPath = QueuePath(in: path, "lock".utf8)
+        let descriptor: Int32
+        do throws(Errno) {
+            descriptor = try system.open(root, lockPath.bytes, O_RDWR | O_NOFOLLOW, 0)
+        } catch where error == .missing {
+            // Its owner died between mkdir and open, or its remover before rmdir.
+            do throws(Errno) {
+                descriptor = try system.open(root, lockPath.bytes, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+            } catch where error == .missing || error == .exists {
+                return nil
+            }
+        }
+        let directory = LockedDirectory(path: path, name: name, queue: queue, descriptor: descriptor)
+        guard try system.lock(descriptor), try directory.isInPlace else { return nil }
+        return directory
+    }
+
+    /// Whether the file that is locked is the one that stands in the directory.
+    var isInPlace: Bool {
+        get throws(Errno) {
+            do throws(Errno) {
+                let standing = try queue.system.statusAt(queue.root, lockPath.bytes)
+                return try queue.system.status(descriptor).isSameFile(as: standing)
+            } catch where error == .missing {
+                return false
+            }
+        }
+    }
+
+    /// Removes the lock file and the directory, if nothing else is in it: what is left stays, without an owner.
+    func remove() {
+        var isEmpty = true
+        do throws(Errno) {
+            try queue.system.list(queue.root, path.bytes) { name in
+                isEmpty = name.elementsEqual("lock".utf8)
+                return isEmpty
+            }
+            guard isEmpty else { return }
+            try queue.system.unlink(queue.root, lockPath.bytes)
+            try queue.system.removeDirectory(queue.root, path.bytes)
+        } catch {
+            // A leftover without an owner: the next run sweeps it.
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import Policy
+
+/// The fields that a header line and an envelope share, read from the members of a JSON object.
+struct OperationFields {
+    let bytes: [UInt8]
+    let file: String
+    let line: Int
+    private var members: [String: Range<Int>] = [:]
+    /// In the order of the text.
+    private var names: [String] = []
+
+    /// Reads the object that fills `range`. A name that stands twice is an error: two readers could see two values.
+    init(_ bytes: [UInt8], in range: Range<Int>, file: String, line: Int) throws(OperationFileError) {
+        self.bytes = bytes
+        self.file = file
+        self.line = line
+        let list: [JSONScanner.Member]?
+        do throws(JSONSyntaxError) {
+            list = try JSONScanner.members(of: bytes, in: range)
+        } catch {
+            throw OperationFileError(file: file, line: line, reason: "\(error)")
+        }
+        guard let list else { throw OperationFileError(file: file, line: line, reason: "expected an object") }
+        for member in list {
+            guard members.updateValue(member.value, forKey: member.name) == nil else {
+                throw error(member.name, "stands twice")
+            }
+            names.append(member.name)
+        }
+    }
+
+    func error(_ field: String, _ reason: String) -> OperationFileError {
+        OperationFileError(file: file, line: line, field: field, reason: reason)
+    }
+
+    /// The raw extent of a field; `nil` if it is absent.
+    func range(_ field: String) -> Range<Int>? { members[field] }
+
+    func string(_ field: String) throws(OperationFileError) -> String? {
+        guard let range = members[field] else { return nil }
+        guard let text = JSONText.string(bytes, range) else { throw error(field, "expected a string") }
+        return text
+    }
+
+    func integer(_ field: String) throws(OperationFileError) -> Int? {
+        guard let range = members[field] else { return nil }
+        guard let number = JSONText.integer(bytes, range) else { throw error(field, "expected a whole number") }
+        return number
+    }
+
+    func time(_ field: String) throws(OperationFileError) -> Timestamp? {
+        guard let text = try string(field) else { return nil }
+        guard let time = Timestamp(rfc3339: text) else {
+            throw error(field, "expected a time such as 2026-11-21T09:15:00Z")
+        }
+        return time
+    }
+
+    func id() throws(OperationFileError) -> OperationID? {
+        guard let text = try string("id") else { return nil }
+        guard let id = OperationID(text) else { throw error("id", "expected 1 to 64 of A-Z a-z 0-9 _ -") }
+        return id
+    }
+
+    func type() throws(OperationFileError) -> TypeName? {
+        guard let text = try string("type") else { return nil }
+        guard let type = TypeName(text) else { throw error("type", "expected 1 to 64 of A-Z a-z 0-9 _ - .") }
+        return type
+    }
+
+    func key() throws(OperationFileError) -> String? {
+        guard let key = try string("key") else { return nil }
+        guard key.utf8.count <= 1024 else { throw error("key", "longer than 1024 bytes") }
+        return key
+    }
+
+    /// An object whose values are texts, or arrays of texts for a field that is repeated.
+    func headers() throws(OperationFileError) -> [HeaderField] {
+        guard let range = members["headers"] else { return [] }
+        guard let list = try? JSONScanner.members(of: bytes, in: range) else {
+            throw error("headers", "expected an object")
+        }
+        var fields: [HeaderField] = []
+        var seen: Set<String> = []
+        for member in list {
+            guard seen.insert(member.name).inserted else { throw error("headers", "a name stands twice") }
+            let values =
+                JSONText.string(bytes, member.value).map { [$0] } ?? strings(in: member.value)
+            guard let values else { throw error("headers", "expected texts or arrays of texts") }
+            fields += values.map { HeaderField(name: member.name, value: $0) }
+        }
+        return fields
+    }
+
+    /// The version of the format, checked: this program reads 1.
+    func version() throws(OperationFileError) {
+        guard let version = try integer("drainq") else { throw error("drainq", "missing") }
+        if version > OperationHeader.formatVersion {
+            throw OperationFileError(
+                kind: .newerFormat(version), file: file, line: line, field: "drainq",
+                reason: "written by a newer drainq (format \(version))")
+        }
+        guard version == OperationHeader.formatVersion else { throw error("drainq", "no such format") }
+    }
+
+    /// Raw JSON text of every field that is not in `known`; line breaks between its tokens become blanks.
+    func unknown(besides known: Set<String>) -> [OperationHeader.UnknownField] {
+        names.filter { !known.contains($0) }.map { name in
+            let raw = bytes[members[name]!].map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? 0x20 : $0 }
+            return OperationHeader.UnknownField(name: name, json: String(decoding: raw, as: UTF8.self))
+        }
+    }
+
+    private func strings(in range: Range<Int>) -> [String]? {
+        // The scanner knows objects, not arrays: walk the elements, which are strings or nothing we take.
+        guard bytes[range.lowerBound] == UInt8(ascii: "[") else { return nil }
+        var texts: [String] = []
+        var scanner = JSONScanner(bytes, from: range.lowerBound + 1)
+        while true {
+            guard let element = try? scanner.next(), element.upperBound < range.upperBound,
+                let text = JSONText.string(bytes, element)
+            else { return nil }
+            texts.append(text)
+            var rest = scanner.offset
+            while bytes[rest].isJSONWhitespace { rest += 1 }
+            if bytes[rest] == UInt8(ascii: "]") { return texts }
+            scanner = JSONScanner(bytes, from: rest + 1)
+        }
+    }
+}
+
+extension UInt8 {
+    var isJSONWhitespace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
+}

@@ -1,0 +1,159 @@
+package import Policy
+
+/// The format of an operation's file: a header line, the body exactly as it was given, a newline, and one line for each
+/// attempt. drainq-queue(5) has it for other languages.
+///
+/// Header and body are written once. What is appended later can be torn by a crash or a full disk, and is skipped then;
+/// it can never harm the operation.
+package enum OperationFile {
+    /// The header line is refused beyond this: what is parsed must be bounded before it is parsed.
+    package static let headerLimit = 65_536
+
+    static let knownFields: Set<String> = [
+        "drainq", "id", "type", "createdAt", "key", "method", "url", "headers", "notBefore", "expiresAt",
+        "idempotencyKey", "contentType", "length",
+    ]
+
+    // MARK: - Writing
+
+    package static func encode(_ operation: Operation) -> [UInt8] {
+        var bytes = encode(operation.header, length: operation.body.count)
+        bytes.reserveCapacity(bytes.count + operation.body.count + 1)
+        bytes.append(contentsOf: operation.body)
+        bytes.append(UInt8(ascii: "\n"))
+        for record in operation.attempts { bytes.append(contentsOf: encode(record)) }
+        return bytes
+    }
+
+    /// The header line with its newline.
+    static func encode(_ header: OperationHeader, length: Int) -> [UInt8] {
+        var line = JSONLine()
+        line.member("drainq", OperationHeader.formatVersion)
+        line.member("id", header.id.description)
+        line.member("type", header.type.description)
+        line.member("createdAt", header.createdAt.rfc3339)
+        line.member("key", header.key)
+        line.member("method", header.method)
+        line.member("url", header.url)
+        if !header.headers.isEmpty { line.member("headers", raw: encode(header.headers)) }
+        line.member("notBefore", header.notBefore?.rfc3339)
+        line.member("expiresAt", header.expiresAt?.rfc3339)
+        line.member("idempotencyKey", header.idempotencyKey)
+        line.member("contentType", header.contentType)
+        for field in header.unknown { line.member(field.name, raw: field.json.utf8) }
+        line.member("length", length)
+        return line.ended()
+    }
+
+    /// One attempt's line with its newline.
+    package static func encode(_ record: AttemptRecord) -> [UInt8] {
+        var line = JSONLine()
+        line.member("at", record.at.rfc3339)
+        line.member("durationMs", Int(record.duration.wholeMicroseconds / 1000))
+        line.member("outcome", record.outcome.rawValue)
+        line.member("status", record.status)
+        line.member("error", record.error)
+        line.member("rule", record.rule)
+        line.member("retryAfter", record.retryAfter)
+        line.member("excerpt", record.excerpt)
+        return line.ended()
+    }
+
+    private static func encode(_ headers: [HeaderField]) -> [UInt8] {
+        var names: [String] = []
+        var values: [String: [String]] = [:]
+        for header in headers {
+            if values[header.name] == nil { names.append(header.name) }
+            values[header.name, default: []].append(header.value)
+        }
+        var bytes: [UInt8] = []
+        for name in names {
+            bytes.append(UInt8(ascii: bytes.isEmpty ? "{" : ","))
+            JSONText.append(name, to: &bytes)
+            bytes.append(UInt8(ascii: ":"))
+            let list = values[name]!
+            if list.count > 1 { bytes.append(UInt8(ascii: "[")) }
+            for (index, value) in list.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                JSONText.append(value, to: &bytes)
+            }
+            if list.count > 1 { bytes.append(UInt8(ascii: "]")) }
+        }
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
+    }
+
+    // MARK: - Reading
+
+    /// Reads a whole file. `file` is how errors name it.
+    package static func decode(_ bytes: [UInt8], file: String) throws(OperationFileError) -> Operation {
+        func error(_ kind: OperationFileError.Kind, _ line: Int, _ reason: String) -> OperationFileError {
+            OperationFileError(kind: kind, file: file, line: line, reason: reason)
+        }
+        if bytes.isEmpty { throw error(.truncated, 1, "it is empty") }
+        guard let headerEnd = bytes.prefix(headerLimit).firstIndex(of: UInt8(ascii: "\n")) else {
+            if bytes.count >= headerLimit {
+                throw error(.malformed, 1, "the header line is longer than \(headerLimit) bytes")
+            }
+            throw error(.truncated, 1, "it ends within the header line")
+        }
+        let (header, length) = try decodeHeader(Array(bytes[..<headerEnd]), file: file)
+        let body = headerEnd + 1
+        guard bytes.count - body >= length else {
+            throw error(.truncated, 2, "it is truncated: the body has \(bytes.count - body) of \(length) bytes")
+        }
+        let end = body + length
+        guard end == bytes.count || bytes[end] == UInt8(ascii: "\n") else {
+            throw error(.malformed, 2, "the body is longer than the header's length of \(length)")
+        }
+        var attempts: [AttemptRecord] = []
+        if end + 1 < bytes.count {
+            attempts = bytes[(end + 1)...].split(separator: UInt8(ascii: "\n")).compactMap { decodeRecord(Array($0)) }
+        }
+        return Operation(header: header, body: Array(bytes[body..<end]), attempts: attempts)
+    }
+
+    private static func decodeHeader(
+        _ bytes: [UInt8], file: String
+    ) throws(OperationFileError) -> (OperationHeader, length: Int) {
+        let value: Range<Int>?
+        do throws(JSONSyntaxError) {
+            var scanner = JSONScanner(bytes)
+            value = try scanner.next()
+            let second = try scanner.next()
+            if second != nil {
+                throw JSONSyntaxError(offset: scanner.offset, reason: "more than one value")
+            }
+        } catch {
+            throw OperationFileError(file: file, line: 1, reason: "\(error)")
+        }
+        let fields = try OperationFields(bytes, in: value ?? 0..<0, file: file, line: 1)
+        try fields.version()
+        guard let id = try fields.id() else { throw fields.error("id", "missing") }
+        guard let createdAt = try fields.time("createdAt") else { throw fields.error("createdAt", "missing") }
+        guard let length = try fields.integer("length") else { throw fields.error("length", "missing") }
+        guard length >= 0 else { throw fields.error("length", "less than 0") }
+        let header = OperationHeader(
+            id: id, type: try fields.type() ?? .default, createdAt: createdAt,
+            contentType: try fields.string("contentType"), key: try fields.key(), method: try fields.string("method"),
+            url: try fields.string("url"), headers: try fields.headers(), notBefore: try fields.time("notBefore"),
+            expiresAt: try fields.time("expiresAt"), idempotencyKey: try fields.string("idempotencyKey"),
+            unknown: fields.unknown(besides: knownFields))
+        return (header, length)
+    }
+
+    /// `nil` for a line that was torn, or that a later version writes: it is told, not relied on.
+    private static func decodeRecord(_ bytes: [UInt8]) -> AttemptRecord? {
+        var scanner = JSONScanner(bytes)
+        guard let range = try? scanner.next(),
+            let fields = try? OperationFields(bytes, in: range, file: "", line: 0),
+            let at = try? fields.time("at"),
+            let outcome = try? fields.string("outcome").flatMap(Outcome.init(rawValue:))
+        else { return nil }
+        return AttemptRecord(
+            at: at, duration: .milliseconds((try? fields.integer("durationMs")) ?? 0), outcome: outcome,
+            status: try? fields.integer("status"), error: try? fields.string("error"),
+            rule: (try? fields.string("rule")) ?? "", retryAfter: try? fields.integer("retryAfter"),
+            excerpt: try? fields.string("excerpt"))
+    }
+}

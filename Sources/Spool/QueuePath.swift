@@ -1,0 +1,68 @@
+import Policy
+
+/// A path relative to the queue directory, as bytes: file names need not be valid text.
+struct QueuePath: Hashable, Sendable, CustomStringConvertible {
+    /// With the NUL that ends it.
+    let bytes: [CChar]
+
+    init(_ text: String) {
+        bytes = Array(text.utf8CString)
+    }
+
+    init(_ state: QueueState, _ name: EntryName) {
+        self.init("\(state.rawValue)/\(name)")
+    }
+
+    init(in directory: QueuePath, _ name: some Collection<UInt8>) {
+        var bytes: [CChar] = []
+        bytes.reserveCapacity(directory.bytes.count + name.count + 1)
+        bytes.append(contentsOf: directory.bytes.dropLast())
+        bytes.append(CChar(bitPattern: UInt8(ascii: "/")))
+        for byte in name { bytes.append(CChar(bitPattern: byte)) }
+        bytes.append(0)
+        self.bytes = bytes
+    }
+
+    /// The directory that the last name is in; the queue itself for a name without one.
+    var parent: QueuePath {
+        guard let slash = bytes.lastIndex(of: CChar(bitPattern: UInt8(ascii: "/"))) else { return QueuePath(".") }
+        return QueuePath(bytes: bytes[..<slash] + [0])
+    }
+
+    private init(bytes: ArraySlice<CChar>) {
+        self.bytes = Array(bytes)
+    }
+
+    /// For people: control characters and what is no UTF-8 escaped.
+    var description: String {
+        Self.escaped(bytes.dropLast().map { UInt8(bitPattern: $0) })
+    }
+
+    /// `\xNN` for each byte that is not part of valid text or could move a terminal's cursor.
+    static func escaped(_ bytes: some Collection<UInt8>) -> String {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            return bytes.reduce(into: "") { result, byte in
+                if (0x20..<0x7F).contains(byte) {
+                    result.unicodeScalars.append(Unicode.Scalar(byte))
+                } else {
+                    result += byte.escape
+                }
+            }
+        }
+        return text.unicodeScalars.reduce(into: "") { result, scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator:
+                for byte in UTF8.encode(scalar)! { result += byte.escape }
+            default:
+                result.unicodeScalars.append(scalar)
+            }
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate var escape: String {
+        let digits = Array("0123456789abcdef")
+        return "\\x\(digits[Int(self >> 4)])\(digits[Int(self & 15)])"
+    }
+}

@@ -1,0 +1,227 @@
+import Policy
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Single files: what every function of the queue is made of.
+extension SpoolDirectory {
+    /// Names what was being done, and to which path, when the system refuses.
+    func attempt<Result>(
+        _ verb: String, _ path: QueuePath, _ body: () throws(Errno) -> Result
+    ) throws(SpoolError) -> Result {
+        do throws(Errno) {
+            return try body()
+        } catch {
+            throw SpoolError(error, verb, path)
+        }
+    }
+
+    /// Opens, calls, and closes with the close checked: NFS reports a lost write there.
+    @discardableResult
+    static func withDescriptor<Result>(
+        _ system: SystemCalls, _ root: Int32, _ path: QueuePath, _ flags: Int32,
+        _ body: (Int32) throws(Errno) -> Result
+    ) throws(Errno) -> Result {
+        let descriptor = try system.open(root, path.bytes, flags, 0o600)
+        let result: Result
+        do throws(Errno) {
+            result = try body(descriptor)
+        } catch {
+            try? system.close(descriptor)
+            throw error
+        }
+        try system.close(descriptor)
+        return result
+    }
+
+    /// `nil` if there is nothing of that name.
+    func status(_ path: QueuePath, _ verb: String) throws(SpoolError) -> FileStatus? {
+        do throws(Errno) {
+            return try system.statusAt(root, path.bytes)
+        } catch where error == .missing {
+            return nil
+        } catch {
+            throw SpoolError(error, verb, path)
+        }
+    }
+
+    func syncDirectory(_ path: QueuePath) throws(SpoolError) {
+        try attempt("sync", path) { () throws(Errno) in try sync(path) }
+    }
+
+    /// Makes what was renamed into, or unlinked from, a directory durable.
+    func sync(_ directory: QueuePath) throws(Errno) {
+        try Self.withDescriptor(system, root, directory, O_RDONLY | O_DIRECTORY) { (descriptor) throws(Errno) in
+            try system.fsync(descriptor)
+        }
+    }
+
+    func write(_ descriptor: Int32, _ bytes: [UInt8]) throws(Errno) {
+        var written = 0
+        while written < bytes.count {
+            let outcome: Swift.Result<Int, Errno> = bytes.withUnsafeBytes { buffer in
+                do throws(Errno) {
+                    return .success(try system.write(descriptor, UnsafeRawBufferPointer(rebasing: buffer[written...])))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            written += try outcome.get()
+        }
+    }
+
+    /// A new file with mode 0600 whatever the umask; removed again if it cannot be completed.
+    func createFile(_ path: QueuePath, _ bytes: [UInt8], durable: Bool) throws(Errno) {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+        do throws(Errno) {
+            try Self.withDescriptor(system, root, path, flags) { (descriptor) throws(Errno) in
+                try system.chmod(descriptor, 0o600)
+                try write(descriptor, bytes)
+                if durable { try system.fsync(descriptor) }
+            }
+        } catch {
+            if error != .exists { try? system.unlink(root, path.bytes) }
+            throw error
+        }
+    }
+
+    /// What a file holds. Never follows a link, never waits for a FIFO, never reads beyond `limit` bytes.
+    enum Content {
+        case bytes([UInt8], FileStatus)
+        case notAFile(reason: String)
+        case tooLong(Int)
+        case missing
+    }
+
+    func content(_ path: QueuePath, limit: Int) throws(Errno) -> Content {
+        let descriptor: Int32
+        do throws(Errno) {
+            descriptor = try system.open(root, path.bytes, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
+        } catch {
+            switch error.code {
+            case ENOENT: return .missing
+            case ELOOP: return .notAFile(reason: "it is a symbolic link")
+            case ENXIO: return .notAFile(reason: "it is a socket")
+            default: throw error
+            }
+        }
+        defer { try? system.close(descriptor) }
+        let status = try system.status(descriptor)
+        if let reason = status.kind.reason { return .notAFile(reason: reason) }
+        if status.size > limit { return .tooLong(status.size) }
+        // One byte more than it should have: a file that grows meanwhile is seen to.
+        var bytes = [UInt8](repeating: 0, count: status.size + 1)
+        var count = 0
+        while count < bytes.count {
+            let offset = count
+            let outcome: Swift.Result<Int, Errno> = bytes.withUnsafeMutableBytes { buffer in
+                do throws(Errno) {
+                    let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[offset...])
+                    return .success(try system.read(descriptor, rest, offset))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            let got = try outcome.get()
+            if got == 0 { break }
+            count += got
+        }
+        bytes.removeLast(bytes.count - count)
+        return .bytes(bytes, status)
+    }
+
+    /// The bytes of a file of ours; `nil` if there is none.
+    func readFile(_ path: QueuePath, limit: Int) throws(SpoolError) -> [UInt8]? {
+        let content = try attempt("read", path) { () throws(Errno) in try self.content(path, limit: limit) }
+        switch content {
+        case .bytes(let bytes, _): return bytes
+        case .missing: return nil
+        case .notAFile, .tooLong: throw SpoolError(Errno(EFBIG), "read", path)
+        }
+    }
+
+    /// Moves without replacing, in one step. Throws `exists` if something else has the target's name already, and
+    /// `missing` if the source is gone.
+    ///
+    /// Where the file system cannot do that: link, sync the target's directory, unlink; two names of one inode are
+    /// that move, interrupted, and are finished here. `isOwn` says that nobody else moves the source, so that a source
+    /// which is gone while the target is there means that it has happened, whatever the call said.
+    func move(_ from: QueuePath, _ to: QueuePath, isOwn: Bool = true) throws(Errno) {
+        if renamesWithoutReplacing {
+            do throws(Errno) {
+                try system.renameNoReplace(root, from.bytes, to.bytes)
+                return
+            } catch where error == .invalid {
+                renamesWithoutReplacing = false
+            } catch where error == .exists {
+                try finishMove(from, to)
+                return
+            } catch {
+                // A reply lost on the way (NFS): it has happened if the source is gone and the target is there.
+                let happened = isOwn && ((try? exists(to) && !exists(from)) ?? false)
+                if !happened { throw error }
+                return
+            }
+        }
+        do throws(Errno) {
+            try system.link(root, from.bytes, to.bytes)
+        } catch where error == .exists {
+            try finishMove(from, to)
+            return
+        } catch where error == .notPermitted {
+            // Directories cannot be linked. Their targets are names made up by us, so nothing is replaced.
+            if try exists(to) { throw .exists }
+            try system.rename(root, from.bytes, to.bytes)
+            return
+        }
+        do throws(Errno) {
+            try sync(to.parent)
+            try system.unlink(root, from.bytes)
+        } catch {
+            // Undone, so that a caller who goes on does not see it twice; but never the only name that is left.
+            guard try exists(from) else { return }
+            try? system.unlink(root, to.bytes)
+            throw error
+        }
+    }
+
+    func exists(_ path: QueuePath) throws(Errno) -> Bool {
+        do throws(Errno) {
+            _ = try system.statusAt(root, path.bytes)
+            return true
+        } catch where error == .missing {
+            return false
+        }
+    }
+
+    private func finishMove(_ from: QueuePath, _ to: QueuePath) throws(Errno) {
+        guard try system.statusAt(root, from.bytes).isSameFile(as: system.statusAt(root, to.bytes)) else {
+            throw .exists
+        }
+        try sync(to.parent)
+        try system.unlink(root, from.bytes)
+    }
+
+    // MARK: - state/
+
+    /// A file of `state/`; `nil` if it was never written.
+    package func readState(_ name: String) throws(SpoolError) -> [UInt8]? {
+        try readFile(QueuePath("state/\(name)"), limit: 64 << 20)
+    }
+
+    /// Replaces a file of `state/` in one step: a reader sees the old or the new, also after a crash.
+    package func writeState(_ name: String, _ bytes: [UInt8]) throws(SpoolError) {
+        let workshop = try Workshop(self)
+        defer { workshop.close() }
+        let path = QueuePath("state/\(name)")
+        try attempt("write", path) { () throws(Errno) in
+            let temporary = workshop.nextPath()
+            try createFile(temporary, bytes, durable: true)
+            try system.rename(root, temporary.bytes, path.bytes)
+            try sync(path.parent)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+package import Policy
+
+/// Listings: names only, nothing is opened, nothing is held.
+extension SpoolDirectory {
+    /// Streams the entries of a state in the order of the directory, and returns how many names were not canonical:
+    /// foreign ones in `new/`, made-up ones in `quarantine/`.
+    ///
+    /// What moves meanwhile may be seen in two states or in none; a claim settles which.
+    @discardableResult
+    package func forEachEntry(in state: QueueState, _ body: (Entry) -> Void) throws(SpoolError) -> Int {
+        guard state == .claimed else {
+            return try forEachName(in: state.path) { body(Entry(state: state, name: $0)) }
+        }
+        var others = 0
+        for run in try names(in: state.path) {
+            let runName = QueuePath.escaped(run)
+            do throws(SpoolError) {
+                others += try forEachName(in: QueuePath(in: state.path, run)) {
+                    body(Entry(state: state, name: $0, claimedBy: runName))
+                }
+            } catch where error.code == Errno.missing.code || error.code == Errno.notADirectory.code {
+                // The run has ended meanwhile, or this is no run's directory.
+            }
+        }
+        return others
+    }
+
+    private func forEachName(in directory: QueuePath, _ body: (EntryName) -> Void) throws(SpoolError) -> Int {
+        var others = 0
+        try attempt("list", directory) { () throws(Errno) in
+            try system.list(root, directory.bytes) { bytes in
+                if let name = EntryName(bytes) {
+                    body(name)
+                } else if !bytes.isAside {
+                    others += 1
+                }
+                return true
+            }
+        }
+        return others
+    }
+
+    /// The file of an entry, decoded; `nil` if it is no longer there. For showing: limits do not apply.
+    package func read(_ entry: Entry) throws(SpoolError) -> StoredFile? {
+        try read(QueuePath(entry.path), name: entry.name, limit: Self.readLimit)
+    }
+
+    /// Bytes of the entry's file; `nil` if it is no longer there.
+    package func size(of entry: Entry) throws(SpoolError) -> Int? {
+        try status(QueuePath(entry.path), "look at")?.size
+    }
+
+    /// Beyond this nothing is read whole.
+    static let readLimit = 1 << 30
+
+    func read(_ path: QueuePath, name: EntryName, limit: Int) throws(SpoolError) -> StoredFile? {
+        let content = try attempt("read", path) { () throws(Errno) in try self.content(path, limit: limit) }
+        switch content {
+        case .missing: return nil
+        case .notAFile(let reason): return .notAnOperation(reason: reason)
+        case .tooLong(let size): return .notAnOperation(reason: "it is too long: \(size) bytes, \(limit) are allowed")
+        case .bytes(let bytes, let status):
+            do throws(OperationFileError) {
+                let operation = try OperationFile.decode(bytes, file: path.description)
+                guard operation.header.id == name.id else {
+                    return .notAnOperation(
+                        reason: "ids in conflict: '\(name.id)' in the name, '\(operation.header.id)' in the header")
+                }
+                return .operation(StoredOperation(operation: operation, fileSize: bytes.count, links: status.links))
+            } catch {
+                if case .newerFormat(let version) = error.kind { return .newerFormat(version) }
+                return .notAnOperation(reason: error.line == 1 ? error.detail : "line \(error.line): \(error.detail)")
+            }
+        }
+    }
+}
+
+/// What reading a file of the queue came to.
+package enum StoredFile: Hashable, Sendable {
+    case operation(StoredOperation)
+    /// Its content can never be one: for quarantine.
+    case notAnOperation(reason: String)
+    /// A newer drainq wrote it: leave it alone.
+    case newerFormat(Int)
+}
+
+/// An operation as its file has it.
+package struct StoredOperation: Hashable, Sendable {
+    package var operation: Operation
+    /// Bytes, header and attempts included.
+    package var fileSize: Int
+    /// Names of its inode: more than one is a move that was interrupted, or somebody else's link.
+    var links: Int
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Files that stand beside others: a run's lock, a quarantined file's reason.
+    fileprivate var isAside: Bool {
+        elementsEqual("lock".utf8) || suffix(QuarantineItem.reasonSuffix.utf8.count).elementsEqual(QuarantineItem.reasonSuffix.utf8)
+    }
+}
+
+extension EntryName {
+    /// The name that an operation is accepted under.
+    init(naming header: OperationHeader) {
+        let name = EntryName(
+            createdAt: header.createdAt, id: header.id, type: header.type,
+            keyDigest: header.key.map { Digest(of: $0) },
+            originDigest: header.url.map { Digest(of: Self.origin(of: $0)) },
+            gate: header.notBefore.map { .notBefore($0) } ?? .open)
+        self = name.asWritten
+    }
+
+    /// This name as a listing gives it back: times cut to what a name can carry.
+    var asWritten: EntryName {
+        // Every description is canonical; what is not would stay as it is.
+        EntryName(description) ?? self
+    }
+
+    /// `scheme://host[:port]` in lower case, as far as the text has them: the part that names a destination.
+    static func origin(of url: String) -> String {
+        guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else { return url.lowercased() }
+        let authority = url[colon...].dropFirst(3).prefix { !"/?#".contains($0) }
+        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        return "\(url[..<colon])://\(host)".lowercased()
+    }
+}

@@ -1,0 +1,104 @@
+package import Policy
+
+/// What a person does with operations. Each is one rename of a name that is there or not: a run that was faster wins,
+/// and the answer says so.
+extension SpoolDirectory {
+    /// Row X, D, N or K → D or N: tried again with all its attempts, as soon as a run comes.
+    ///
+    /// What has been attempted goes to `deferred/`, due now, so that its name tells it from what never was; the rest to
+    /// `new/`. `nil` if it is no longer there, or is being attempted.
+    package func retry(_ entry: Entry, now: Timestamp) throws(SpoolError) -> Entry? {
+        guard entry.state != .claimed else { return nil }
+        let wasAttempted = entry.state != .new && (entry.state != .quarantine || QueueState.home(of: entry.name) == .deferred)
+        var name = entry.name
+        name.attempts = 0
+        name.interruptions = 0
+        name.gate = wasAttempted ? .due(now) : .open
+        let result = Entry(state: wasAttempted ? .deferred : .new, name: name.asWritten)
+        if result == entry { return entry }
+        guard try moveIfThere(QueuePath(entry.path), QueuePath(result.path), "retry") else { return nil }
+        if entry.state == .quarantine { removeReason(QuarantineItem(fileName: entry.name.description)) }
+        return result
+    }
+
+    /// Row Q → N, D or F: as an operation if the file has the name of one, else to be read again like one dropped in.
+    package func retry(_ item: QuarantineItem, now: Timestamp) throws(SpoolError) -> Bool {
+        if let name = item.name { return try retry(Entry(state: .quarantine, name: name), now: now) != nil }
+        guard try moveIfThere(item.path, QueuePath("new/\(item.fileName)"), "retry") else { return false }
+        removeReason(item)
+        return true
+    }
+
+    /// Any row but C → gone. False if it is no longer there, or is being attempted.
+    package func drop(_ entry: Entry) throws(SpoolError) -> Bool {
+        guard entry.state != .claimed else { return false }
+        let workshop = try Workshop(self)
+        defer { workshop.close() }
+        guard try drop(QueuePath(entry.path), workshop) else { return false }
+        if entry.state == .quarantine { removeReason(QuarantineItem(fileName: entry.name.description)) }
+        try syncDirectory(entry.state.path)
+        return true
+    }
+
+    /// Row Q → gone.
+    package func drop(_ item: QuarantineItem) throws(SpoolError) -> Bool {
+        if try status(item.path, "drop")?.kind == .directory {
+            removeFiles(in: item.path)
+            try attempt("drop", item.path) { () throws(Errno) in try system.removeDirectory(root, item.path.bytes) }
+        } else {
+            let workshop = try Workshop(self)
+            defer { workshop.close() }
+            guard try drop(item.path, workshop) else { return false }
+        }
+        removeReason(item)
+        try syncDirectory(QueueState.quarantine.path)
+        return true
+    }
+
+    /// Row X, K or Q → gone, for files that came to their state before `limit`. Returns how many.
+    package func prune(_ state: QueueState, olderThan limit: Timestamp) throws(SpoolError) -> Int {
+        var old: [QueuePath] = []
+        for name in try names(in: state.path) {
+            let path = QueuePath(in: state.path, name)
+            if let status = try status(path, "look at"), status.kind == .regular, status.changedAt < limit { old.append(path) }
+        }
+        for path in old {
+            try attempt("remove", path) { () throws(Errno) in
+                do throws(Errno) { try system.unlink(root, path.bytes) } catch where error == .missing {}
+            }
+        }
+        if !old.isEmpty { try syncDirectory(state.path) }
+        return old.count
+    }
+
+    /// By way of row W: the rename decides against a run; a crash before the unlink leaves what the sweep removes.
+    func drop(_ path: QueuePath, _ workshop: Workshop) throws(SpoolError) -> Bool {
+        try attempt("drop", path) { () throws(Errno) in
+            do throws(Errno) {
+                let temporary = workshop.nextPath()
+                try move(path, temporary, isOwn: false)
+                try system.unlink(root, temporary.bytes)
+                return true
+            } catch where error == .missing {
+                return false
+            }
+        }
+    }
+
+    private func moveIfThere(_ from: QueuePath, _ to: QueuePath, _ verb: String) throws(SpoolError) -> Bool {
+        try attempt(verb, from) { () throws(Errno) in
+            do throws(Errno) {
+                try move(from, to, isOwn: false)
+                try sync(to.parent)
+                try sync(from.parent)
+                return true
+            } catch where error == .missing {
+                return false
+            }
+        }
+    }
+
+    private func removeReason(_ item: QuarantineItem) {
+        try? system.unlink(root, item.reasonPath.bytes)
+    }
+}

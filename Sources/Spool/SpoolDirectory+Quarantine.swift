@@ -1,0 +1,64 @@
+package import Policy
+
+/// What is not an operation, and what is too dangerous to try again, each with its reason beside it.
+extension SpoolDirectory {
+    /// What is in quarantine, in the order of the directory.
+    package func quarantined() throws(SpoolError) -> [QuarantineItem] {
+        var items: [QuarantineItem] = []
+        for name in try names(in: QueueState.quarantine.path) {
+            guard let text = String(validating: name, as: UTF8.self), !text.hasSuffix(QuarantineItem.reasonSuffix)
+            else { continue }
+            var item = QuarantineItem(fileName: text, name: EntryName(text))
+            if let reason = try? readFile(item.reasonPath, limit: OperationFile.headerLimit) { item.readReason(reason) }
+            items.append(item)
+        }
+        return items
+    }
+
+    /// Keeps input that is no operation, so that nothing a person gave is lost: a bad line of `add`.
+    package func keepBadInput(
+        _ bytes: [UInt8], reason: String, source: String, now: Timestamp
+    ) throws(SpoolError) -> QuarantineItem {
+        let workshop = try Workshop(self, now: now)
+        defer { workshop.close() }
+        let temporary = workshop.nextPath()
+        return try attempt("keep bad input in", QueueState.quarantine.path) { () throws(Errno) in
+            try createFile(temporary, bytes, durable: true)
+            return try quarantine(temporary, as: nil, originalName: Array(source.utf8), reason: reason, source: source, now)
+        }
+    }
+
+    /// Any row → Q. The reason is written first, so that a crash leaves at worst a reason without a file.
+    ///
+    /// The name stays if it is an operation's and leaves room for the suffix; else one is made up.
+    func quarantine(
+        _ path: QueuePath, as name: EntryName?, originalName: [UInt8], reason: String, source: String, _ now: Timestamp
+    ) throws(Errno) -> QuarantineItem {
+        var item = QuarantineItem(
+            fileName: name?.description ?? "", name: name, at: now, reason: reason,
+            originalName: QueuePath.escaped(originalName), source: source)
+        let keepsName = name != nil && item.fileName.utf8.count + QuarantineItem.reasonSuffix.utf8.count <= 255
+        for keeps in [keepsName, false] {
+            if !keeps {
+                item.name = nil
+                item.fileName = "\(now.compactMicroseconds)-\(UInt64.random(in: .min ... .max))"
+            }
+            if try exists(item.path) { continue }
+            // A reason without a file is from a crash. A full disk must not keep the file where it does harm.
+            try? system.unlink(root, item.reasonPath.bytes)
+            try? createFile(item.reasonPath, item.reasonBytes, durable: false)
+            do throws(Errno) {
+                try move(path, item.path)
+                try sync(QueueState.quarantine.path)
+                try sync(path.parent)
+                return item
+            } catch where error == .exists {
+                continue
+            } catch {
+                try? system.unlink(root, item.reasonPath.bytes)
+                throw error
+            }
+        }
+        throw .exists
+    }
+}

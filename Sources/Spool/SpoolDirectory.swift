@@ -1,0 +1,180 @@
+import Policy
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A queue directory, opened. Used from one thread.
+///
+/// A file is in exactly one row of this table, whatever ends the process or the machine. Each function that moves a
+/// file names the rows it leaves and enters; each move is one `rename`, so there is no state between two rows.
+///
+/// | row | where the file is | who may move it | after a crash |
+/// |---|---|---|---|
+/// | W written | `tmp/<writer>/`, writer's lock held | that writer | the lock is free: removed, nothing was promised |
+/// | F foreign | `new/`, not a canonical name | a run, to C | there |
+/// | N new | `new/` | a run, to C; an operator | there |
+/// | D deferred | `deferred/` | a run, to C; an operator | there |
+/// | C claimed | `claimed/<run>/`, run's lock held | that run | the lock is free: recovered to its home, one interruption more |
+/// | X failed | `failed/` | an operator, to D or N; retention | there |
+/// | Q quarantine | `quarantine/` | an operator | there |
+/// | K kept | `delivered/` | retention | there |
+/// | – gone | nowhere | – | delivered, dropped, or kept no longer |
+///
+/// 1. *Accepted means durable*: W → N happens after the file is synced, the answer after `new/` is.
+/// 2. *Never two owners*: → C is a rename to a path that only one run has. Whoever finds its target there has won.
+/// 3. *Home is in the name* (`QueueState.home`): recovery needs no record of where a claim came from.
+/// 4. *Never nowhere*: a target's directory is synced before the source's. A file system that reorders shows a file
+///    twice, never not at all; the generation with more attempts is the later one and wins.
+/// 5. C → gone or another row is durable after `SpoolRun.flush`; a power cut before it brings C back, which sends again
+///    under the same key: window W1.
+///
+/// Liveness is the kernel's lock on `lock` in a writer's or run's directory (`LockedDirectory`), never a process id or age.
+package final class SpoolDirectory {
+    /// As it was given; errors that concern the queue as a whole name it.
+    package let path: String
+    let system: SystemCalls
+    /// The queue directory: every path is relative to it.
+    let root: Int32
+    /// False once the file system has said EINVAL to a rename that must not replace.
+    var renamesWithoutReplacing = true
+
+    /// The version of the layout and of the names; `state/format` has it, so that an older drainq leaves a newer
+    /// queue alone.
+    static let formatVersion = 1
+    static let formatPath = QueuePath("state/format")
+    static let directories = ["tmp", "new", "deferred", "claimed", "failed", "quarantine", "delivered", "state"]
+
+    /// Opens a queue. Throws `noSuchQueue`, `notAQueue`, `newerFormat` or what the system said.
+    package init(opening path: String, system: SystemCalls = .real) throws(SpoolError) {
+        self.path = path
+        self.system = system
+        root = try Self.openRoot(path, system)
+        do throws(SpoolError) {
+            try checkLayout()
+        } catch {
+            try? system.close(root)
+            throw error
+        }
+    }
+
+    deinit {
+        try? system.close(root)
+    }
+
+    /// Makes a queue, or completes one; parents are made as `mkdir -p` makes them, the queue itself with mode 0700.
+    ///
+    /// A directory that holds other things already is refused. After a crash: called again, it completes.
+    package static func create(at path: String, system: SystemCalls = .real) throws(SpoolError) -> SpoolDirectory {
+        try makeRoot(path, system)
+        let root = try openRoot(path, system)
+        defer { try? system.close(root) }
+        do throws(Errno) {
+            var strangers = false
+            try system.list(root, ".") { name in
+                let name = String(decoding: name, as: UTF8.self)
+                strangers = !(directories + ["drainq.json", "paused", "lost+found"]).contains(name)
+                return !strangers
+            }
+            if strangers { throw Errno(ENOTEMPTY) }
+            for directory in directories {
+                do throws(Errno) {
+                    try system.makeDirectory(root, directory, 0o700)
+                    try withDescriptor(system, root, QueuePath(directory), O_RDONLY | O_DIRECTORY) {
+                        (descriptor) throws(Errno) in try system.chmod(descriptor, 0o700)
+                    }
+                } catch where error == .exists {}
+            }
+            try system.fsync(root)
+        } catch {
+            throw SpoolError(kind: error.code == EACCES ? .permission : .io, verb: "make a queue in", path: path, code: error.code)
+        }
+        let queue = try SpoolDirectory(opening: path, system: system)
+        if try queue.readFile(formatPath, limit: 64) == nil {
+            try queue.writeState("format", Array("\(formatVersion)\n".utf8))
+        }
+        return queue
+    }
+
+    /// Present: no run attempts anything.
+    package var isPaused: Bool {
+        get throws(SpoolError) {
+            try status(QueuePath("paused"), "look for") != nil
+        }
+    }
+
+    package func setPaused(_ paused: Bool) throws(SpoolError) {
+        let path = QueuePath("paused")
+        try attempt(paused ? "write" : "remove", path) { () throws(Errno) in
+            if paused {
+                try Self.withDescriptor(system, root, path, O_WRONLY | O_CREAT | O_NOFOLLOW) {
+                    (descriptor) throws(Errno) in try system.chmod(descriptor, 0o600)
+                }
+            } else {
+                do throws(Errno) { try system.unlink(root, path.bytes) } catch where error == .missing {}
+            }
+        }
+        try syncDirectory(QueuePath("."))
+    }
+
+    /// What an unprivileged user may still write to the queue's file system.
+    package var freeBytes: Int {
+        get throws(SpoolError) {
+            try attempt("ask for the free space of", QueuePath(".")) { () throws(Errno) in try system.freeBytes(root) }
+        }
+    }
+
+    // MARK: - Opening
+
+    private func checkLayout() throws(SpoolError) {
+        for directory in [QueueState.new, .deferred, .claimed].map(\.path) + [QueuePath("tmp")] {
+            guard try status(directory, "open")?.kind == .directory else {
+                throw SpoolError(kind: .notAQueue, verb: "open", path: path, code: ENOTDIR)
+            }
+        }
+        guard let format = try readFile(Self.formatPath, limit: 64) else { return }
+        let version = Int(String(decoding: format, as: UTF8.self).filter { !$0.isWhitespace })
+        guard let version else { throw SpoolError(kind: .notAQueue, verb: "open", path: path, code: EINVAL) }
+        if version > Self.formatVersion { throw SpoolError(kind: .newerFormat, verb: "open", path: path, code: EINVAL) }
+    }
+
+    private static func openRoot(_ path: String, _ system: SystemCalls) throws(SpoolError) -> Int32 {
+        do throws(Errno) {
+            return try system.open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0)
+        } catch {
+            let kind: SpoolError.Kind =
+                switch error.code {
+                case ENOENT: .noSuchQueue
+                case ENOTDIR: .notAQueue
+                case EACCES: .permission
+                default: .io
+                }
+            throw SpoolError(kind: kind, verb: "open", path: path, code: error.code)
+        }
+    }
+
+    private static func makeRoot(_ path: String, _ system: SystemCalls) throws(SpoolError) {
+        var made = path.utf8.first == UInt8(ascii: "/") ? "" : "."
+        let components = path.split(separator: "/")
+        for (index, component) in components.enumerated() {
+            let parent = made.isEmpty ? "/" : made
+            made += "/\(component)"
+            do throws(Errno) {
+                try system.makeDirectory(AT_FDCWD, made, index == components.count - 1 ? 0o700 : 0o777)
+                try withDescriptor(system, AT_FDCWD, QueuePath(parent), O_RDONLY | O_DIRECTORY) {
+                    (descriptor) throws(Errno) in try system.fsync(descriptor)
+                }
+                if index == components.count - 1 {
+                    try withDescriptor(system, AT_FDCWD, QueuePath(made), O_RDONLY | O_DIRECTORY) {
+                        (descriptor) throws(Errno) in try system.chmod(descriptor, 0o700)
+                    }
+                }
+            } catch where error == .exists {
+            } catch {
+                throw SpoolError(kind: error.code == EACCES ? .permission : .io, verb: "make", path: made, code: error.code)
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// What the queue could not do, to which path, and why.
+package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Kind: Hashable, Sendable {
+        case noSuchQueue
+        case permission
+        /// The disk is full, or the file system failed.
+        case io
+        case notAQueue
+        /// A newer drainq has written this queue.
+        case newerFormat
+        /// The server took it, but its file cannot be removed: going on would multiply duplicates.
+        case notRemovedAfterDelivery
+    }
+
+    package var kind: Kind
+    /// `claim`, `accept into`: what stands between "cannot" and the path.
+    package var verb: String
+    /// Relative to the queue, or the queue as it was given; control characters escaped.
+    package var path: String
+    package var code: Int32
+
+    package init(kind: Kind, verb: String, path: String, code: Int32) {
+        self.kind = kind
+        self.verb = verb
+        self.path = path
+        self.code = code
+    }
+
+    init(_ error: Errno, _ verb: String, _ path: QueuePath) {
+        let kind: Kind =
+            switch error.code {
+            case EACCES, EPERM: .permission
+            default: .io
+            }
+        self.init(kind: kind, verb: verb, path: path.description, code: error.code)
+    }
+
+    /// `cannot claim 'new/…': Permission denied`
+    package var description: String {
+        let reason =
+            switch kind {
+            case .notAQueue: "not a queue"
+            case .newerFormat: "written by a newer drainq"
+            case .noSuchQueue, .permission, .io, .notRemovedAfterDelivery: Errno(code).description
+            }
+        return "cannot \(verb) '\(path)': \(reason)"
+    }
+
+    /// A command or a fact that helps; `nil` where there is none.
+    package var hint: String? {
+        switch kind {
+        case .noSuchQueue: "drainq init makes a queue"
+        case .permission: "the queue must be writable by the user that runs drainq"
+        case .notAQueue: "a queue has the directories new, deferred, claimed and tmp; drainq init makes them"
+        case .newerFormat: "use the drainq that wrote it, or a newer one"
+        case .notRemovedAfterDelivery: "it has been delivered; it will be delivered again unless the file is removed"
+        case .io:
+            switch code {
+            case ENOSPC, EDQUOT: "the disk is full"
+            case EROFS: "the file system is mounted read-only"
+            default: nil
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+package import Policy
+
+/// What dead runs left.
+extension SpoolRun {
+    /// Row C of runs that are dead → N or D, one interruption more, or Q; row W of dead writers → gone; two generations
+    /// of one operation → the later one.
+    ///
+    /// Each claim is first renamed into this run's directory, so that one recoverer wins; if this one dies in turn, it
+    /// is a dead run's claim again. What cannot be recovered is told in `errors`, and is left to the next run.
+    package func recover(now: Timestamp, maximumInterruptions: Int = 5) throws(SpoolError) -> Recovery {
+        var recovery = Recovery()
+        try queue.sweepTemporaries(now: now)
+        let claimed = QueueState.claimed.path
+        for run in try queue.names(in: claimed) {
+            let path = QueuePath(in: claimed, run)
+            if path == directory.path { continue }
+            do throws(SpoolError) {
+                guard let status = try queue.status(path, "look at"), status.kind == .directory else { continue }
+                let name = QueuePath.escaped(run)
+                let dead = try queue.attempt("recover", path) { () throws(Errno) in
+                    try LockedDirectory.takeOver(path, name: name, queue)
+                }
+                guard let dead else { continue }
+                recovery.deadRuns.append(name)
+                try recover(from: dead, &recovery, now, maximumInterruptions)
+                try flush()
+                dead.remove()
+            } catch {
+                recovery.errors.append(error)
+            }
+        }
+        if !recovery.deadRuns.isEmpty { recovery.repaired += try removeEarlierGenerations() }
+        try flush()
+        return recovery
+    }
+
+    private func recover(
+        from dead: LockedDirectory, _ recovery: inout Recovery, _ now: Timestamp, _ maximumInterruptions: Int
+    ) throws(SpoolError) {
+        var first: SpoolError?
+        for bytes in try queue.names(in: dead.path) where !bytes.elementsEqual("lock".utf8) {
+            do throws(SpoolError) {
+                let from = QueuePath(in: dead.path, bytes)
+                guard let name = bytes.withUnsafeBufferPointer({ EntryName($0) }) else {
+                    try returnForeign(from, bytes)
+                    continue
+                }
+                let mine = QueuePath(in: directory.path, bytes)
+                try queue.attempt("recover", from) { () throws(Errno) in try queue.move(from, mine) }
+                lost.insert(dead.path)
+                try returnClaim(mine, name, &recovery, now, maximumInterruptions)
+            } catch {
+                first = first ?? error
+            }
+        }
+        if let first { throw first }
+    }
+
+    private func returnClaim(
+        _ path: QueuePath, _ name: EntryName, _ recovery: inout Recovery, _ now: Timestamp, _ maximumInterruptions: Int
+    ) throws(SpoolError) {
+        if try isInterruptedMove(path, name) {
+            try remove(path)
+            recovery.repaired += 1
+            return
+        }
+        var name = name
+        name.interruptions = min(name.interruptions + 1, 99)
+        if name.interruptions >= maximumInterruptions {
+            let reason = "its run died \(name.interruptions) times while it was being attempted"
+            recovery.quarantined.append(try quarantine(path, name, reason: reason, now))
+            return
+        }
+        switch try place(path, Entry(state: .home(of: name), name: name), "put back", now) {
+        case .moved(let entry): recovery.returned.append(entry)
+        case .quarantined(let item): recovery.quarantined.append(item)
+        case .gone: break
+        }
+    }
+
+    /// Row C → F: a file that a run died reading in. It keeps the name under which it was being admitted, so that it
+    /// gets the same id again.
+    private func returnForeign(_ path: QueuePath, _ name: [UInt8]) throws(SpoolError) {
+        try queue.attempt("put back", path) { () throws(Errno) in
+            do throws(Errno) {
+                try queue.move(path, QueuePath(in: QueueState.new.path, name))
+            } catch where error == .exists {
+                try queue.move(path, QueuePath("new/\(Self.newAdmittingName())"))
+            }
+        }
+        gained.insert(QueueState.new.path)
+        lost.insert(path.parent)
+    }
+
+    /// Where renames are links: whether the same inode stands in another state already. That name is then the one to
+    /// keep: it has at least as many attempts.
+    private func isInterruptedMove(_ path: QueuePath, _ name: EntryName) throws(SpoolError) -> Bool {
+        guard let status = try queue.status(path, "look at"), status.kind == .regular, status.links > 1 else { return false }
+        var others: [QueuePath] = []
+        for state in [QueueState.new, .deferred, .failed, .quarantine, .delivered] {
+            try queue.forEachEntry(in: state) { if $0.name.id == name.id { others.append(QueuePath($0.path)) } }
+        }
+        for other in others where try queue.status(other, "look at")?.isSameFile(as: status) == true { return true }
+        return false
+    }
+
+    /// A file system that reorders can bring back a name from before a move. The generation with more attempts is the
+    /// later one; the earlier is removed by way of a claim, and only if it is the same operation.
+    private func removeEarlierGenerations() throws(SpoolError) -> Int {
+        var hashes: Set<Int> = []
+        var suspects: Set<OperationID> = []
+        for state in [QueueState.new, .deferred, .failed] {
+            try queue.forEachEntry(in: state) { entry in
+                if !hashes.insert(entry.name.id.hashValue).inserted { suspects.insert(entry.name.id) }
+            }
+        }
+        if suspects.isEmpty { return 0 }
+        var generations: [OperationID: [Entry]] = [:]
+        for state in [QueueState.new, .deferred, .failed] {
+            try queue.forEachEntry(in: state) { entry in
+                if suspects.contains(entry.name.id) { generations[entry.name.id, default: []].append(entry) }
+            }
+        }
+        var count = 0
+        for (_, entries) in generations {
+            let order = entries.sorted { ($0.name.attempts, $0.name.interruptions) < ($1.name.attempts, $1.name.interruptions) }
+            guard let latest = order.last, case .operation(let kept) = try queue.read(latest) else { continue }
+            for earlier in order.dropLast() where earlier.state != .failed {
+                guard case .operation(let stored) = try queue.read(earlier),
+                    stored.operation.header == kept.operation.header, stored.operation.body == kept.operation.body,
+                    let claim = try claim(earlier)
+                else { continue }
+                try remove(path(of: claim))
+                held.remove(claim)
+                count += 1
+            }
+        }
+        return count
+    }
+}
+
+/// What `recover` found.
+package struct Recovery: Hashable, Sendable {
+    /// Where they are now, interruption counted.
+    package var returned: [Entry] = []
+    /// Interrupted too often.
+    package var quarantined: [QuarantineItem] = []
+    /// Names of the runs that had died.
+    package var deadRuns: [String] = []
+    /// Interrupted moves that were finished, and earlier generations that were removed.
+    package var repaired = 0
+    /// What is left to the next run.
+    package var errors: [SpoolError] = []
+
+    package init() {}
+}

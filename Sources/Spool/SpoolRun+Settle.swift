@@ -1,0 +1,159 @@
+package import Policy
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// The end of a claim.
+extension SpoolRun {
+    /// Row C → gone, D, N, X, K or Q, durable after `flush`. `record` is appended to the file first, where it stays.
+    ///
+    /// On an error the claim is still held. `notRemovedAfterDelivery` means that the run must stop: the server has it.
+    package func settle(
+        _ claim: Claim, _ disposition: Disposition, record: AttemptRecord?, now: Timestamp
+    ) throws(SpoolError) -> Settled {
+        var name = claim.name
+        let settled: Settled
+        switch disposition {
+        case .delivered(keep: false):
+            try removeDelivered(claim)
+            settled = .gone
+        case .delivered(keep: true):
+            append(record, to: claim)
+            name.interruptions = 0
+            name.gate = .open
+            settled = try keepDelivered(claim, name)
+        case .deferred(let until, let countsAttempt):
+            append(record, to: claim)
+            if countsAttempt { name.attempts = min(name.attempts + 1, 9999) }
+            name.interruptions = 0
+            name.gate = .due(until)
+            settled = try place(claim, Entry(state: .deferred, name: name.asWritten), "defer", now)
+        case .putBack:
+            settled = try place(claim, Entry(state: claim.from, name: name), "put back", now)
+        case .failed(let countsAttempt):
+            append(record, to: claim)
+            if countsAttempt { name.attempts = min(name.attempts + 1, 9999) }
+            name.interruptions = 0
+            name.gate = .open
+            settled = try place(claim, Entry(state: .failed, name: name.asWritten), "give up", now)
+        case .quarantined(let reason):
+            settled = .quarantined(try quarantine(path(of: claim), claim.name, reason: reason, now))
+        }
+        held.remove(claim)
+        return settled
+    }
+
+    /// A claim whose path is free of doubt is moved; one whose target's name is taken is the same operation twice, or
+    /// two that share a name.
+    private func place(
+        _ claim: Claim, _ entry: Entry, _ verb: String, _ now: Timestamp
+    ) throws(SpoolError) -> Settled {
+        let path = path(of: claim)
+        return try place(path, entry, verb, now)
+    }
+
+    func place(
+        _ path: QueuePath, _ entry: Entry, _ verb: String, _ now: Timestamp
+    ) throws(SpoolError) -> Settled {
+        let target = QueuePath(entry.path)
+        let isTaken = try queue.attempt(verb, path) { () throws(Errno) in
+            do throws(Errno) {
+                try queue.move(path, target)
+                return false
+            } catch where error == .exists {
+                return true
+            }
+        }
+        if isTaken { return try resolve(path, against: entry, now) }
+        gained.insert(target.parent)
+        lost.insert(directory.path)
+        return .moved(entry)
+    }
+
+    /// Two files want one name. The same operation twice (a file system that reordered) becomes one; another operation
+    /// goes into quarantine.
+    private func resolve(_ path: QueuePath, against entry: Entry, _ now: Timestamp) throws(SpoolError) -> Settled {
+        if case .operation(let ours) = try queue.read(path, name: entry.name, limit: SpoolDirectory.readLimit),
+            case .operation(let standing) = try queue.read(entry),
+            ours.operation.header == standing.operation.header, ours.operation.body == standing.operation.body
+        {
+            try remove(path)
+            return .moved(entry)
+        }
+        return .quarantined(
+            try quarantine(path, nil, reason: "ids in conflict: another operation has the name '\(entry.name)'", now))
+    }
+
+    func quarantine(
+        _ path: QueuePath, _ name: EntryName?, reason: String, _ now: Timestamp
+    ) throws(SpoolError) -> QuarantineItem {
+        let original = path.bytes.dropLast().split(separator: CChar(bitPattern: UInt8(ascii: "/"))).last ?? []
+        return try queue.attempt("quarantine", path) { () throws(Errno) in
+            try queue.quarantine(
+                path, as: name, originalName: original.map { UInt8(bitPattern: $0) }, reason: reason,
+                source: QueueState.claimed.rawValue, now)
+        }
+    }
+
+    func remove(_ path: QueuePath) throws(SpoolError) {
+        try queue.attempt("remove", path) { () throws(Errno) in try queue.system.unlink(queue.root, path.bytes) }
+        lost.insert(path.parent)
+    }
+
+    /// Row C → gone: tried twice, then the run must stop.
+    private func removeDelivered(_ claim: Claim) throws(SpoolError) {
+        let path = path(of: claim)
+        func unlink() throws(Errno) {
+            do throws(Errno) { try queue.system.unlink(queue.root, path.bytes) } catch where error == .missing {}
+        }
+        do throws(Errno) {
+            do throws(Errno) { try unlink() } catch { try unlink() }
+        } catch {
+            throw SpoolError(kind: .notRemovedAfterDelivery, verb: "remove", path: path.description, code: error.code)
+        }
+        lost.insert(directory.path)
+    }
+
+    /// Row C → K; where a copy cannot be kept, gone: it must not be sent again for the sake of a copy.
+    private func keepDelivered(_ claim: Claim, _ name: EntryName) throws(SpoolError) -> Settled {
+        let entry = Entry(state: .delivered, name: name)
+        do throws(Errno) {
+            try queue.move(path(of: claim), QueuePath(entry.path))
+            gained.insert(entry.state.path)
+            lost.insert(directory.path)
+            return .moved(entry)
+        } catch {
+            try removeDelivered(claim)
+            return .gone
+        }
+    }
+
+    /// Appends an attempt's line. It is told, not relied on: a full disk must not keep the operation from its row, and a
+    /// line torn by one is closed by the next.
+    private func append(_ record: AttemptRecord?, to claim: Claim) {
+        guard let record else { return }
+        do throws(Errno) {
+            let flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK
+            try SpoolDirectory.withDescriptor(queue.system, queue.root, path(of: claim), flags) {
+                (descriptor) throws(Errno) in
+                let size = try queue.system.status(descriptor).size
+                var last: [UInt8] = [0]
+                let got: Swift.Result<Int, Errno> = last.withUnsafeMutableBytes { buffer in
+                    do throws(Errno) {
+                        return .success(try queue.system.read(descriptor, buffer, max(size - 1, 0)))
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+                _ = try got.get()
+                let isEnded = last[0] == UInt8(ascii: "\n")
+                try queue.write(descriptor, (isEnded ? [] : [UInt8(ascii: "\n")]) + OperationFile.encode(record))
+            }
+        } catch {
+            // The rename alone says that there was an attempt.
+        }
+    }
+}

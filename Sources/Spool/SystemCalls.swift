@@ -1,0 +1,171 @@
+import CSystem
+import Policy
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Every system call of the queue, as closures, so that a test can fail the nth; EINTR is retried here and nowhere else.
+///
+/// Paths are relative to the directory `Int32`. Descriptors are close-on-exec: a child that outlives a run must not
+/// keep its lock. The only file that renames or unlinks.
+package struct SystemCalls {
+    package typealias Path = UnsafePointer<CChar>
+
+    package var open: (Int32, Path, Int32, UInt32) throws(Errno) -> Int32
+    package var close: (Int32) throws(Errno) -> Void
+    package var write: (Int32, UnsafeRawBufferPointer) throws(Errno) -> Int
+    package var read: (Int32, UnsafeMutableRawBufferPointer, Int) throws(Errno) -> Int
+    package var fsync: (Int32) throws(Errno) -> Void
+    /// Syncs the whole file system; fails if anything written on it since the descriptor was opened was lost.
+    package var syncfs: (Int32) throws(Errno) -> Void
+    package var chmod: (Int32, UInt32) throws(Errno) -> Void
+    package var rename: (Int32, Path, Path) throws(Errno) -> Void
+    package var renameNoReplace: (Int32, Path, Path) throws(Errno) -> Void
+    package var link: (Int32, Path, Path) throws(Errno) -> Void
+    package var unlink: (Int32, Path) throws(Errno) -> Void
+    package var removeDirectory: (Int32, Path) throws(Errno) -> Void
+    package var makeDirectory: (Int32, Path, UInt32) throws(Errno) -> Void
+    package var status: (Int32) throws(Errno) -> FileStatus
+    /// Of the name itself, links not followed.
+    package var statusAt: (Int32, Path) throws(Errno) -> FileStatus
+    /// Takes the exclusive lock without waiting; false if somebody else has it.
+    package var lock: (Int32) throws(Errno) -> Bool
+    /// Names in the order of the directory, without dot names, until the closure returns false. The bytes are gone
+    /// when the closure returns.
+    package var list: (Int32, Path, (UnsafeBufferPointer<UInt8>) -> Bool) throws(Errno) -> Void
+    /// What an unprivileged user may still write to the file system.
+    package var freeBytes: (Int32) throws(Errno) -> Int
+}
+
+extension SystemCalls {
+    package static var real: SystemCalls {
+        SystemCalls(
+            open: { (directory, path, flags, mode) throws(Errno) in
+                try checked { openat(directory, path, flags | O_CLOEXEC, mode_t(mode)) }
+            },
+            // After EINTR the descriptor is gone on Linux: closing again could close another one.
+            close: { (descriptor) throws(Errno) in
+                #if canImport(Glibc)
+                    if Glibc.close(descriptor) < 0, errno != EINTR { throw Errno(errno) }
+                #else
+                    if Darwin.close(descriptor) < 0, errno != EINTR { throw Errno(errno) }
+                #endif
+            },
+            write: { (descriptor, bytes) throws(Errno) in
+                try checked { posixWrite(descriptor, bytes.baseAddress, bytes.count) }
+            },
+            read: { (descriptor, buffer, offset) throws(Errno) in
+                try checked { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
+            },
+            fsync: { (descriptor) throws(Errno) in try checked { posixFsync(descriptor) } },
+            syncfs: { (descriptor) throws(Errno) in try checked { csystem_syncfs(descriptor) } },
+            chmod: { (descriptor, mode) throws(Errno) in try checked { fchmod(descriptor, mode_t(mode)) } },
+            rename: { (directory, from, to) throws(Errno) in try checked { renameat(directory, from, directory, to) } },
+            renameNoReplace: { (directory, from, to) throws(Errno) in
+                try checked { csystem_rename_noreplace(directory, from, directory, to) }
+            },
+            link: { (directory, from, to) throws(Errno) in try checked { linkat(directory, from, directory, to, 0) } },
+            unlink: { (directory, path) throws(Errno) in try checked { unlinkat(directory, path, 0) } },
+            removeDirectory: { (directory, path) throws(Errno) in try checked { unlinkat(directory, path, AT_REMOVEDIR) } },
+            makeDirectory: { (directory, path, mode) throws(Errno) in try checked { mkdirat(directory, path, mode_t(mode)) } },
+            status: { (descriptor) throws(Errno) in
+                var status = stat()
+                try checked { fstat(descriptor, &status) }
+                return FileStatus(status)
+            },
+            statusAt: { (directory, path) throws(Errno) in
+                var status = stat()
+                try checked { fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) }
+                return FileStatus(status)
+            },
+            lock: { (descriptor) throws(Errno) in
+                do throws(Errno) {
+                    try checked { flock(descriptor, LOCK_EX | LOCK_NB) }
+                    return true
+                } catch where error.code == EWOULDBLOCK {
+                    return false
+                }
+            },
+            list: { (directory, path, body) throws(Errno) in try listNames(directory, path, body) },
+            freeBytes: { (descriptor) throws(Errno) in
+                var status = statvfs()
+                try checked { fstatvfs(descriptor, &status) }
+                return Int(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
+            })
+    }
+}
+
+/// Calls again after EINTR, and throws what `errno` says of any other failure.
+@discardableResult
+private func checked<Result: FixedWidthInteger>(_ call: () -> Result) throws(Errno) -> Result {
+    while true {
+        let result = call()
+        if result >= 0 { return result }
+        if errno != EINTR { throw Errno(errno) }
+    }
+}
+
+private func posixWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(descriptor, bytes, count)
+}
+
+private func posixFsync(_ descriptor: Int32) -> Int32 {
+    fsync(descriptor)
+}
+
+private func listNames(
+    _ directory: Int32, _ path: SystemCalls.Path, _ body: (UnsafeBufferPointer<UInt8>) -> Bool
+) throws(Errno) {
+    let descriptor = try checked { openat(directory, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
+    guard let stream = fdopendir(descriptor) else {
+        let code = errno
+        close(descriptor)
+        throw Errno(code)
+    }
+    defer { closedir(stream) }
+    while true {
+        errno = 0
+        guard let entry = readdir(stream) else {
+            if errno == 0 { return }
+            if errno == EINTR { continue }
+            throw Errno(errno)
+        }
+        // d_name is shorter in memory than its declared type says: never copy the tuple.
+        let start = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \dirent.d_name)!)
+            .assumingMemoryBound(to: UInt8.self)
+        if start.pointee == UInt8(ascii: ".") { continue }
+        let name = UnsafeBufferPointer(start: start, count: strlen(UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)))
+        if !body(name) { return }
+    }
+}
+
+extension FileStatus {
+    fileprivate init(_ status: stat) {
+        let kind: Kind =
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: .regular
+            case S_IFDIR: .directory
+            case S_IFLNK: .symbolicLink
+            case S_IFIFO: .fifo
+            case S_IFSOCK: .socket
+            default: .other
+            }
+        #if canImport(Glibc)
+            let (modified, changed) = (status.st_mtim, status.st_ctim)
+        #else
+            let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
+        #endif
+        self.init(
+            kind: kind, size: Int(status.st_size), links: Int(status.st_nlink), device: UInt64(status.st_dev),
+            inode: UInt64(status.st_ino), modifiedAt: Timestamp(modified), changedAt: Timestamp(changed))
+    }
+}
+
+extension Timestamp {
+    fileprivate init(_ time: timespec) {
+        self.init(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+    }
+}

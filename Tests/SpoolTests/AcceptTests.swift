@@ -1,0 +1,162 @@
+import Foundation
+import Policy
+import Spool
+import Testing
+
+struct AcceptTests {
+    let queue: TemporaryQueue
+
+    init() throws {
+        queue = try TemporaryQueue()
+    }
+
+    @Test(arguments: [1, 3, 40])
+    func `what is accepted is in new, under its name, as it was given`(count: Int) throws {
+        let operations = (0..<count).map { queue.operation("id-\($0)", $0) }
+        let accepted = try queue.open().accept(operations, limits: Limits())
+        #expect(accepted.dropped.isEmpty && accepted.results.count == count)
+        for (operation, result) in zip(operations, accepted.results) {
+            guard case .accepted(let name) = result else { throw Errno(0) }
+            #expect(queue.bytes("new/\(name)") == OperationFile.encode(operation))
+        }
+        #expect(queue.names("tmp").isEmpty && queue.names("new").count == count)
+        #expect(try queue.open().accept([], limits: Limits()).results.isEmpty)
+    }
+
+    @Test func `the file is synced before it is renamed, and the directory before the answer`() throws {
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset()
+        _ = try open.accept([queue.operation("a")], limits: Limits())
+        let log = calls.log.filter { ["write", "fsync", "syncfs", "renameNoReplace"].contains($0) }
+        #expect(log == ["write", "fsync", "renameNoReplace", "fsync"])
+        calls.reset()
+        _ = try open.accept((0..<20).map { queue.operation("b\($0)", $0) }, limits: Limits())
+        let bulk = calls.log.filter { ["write", "fsync", "syncfs", "renameNoReplace"].contains($0) }
+        #expect(bulk == Array(repeating: "write", count: 20) + ["syncfs"] + Array(repeating: "renameNoReplace", count: 20) + ["fsync"])
+        calls.reset()
+        _ = try open.accept([queue.operation("c")], limits: Limits(), durable: false)
+        #expect(!calls.log.contains("fsync"))
+    }
+
+    @Test func `an id that is in the queue already is a no-op that says where`() throws {
+        let added = try queue.add(["new", "deferred", "claimed", "failed", "bad"])
+        let open = try queue.open()
+        let run = try open.beginRun(now: TemporaryQueue.now)
+        for (index, disposition) in [(1, Disposition.deferred(until: .init(microseconds: 9), countsAttempt: true)), (3, .failed(countsAttempt: true)), (4, .quarantined(reason: "x"))] {
+            _ = try run.settle(try #require(try run.claim(added[index])), disposition, record: nil, now: TemporaryQueue.now)
+        }
+        _ = try run.claim(added[2])
+        let ids = ["new", "deferred", "claimed", "failed", "bad", "fresh", "fresh"]
+        let results = try open.accept(
+            ids.enumerated().map { queue.operation($1, 100 + $0) }, limits: Limits(),
+            givenIDs: Set(ids.map { OperationID($0)! })
+        ).results
+        #expect(results.prefix(5) == [.duplicate(of: .new), .duplicate(of: .deferred), .duplicate(of: .claimed), .duplicate(of: .failed), .duplicate(of: .quarantine)])
+        guard case .accepted = results[5] else { throw Errno(0) }
+        #expect(results[6] == .duplicate(of: .new))
+        // A generated id is not looked for, but a name is never replaced.
+        #expect(try open.accept([queue.operation("new")], limits: Limits()).results == [.duplicate(of: .new)])
+    }
+
+    @Test func `a limit that is reached rejects, and says which`() throws {
+        let open = try queue.open()
+        let operation = queue.operation("x", 50)
+        let size = OperationFile.encode(operation).count
+        func results(_ limits: Limits, _ operations: [Policy.Operation]? = nil) throws -> [Acceptance] {
+            try open.accept(operations ?? [operation], limits: limits).results
+        }
+        try queue.add(["a", "b"])
+        #expect(try results(Limits(operations: 2)) == [.rejected(.operations(2))])
+        #expect(try results(Limits(bytes: size * 2)) == [.rejected(.bytes(size * 2))])
+        #expect(try results(Limits(operationBytes: 3)) == [.rejected(.operationBytes(3))])
+        #expect(try results(Limits(minimumFree: .max)) == [.rejected(.minimumFree(.max))])
+        var long = operation
+        long.header.url = String(repeating: "u", count: OperationFile.headerLimit)
+        #expect(try results(Limits(), [long]) == [.rejected(.headerBytes(OperationFile.headerLimit))])
+        #expect(try results(Limits(operations: 3), [operation, queue.operation("y", 51)]).last == .rejected(.operations(3)))
+        #expect(queue.names("new").count == 3)
+        let words = [FullLimit.operations(1), .bytes(1), .operationBytes(1), .headerBytes(1), .minimumFree(1)].map(\.description)
+        #expect(Set(words).count == 5)
+    }
+
+    @Test func `all or none means none, when one is rejected`() throws {
+        let operations = [queue.operation("a"), queue.operation("b", 1, body: "12345678901")]
+        let results = try queue.open().accept(operations, limits: Limits(operationBytes: 10), allOrNone: true).results
+        #expect(results == [.notAttempted, .rejected(.operationBytes(10))])
+        #expect(queue.names("new").isEmpty && queue.names("tmp").isEmpty)
+    }
+
+    @Test func `dropOldest drops the oldest that waits, never one that is being attempted`() throws {
+        let added = try queue.add(["a", "b", "c"])
+        let open = try queue.open()
+        let run = try open.beginRun(now: TemporaryQueue.now)
+        _ = try run.claim(added[0])
+        let accepted = try open.accept(
+            [queue.operation("d", 10), queue.operation("e", 11), queue.operation("f", 12)],
+            limits: Limits(operations: 3, whenFull: .dropOldest))
+        #expect(accepted.dropped.map(\.name.id.description) == ["b", "c"])
+        #expect(accepted.results.last == .rejected(.operations(3)))
+        let size = OperationFile.encode(queue.operation("g")).count
+        let bySize = try open.accept([queue.operation("g", 13)], limits: Limits(bytes: size * 3, whenFull: .dropOldest))
+        #expect(bySize.dropped.map(\.name.id.description) == ["d"])
+        #expect(try Set(queue.entries().map(\.name.id.description)) == ["a", "e", "g"])
+    }
+
+    @Test func `dropOldest finds the oldest among very many`() throws {
+        for index in (0..<9000).reversed() {
+            let name = EntryName(createdAt: TemporaryQueue.now + .microseconds(index), id: OperationID("o\(index)")!)
+            close(creat("\(queue.path)/new/\(name)", 0o600))
+        }
+        let accepted = try queue.open().accept(
+            [queue.operation("x", 10000)], limits: Limits(operations: 4500, whenFull: .dropOldest))
+        #expect(accepted.dropped.count == 4501 && accepted.dropped.last?.name.id.description == "o4500")
+        #expect(queue.names("new").count == 4500)
+    }
+
+    @Test func `an error at any call promises nothing, leaves nothing half-written, and the queue can go on`() throws {
+        for count in [1, 20] {
+            for index in 1... {
+                let fresh = try TemporaryQueue()
+                let calls = InterceptedCalls()
+                let open = try fresh.open(calls.calls)
+                calls.reset(.error(ENOSPC, at: index))
+                let operations = (0..<count).map { fresh.operation("o\($0)", $0) }
+                let accepted = try? open.accept(operations, limits: Limits(operations: 100, minimumFree: 1))
+                let isOver = calls.count < index
+                calls.reset()
+                if accepted == nil {
+                    #expect(fresh.names("new").isEmpty)
+                    #expect(try fresh.open().accept(operations, limits: Limits()).results.count == count)
+                }
+                #expect(fresh.names("new").count == count)
+                for name in fresh.names("new") { _ = try OperationFile.decode(fresh.bytes("new/\(name)")!, file: name) }
+                _ = try fresh.recover()
+                #expect(fresh.names("tmp").isEmpty)
+                if isOver { break }
+            }
+        }
+    }
+
+    @Test func `a crash at any call leaves all of what was promised, and nothing half-written`() throws {
+        for count in [1, 20] {
+            for index in 1... {
+                let fresh = try TemporaryQueue()
+                let calls = InterceptedCalls()
+                let operations = (0..<count).map { fresh.operation("o\($0)", $0) }
+                var isPromised = false
+                do {
+                    let open = try fresh.open(calls.calls)
+                    calls.reset(.crash(at: index))
+                    isPromised = (try? open.accept(operations, limits: Limits(bytes: 1 << 20))) != nil
+                }
+                let names = fresh.names("new")
+                if isPromised { #expect(names.count == count) }
+                for name in names { _ = try OperationFile.decode(fresh.bytes("new/\(name)")!, file: name) }
+                _ = try fresh.recover()
+                #expect(fresh.names("tmp").isEmpty && fresh.names("new") == names)
+                if calls.count < index { break }
+            }
+        }
+    }
+}

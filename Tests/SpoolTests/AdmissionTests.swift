@@ -1,0 +1,162 @@
+import Foundation
+import Policy
+import Spool
+import Testing
+
+struct AdmissionTests {
+    let queue: TemporaryQueue
+    let now = TemporaryQueue.now
+
+    init() throws {
+        queue = try TemporaryQueue()
+    }
+
+    func admit(_ limits: Limits = Limits()) throws -> Admission {
+        let run = try queue.open().beginRun(now: now)
+        let admission = try run.admitForeign(now: now, limits: limits)
+        try run.end()
+        return admission
+    }
+
+    @Test func `a value that was dropped in is the payload of an operation of its mtime, byte for byte`() throws {
+        try queue.put(" {\"n\": 1.10}\n", at: "new/x")
+        let time = Date(timeIntervalSince1970: 1_700_000_000)
+        try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: queue.path + "/new/x")
+        let admission = try admit()
+        let entry = try #require(admission.admitted.first)
+        #expect(entry.name.createdAt == Timestamp(microseconds: 1_700_000_000_000_000) && entry.name.type == .default)
+        guard case .operation(let stored) = try queue.open().read(entry) else { throw Errno(0) }
+        #expect(stored.operation.body == Array("{\"n\": 1.10}".utf8))
+        #expect(queue.names("new") == [entry.name.description] && admission.errors.isEmpty)
+        #expect(try admit() == Admission())
+    }
+
+    @Test func `an envelope that was dropped in keeps its own id, type and times`() throws {
+        try queue.put(
+            #"{"drainq":1,"id":"mine","type":"t","createdAt":"2026-01-01T00:00:00Z","notBefore":"2027-01-01T00:00:00Z","payload":5,"key":"k"}"#,
+            at: "new/x.json")
+        let name = try #require(try admit().admitted.first?.name)
+        #expect(name.description == "20260101T000000.000000Z-mine,r=t,k=\(Digest(of: "k")),n=20270101T000000Z.json")
+    }
+
+    @Test func `what is no operation is put aside with its reason, and the good ones go in`() throws {
+        let files: [(String, [UInt8])] = [
+            ("it is empty", []), ("it is empty", Array(" \n".utf8)), ("it has a NUL at byte 1", [0x35, 0]),
+            ("it is not valid UTF-8", [0x22, 0xFF, 0x22]), ("more than one JSON value", Array("1 2".utf8)),
+            ("it is truncated: expected a name in quotes, found the end at byte 1", Array("{".utf8)),
+            ("expected a value at byte 0", Array("x".utf8)),
+            ("field 'bodyFile': is not supported yet", Array(#"{"drainq":1,"bodyFile":"/etc/passwd"}"#.utf8)),
+            ("field 'drainq': written by a newer drainq (format 2)", Array(#"{"drainq":2}"#.utf8)),
+            ("it is too long: a body of 1002 bytes, 1000 are allowed", Array("\"\(String(repeating: "x", count: 1000))\"".utf8)),
+            ("it is too long: 70000 bytes, 66536 are allowed", [UInt8](repeating: 0x20, count: 70000)),
+            ("key, URL and headers are longer than 65536 bytes", Array(#"{"drainq":1,"payload":1,"x":"\#(String(repeating: "x", count: 65_500))"}"#.utf8)),
+        ]
+        for (index, file) in files.enumerated() { try queue.put(file.1, at: "new/bad-\(index)") }
+        mkdir(queue.path + "/new/directory", 0o700)
+        mkfifo(queue.path + "/new/fifo", 0o600)
+        symlink("/etc/passwd", queue.path + "/new/link")
+        try queue.put("5", at: "hard")
+        link(queue.path + "/hard", queue.path + "/new/hard")
+        makeSocket(at: queue.path + "/new/s")
+        try queue.put("1", at: "new/" + String(repeating: "n", count: 255))
+        let odd: [CChar] = Array((queue.path + "/new/").utf8CString.dropLast()) + [CChar(bitPattern: 0xFF), 0x1B, 0]
+        close(creat(odd, 0o600))
+        try queue.put("2", at: "new/good")
+
+        let admission = try admit(Limits(operationBytes: 1000))
+        #expect(admission.admitted.count == 2 && admission.errors.isEmpty)
+        let expected = files.map(\.0) + ["it is a directory", "it is a FIFO", "it is a symbolic link", "it is a socket", "it has 2 names (hard links)", "it is empty"]
+        #expect(admission.quarantined.compactMap(\.reason).sorted() == expected.sorted())
+        #expect(admission.quarantined.contains { $0.originalName == "\\xff\\x1b" && $0.source == "new" })
+        let items = try queue.open().quarantined()
+        #expect(Set(items) == Set(admission.quarantined))
+        #expect(queue.names("new").count == 2)
+        for item in items { #expect(try queue.open().drop(item)) }
+        #expect(queue.names("quarantine").isEmpty)
+        #expect(try items.allSatisfy { try !queue.open().drop($0) })
+    }
+
+    @Test func `an id that is in the queue already is a conflict`() throws {
+        try queue.add(["a"])
+        try queue.put(#"{"drainq":1,"id":"a","payload":5}"#, at: "new/x")
+        try queue.put(#"{"drainq":1,"id":"b","payload":5}"#, at: "new/y")
+        try queue.put(#"{"drainq":1,"id":"b","payload":6}"#, at: "new/z")
+        let admission = try admit()
+        #expect(admission.admitted.map(\.name.id.description) == ["b"])
+        #expect(admission.quarantined.compactMap(\.reason).sorted() == [
+            "ids in conflict: an operation with the id 'a' is in the queue already",
+            "ids in conflict: an operation with the id 'b' is in the queue already",
+        ])
+    }
+
+    @Test(arguments: [EIO, EMFILE, ENOSPC])
+    func `an error of the system puts nothing aside, and the files stay where they were`(code: Int32) throws {
+        for call in ["open", "read", "status", "write", "fsync"] {
+            let fresh = try TemporaryQueue()
+            try fresh.put("5", at: "new/x")
+            try fresh.put("6", at: "new/y")
+            let calls = InterceptedCalls()
+            let run = try fresh.open(calls.calls).beginRun(now: now)
+            calls.reset(.always(call, code))
+            let admission = try? run.admitForeign(now: now, limits: Limits())
+            calls.reset()
+            if let admission { #expect(!admission.errors.isEmpty && admission.admitted.isEmpty) }
+            #expect(fresh.names("new") == ["x", "y"] && fresh.names("quarantine").isEmpty)
+            try run.end()
+        }
+    }
+
+    @Test func `a submitter that was faster than the run is no error`() throws {
+        try queue.put("5", at: "new/x")
+        let calls = InterceptedCalls()
+        let run = try queue.open(calls.calls).beginRun(now: now)
+        for code in [ENOENT, EACCES] {
+            calls.reset(.always("rename", code))
+            let admission = try run.admitForeign(now: now, limits: Limits())
+            #expect(admission.errors.count == (code == ENOENT ? 0 : 1) && queue.names("new") == ["x"])
+        }
+        calls.reset(.lie("rename", EIO, at: 1))
+        #expect(try run.admitForeign(now: now, limits: Limits()).admitted.count == 1)
+    }
+
+    @Test func `a crash or an error at any call admits each file once`() throws {
+        for fault in [InterceptedCalls.Fault.crash(at:), { .error(EIO, at: $0) }] {
+            for index in 1... {
+                let fresh = try TemporaryQueue()
+                try fresh.put("5", at: "new/x")
+                try fresh.put(#"{"drainq":1,"id":"own","payload":6}"#, at: "new/y")
+                try fresh.put("no", at: "new/z")
+                let calls = InterceptedCalls()
+                do {
+                    let open = try fresh.open(calls.calls)
+                    let run = try open.beginRun(now: now)
+                    calls.reset(fault(index))
+                    _ = try? run.admitForeign(now: now, limits: Limits())
+                    if case .error = fault(index) { try? run.end() }
+                }
+                let run = try fresh.open().beginRun(now: now)
+                _ = try run.recover(now: now)
+                _ = try run.admitForeign(now: now, limits: Limits())
+                try run.end()
+                let bodies = try fresh.names("new").map { try OperationFile.decode(fresh.bytes("new/\($0)")!, file: $0).body }
+                #expect(Set(bodies) == [[0x35], [0x36]] && bodies.count == 2)
+                #expect(try fresh.open().quarantined().count == 1)
+                #expect(fresh.names("claimed").isEmpty && fresh.names("tmp").isEmpty)
+                if calls.count < index { break }
+            }
+        }
+    }
+
+    private func makeSocket(at path: String) {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
+        }
+        close(descriptor)
+        #expect(result == 0)
+    }
+}

@@ -1,0 +1,132 @@
+import Spool
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// The real system calls, of which the nth fails, or after which nothing happens any more, as after a crash.
+///
+/// `close` always happens: the kernel closes what a dead process had open, and so gives up its locks.
+final class InterceptedCalls {
+    enum Fault {
+        case none
+        /// Only the nth call fails.
+        case error(Int32, at: Int)
+        /// The nth call and all later ones fail without doing anything.
+        case crash(at: Int)
+        /// Every call of that name fails.
+        case always(String, Int32)
+        /// The nth call of that name is made, and fails all the same.
+        case lie(String, Int32, at: Int)
+    }
+
+    var fault: Fault
+    private(set) var count = 0
+    private(set) var log: [String] = []
+    private var counts: [String: Int] = [:]
+
+    init(_ fault: Fault = .none) {
+        self.fault = fault
+    }
+
+    private func before(_ name: String) throws(Errno) {
+        count += 1
+        log.append(name)
+        counts[name, default: 0] += 1
+        switch fault {
+        case .none, .lie: break
+        case .error(let code, let index): if count == index { throw Errno(code) }
+        case .crash(let index): if count >= index { throw Errno(ECANCELED) }
+        case .always(let failing, let code): if name == failing { throw Errno(code) }
+        }
+    }
+
+    private func after(_ name: String) throws(Errno) {
+        if case .lie(name, let code, let index) = fault, counts[name] == index { throw Errno(code) }
+    }
+
+    func reset(_ fault: Fault = .none) {
+        self.fault = fault
+        count = 0
+        log = []
+        counts = [:]
+    }
+
+    var calls: SystemCalls {
+        let real = SystemCalls.real
+        var calls = real
+        calls.open = { (directory, path, flags, mode) throws(Errno) in
+            try self.before("open")
+            return try real.open(directory, path, flags, mode)
+        }
+        calls.write = { (descriptor, bytes) throws(Errno) in
+            try self.before("write")
+            return try real.write(descriptor, bytes)
+        }
+        calls.read = { (descriptor, buffer, offset) throws(Errno) in
+            try self.before("read")
+            return try real.read(descriptor, buffer, offset)
+        }
+        calls.fsync = { (descriptor) throws(Errno) in
+            try self.before("fsync")
+            try real.fsync(descriptor)
+        }
+        calls.syncfs = { (descriptor) throws(Errno) in
+            try self.before("syncfs")
+            try real.syncfs(descriptor)
+        }
+        calls.chmod = { (descriptor, mode) throws(Errno) in
+            try self.before("chmod")
+            try real.chmod(descriptor, mode)
+        }
+        calls.rename = { (directory, from, to) throws(Errno) in
+            try self.before("rename")
+            try real.rename(directory, from, to)
+            try self.after("rename")
+        }
+        calls.renameNoReplace = { (directory, from, to) throws(Errno) in
+            try self.before("renameNoReplace")
+            try real.renameNoReplace(directory, from, to)
+            try self.after("renameNoReplace")
+        }
+        calls.link = { (directory, from, to) throws(Errno) in
+            try self.before("link")
+            try real.link(directory, from, to)
+        }
+        calls.unlink = { (directory, path) throws(Errno) in
+            try self.before("unlink")
+            try real.unlink(directory, path)
+        }
+        calls.removeDirectory = { (directory, path) throws(Errno) in
+            try self.before("removeDirectory")
+            try real.removeDirectory(directory, path)
+        }
+        calls.makeDirectory = { (directory, path, mode) throws(Errno) in
+            try self.before("makeDirectory")
+            try real.makeDirectory(directory, path, mode)
+        }
+        calls.status = { (descriptor) throws(Errno) in
+            try self.before("status")
+            return try real.status(descriptor)
+        }
+        calls.statusAt = { (directory, path) throws(Errno) in
+            try self.before("statusAt")
+            return try real.statusAt(directory, path)
+        }
+        calls.lock = { (descriptor) throws(Errno) in
+            try self.before("lock")
+            return try real.lock(descriptor)
+        }
+        calls.list = { (directory, path, body) throws(Errno) in
+            try self.before("list")
+            try real.list(directory, path, body)
+        }
+        calls.freeBytes = { (descriptor) throws(Errno) in
+            try self.before("freeBytes")
+            return try real.freeBytes(descriptor)
+        }
+        return calls
+    }
+}

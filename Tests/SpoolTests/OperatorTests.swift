@@ -1,0 +1,136 @@
+import Foundation
+import Policy
+import Spool
+import Testing
+
+struct OperatorTests {
+    let queue: TemporaryQueue
+    let now = TemporaryQueue.now
+
+    init() throws {
+        queue = try TemporaryQueue()
+    }
+
+    func settled(_ id: String, _ disposition: Disposition) throws -> Entry {
+        let entry = try queue.add([id])[0]
+        let run = try queue.open().beginRun(now: now)
+        let settled = try run.settle(#require(try run.claim(entry)), disposition, record: nil, now: now)
+        try run.end()
+        switch settled {
+        case .moved(let entry): return entry
+        case .quarantined(let item): return Entry(state: .quarantine, name: try #require(item.name))
+        case .gone: return entry
+        }
+    }
+
+    @Test(arguments: [
+        (Disposition.failed(countsAttempt: true), "deferred"),
+        (.deferred(until: TemporaryQueue.now + .seconds(3600), countsAttempt: true), "deferred"),
+        (.delivered(keep: true), "deferred"), (.quarantined(reason: "x"), "new"), (.putBack, "new"),
+    ])
+    func `what is retried is due, with all its attempts`(disposition: Disposition, home: String) throws {
+        let entry = try settled("a", disposition)
+        let result = try #require(try queue.open().retry(entry, now: now))
+        #expect(result.state.rawValue == home && result.name.attempts == 0)
+        #expect(result.name.gate == (home == "new" ? .open : .due(now.roundedUpToMilliseconds)))
+        #expect(try queue.entries() == [result] && queue.names("quarantine").isEmpty)
+        if result != entry { #expect(try queue.open().retry(entry, now: now) == nil) }
+    }
+
+    @Test(arguments: [Disposition.failed(countsAttempt: true), .putBack, .quarantined(reason: "x")])
+    func `what is dropped is gone, and a second time is no error`(disposition: Disposition) throws {
+        let entry = try settled("a", disposition)
+        #expect(try queue.open().drop(entry))
+        #expect(try !queue.open().drop(entry))
+        #expect(try queue.entries().isEmpty && queue.names("quarantine").isEmpty && queue.names("tmp").isEmpty)
+    }
+
+    @Test func `what is being attempted is neither dropped nor retried`() throws {
+        let entry = try queue.add(["a"])[0]
+        let run = try queue.open().beginRun(now: now)
+        _ = try run.claim(entry)
+        let claimed = try #require(try queue.entries().first)
+        #expect(try !queue.open().drop(claimed) && queue.open().retry(claimed, now: now) == nil)
+        #expect(try !queue.open().drop(entry) && queue.open().retry(Entry(state: .failed, name: entry.name), now: now) == nil)
+        #expect(try queue.entries() == [claimed])
+    }
+
+    @Test func `bad input is kept, with its reason, and can be read again`() throws {
+        let item = try queue.open().keepBadInput([0x35], reason: "line 3: \u{1B}", source: "add", now: now)
+        #expect(try queue.open().quarantined() == [item])
+        #expect(queue.bytes("quarantine/\(item.fileName)") == [0x35])
+        #expect(try queue.open().retry(item, now: now))
+        #expect(try !queue.open().retry(item, now: now))
+        let run = try queue.open().beginRun(now: now)
+        #expect(try run.admitForeign(now: now, limits: Limits()).admitted.count == 1)
+        #expect(queue.names("quarantine").isEmpty)
+    }
+
+    @Test func `a reason that was lost does not keep the file from quarantine`() throws {
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        let entry = try queue.add(["a"])[0]
+        let run = try open.beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        calls.reset(.always("write", ENOSPC))
+        _ = try run.settle(claim, .quarantined(reason: "x"), record: nil, now: now)
+        try queue.put("no json", at: "quarantine/other.reason")
+        try queue.put("no json", at: "quarantine/other")
+        let items = try queue.open().quarantined()
+        #expect(items.count == 2 && items.allSatisfy { $0.reason == nil })
+    }
+
+    @Test func `a quarantined name that is too long for its reason, or taken, is made up`() throws {
+        let long = EntryName(
+            createdAt: now, id: OperationID(String(repeating: "i", count: 64))!, type: TypeName(String(repeating: "t", count: 64))!,
+            keyDigest: Digest(of: "k"), originDigest: Digest(of: "o"), attempts: 9999, interruptions: 99,
+            gate: .due(now.roundedUpToMilliseconds))
+        #expect(long.description.utf8.count == 249)
+        try queue.put("", at: "new/\(long)")
+        let taken = try settled("a", .quarantined(reason: "x"))
+        try queue.put("", at: "new/\(taken.name)")
+        let run = try queue.open().beginRun(now: now)
+        for name in [long, taken.name] {
+            let claim = try #require(try run.claim(Entry(state: .new, name: name)))
+            guard case .quarantined(let item) = try run.settle(claim, .quarantined(reason: "y"), record: nil, now: now) else { throw Errno(0) }
+            #expect(item.name == nil && item.originalName == name.description)
+        }
+        #expect(try queue.open().quarantined().count == 3)
+    }
+
+    @Test func `what is older than its retention is removed, and nothing else`() throws {
+        let entry = try settled("a", .failed(countsAttempt: true))
+        let open = try queue.open()
+        #expect(try open.prune(.failed, olderThan: Timestamp(microseconds: 0)) == 0)
+        #expect(try open.read(entry) != nil)
+        #expect(try open.prune(.failed, olderThan: .lastInNames) == 1)
+        #expect(try open.read(entry) == nil)
+    }
+
+    @Test func `an error while dropping or retrying leaves the operation in one place, or dropped`() throws {
+        for index in 1... {
+            let fresh = try TemporaryQueue()
+            let entry = try fresh.add(["a"])[0]
+            let calls = InterceptedCalls()
+            do {
+                let open = try fresh.open(calls.calls)
+                calls.reset(.crash(at: index))
+                _ = try? open.drop(entry)
+            }
+            try fresh.recover()
+            #expect(try fresh.entries().count <= 1 && fresh.names("tmp").isEmpty)
+            if calls.count < index { break }
+        }
+        for index in 1... {
+            let fresh = try TemporaryQueue()
+            let entry = Entry(state: .failed, name: try fresh.add(["a"])[0].name)
+            rename("\(fresh.path)/new/\(entry.name)", "\(fresh.path)/failed/\(entry.name)")
+            let calls = InterceptedCalls()
+            let open = try fresh.open(calls.calls)
+            calls.reset(.error(EIO, at: index))
+            _ = try? open.retry(entry, now: now)
+            #expect(try fresh.entries().count == 1)
+            if calls.count < index { break }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+import Foundation
+import Policy
+import Spool
+import Testing
+
+/// The rows of the table that heads `SpoolDirectory`, each left by a crash and found by the next run.
+struct RecoveryTests {
+    let queue: TemporaryQueue
+    let now = TemporaryQueue.now
+
+    init() throws {
+        queue = try TemporaryQueue()
+    }
+
+    /// Claims, and dies: the lock goes, the file stays.
+    func die(with entry: Entry) throws {
+        let run = try queue.open().beginRun(now: now)
+        _ = try #require(try run.claim(entry))
+    }
+
+    @Test func `W: what a dead writer left is removed, what a live one writes is not`() throws {
+        let calls = InterceptedCalls()
+        do {
+            let open = try queue.open(calls.calls)
+            calls.reset(.crash(at: 9))
+            #expect(throws: SpoolError.self) { try open.accept([queue.operation("a")], limits: Limits()) }
+        }
+        #expect(queue.names("tmp").count == 1)
+        try queue.put("foreign", at: "tmp/young")
+        try queue.put("foreign", at: "tmp/old")
+        let old = Date().addingTimeInterval(-37 * 3600)
+        try FileManager.default.setAttributes([.modificationDate: old], ofItemAtPath: queue.path + "/tmp/old")
+        let clock = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6))
+        try queue.recover(now: clock)
+        #expect(queue.names("tmp") == ["young"])
+        #expect(try queue.entries().isEmpty)
+    }
+
+    @Test func `N, D, X, Q and K: what nobody holds stays where it is`() throws {
+        let added = try queue.add(["n", "d", "x", "q", "k"])
+        let run = try queue.open().beginRun(now: now)
+        let dispositions: [Disposition] = [
+            .deferred(until: now, countsAttempt: true), .failed(countsAttempt: true), .quarantined(reason: "r"), .delivered(keep: true),
+        ]
+        for (entry, disposition) in zip(added.dropFirst(), dispositions) {
+            _ = try run.settle(#require(try run.claim(entry)), disposition, record: nil, now: now)
+        }
+        try run.end()
+        let before = try Set(queue.entries())
+        #expect(before.count == 5 && Set(before.map(\.state)).count == 5)
+        let recovery = try queue.recover()
+        #expect(recovery == Recovery())
+        #expect(try Set(queue.entries()) == before)
+    }
+
+    @Test func `C: a claim of a dead run is returned to its home, one interruption more`() throws {
+        let added = try queue.add(["a", "b"])
+        let run = try queue.open().beginRun(now: now)
+        guard case .moved(let deferred) = try run.settle(#require(try run.claim(added[1])), .deferred(until: now, countsAttempt: false), record: nil, now: now)
+        else { throw Errno(0) }
+        try run.end()
+        try die(with: added[0])
+        try die(with: deferred)
+        let recovery = try queue.recover()
+        #expect(recovery.deadRuns.count == 2 && recovery.quarantined.isEmpty && recovery.errors.isEmpty)
+        #expect(Set(recovery.returned.map { "\($0.state) \($0.name.id) \($0.name.interruptions)" }) == ["new a 1", "deferred b 1"])
+        #expect(try Set(queue.entries()) == Set(recovery.returned))
+        #expect(queue.names("claimed").isEmpty)
+    }
+
+    @Test func `C: a claim of a run that lives is left alone`() throws {
+        let entry = try queue.add(["a"])[0]
+        let run = try queue.open().beginRun(now: now)
+        _ = try run.claim(entry)
+        #expect(try queue.recover() == Recovery())
+        #expect(queue.bytes("claimed/\(run.name)/\(entry.name)") != nil)
+    }
+
+    @Test func `C: an operation that was interrupted too often goes into quarantine`() throws {
+        _ = try queue.add(["a"])
+        for count in 1...5 {
+            let entry = try #require(try queue.entries().first)
+            try die(with: entry)
+            let recovery = try queue.recover()
+            #expect(recovery.returned.count == (count < 5 ? 1 : 0))
+            if count == 5 { #expect(recovery.quarantined.first?.reason == "its run died 5 times while it was being attempted") }
+        }
+        let item = try #require(try queue.open().quarantined().first)
+        #expect(item.name?.interruptions == 5)
+        #expect(try queue.open().retry(item, now: now))
+        #expect(try queue.entries().map(\.name.interruptions) == [0])
+    }
+
+    @Test func `C: a settled attempt clears the count of interruptions`() throws {
+        try die(with: try queue.add(["a"])[0])
+        let returned = try #require(try queue.recover().returned.first)
+        let run = try queue.open().beginRun(now: now)
+        guard case .moved(let entry) = try run.settle(#require(try run.claim(returned)), .deferred(until: now, countsAttempt: true), record: nil, now: now)
+        else { throw Errno(0) }
+        #expect(entry.name.interruptions == 0 && entry.name.attempts == 1)
+    }
+
+    @Test func `C: what is no operation in a dead run's directory is read again as foreign`() throws {
+        mkdir("\(queue.path)/claimed/dead", 0o700)
+        try queue.put("5", at: "claimed/dead/odd")
+        try queue.put("6", at: "claimed/dead/taken")
+        try queue.put("7", at: "new/taken")
+        try queue.put("", at: "claimed/stray")
+        let recovery = try queue.recover()
+        #expect(recovery.deadRuns == ["dead"] && recovery.returned.isEmpty)
+        #expect(queue.names("new").count == 3 && queue.names("claimed") == ["stray"])
+        let run = try queue.open().beginRun(now: now)
+        #expect(try run.admitForeign(now: now, limits: Limits()).admitted.count == 3)
+    }
+
+    @Test func `two generations of one operation: the one with more attempts stays`() throws {
+        let added = try queue.add(["a", "b"])
+        try die(with: added[1])
+        var later = added[0].name
+        later.attempts = 2
+        later.gate = .due(now.roundedUpToMilliseconds)
+        var operation = queue.operation("a")
+        operation.attempts = [TemporaryQueue.record(), TemporaryQueue.record()]
+        try queue.put(OperationFile.encode(operation), at: "deferred/\(later)")
+        let recovery = try queue.recover()
+        #expect(recovery.repaired == 1)
+        #expect(try queue.entries().map { "\($0.name.id)\($0.name.attempts)" }.sorted() == ["a2", "b0"])
+    }
+
+    @Test func `two operations of one id are both kept`() throws {
+        let added = try queue.add(["a", "b"])
+        try die(with: added[1])
+        var other = added[0].name
+        other.attempts = 2
+        try queue.put(OperationFile.encode(queue.operation("a", body: "other")), at: "deferred/\(other)")
+        #expect(try queue.recover().repaired == 0)
+        #expect(try queue.entries().count == 3)
+    }
+
+    @Test func `a move interrupted between link and unlink is finished`() throws {
+        let added = try queue.add(["a", "b"])
+        // Interrupted while it was being claimed, and while it was being deferred.
+        let run = try queue.open().beginRun(now: now)
+        var later = added[1].name
+        later.attempts = 1
+        for entry in added { _ = try run.claim(entry) }
+        link("\(queue.path)/claimed/\(run.name)/\(added[0].name)", "\(queue.path)/\(added[0].path)")
+        link("\(queue.path)/claimed/\(run.name)/\(added[1].name)", "\(queue.path)/deferred/\(later)")
+        #expect(try queue.recover() == Recovery())
+        // The run dies: the same directory without a lock on it.
+        try FileManager.default.copyItem(atPath: queue.path + "/new", toPath: queue.path + "/tmp/x")
+        let claimed = "\(queue.path)/claimed/\(run.name)"
+        rename(claimed, "\(queue.path)/claimed/dead")
+        unlink("\(queue.path)/claimed/dead/lock")
+        let recovery = try queue.recover()
+        #expect(recovery.repaired == 2 && recovery.returned.isEmpty)
+        #expect(try queue.entries().map { "\($0.state) \($0.name.id)\($0.name.attempts)" }.sorted() == ["deferred b1", "new a0"])
+    }
+
+    @Test func `a claim finishes the interrupted move that it meets`() throws {
+        let entry = try queue.add(["a"])[0]
+        let run = try queue.open().beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        link("\(queue.path)/claimed/\(run.name)/\(entry.name)", "\(queue.path)/\(entry.path)")
+        guard case .operation = try run.read(claim, limits: Limits()) else { throw Errno(0) }
+        #expect(queue.names("new").isEmpty)
+    }
+
+    @Test func `where renames replace, a move is link, sync, unlink`() throws {
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset(.always("renameNoReplace", EINVAL))
+        let accepted = try open.accept([queue.operation("a"), queue.operation("b", 1)], limits: Limits())
+        let log = calls.log.filter { ["renameNoReplace", "link", "fsync", "unlink"].contains($0) }
+        #expect(log.prefix(9) == ["fsync", "fsync", "renameNoReplace", "link", "fsync", "unlink", "link", "fsync", "unlink"])
+        guard case .accepted(let name) = accepted.results[0] else { throw Errno(0) }
+        #expect(try open.accept([queue.operation("a")], limits: Limits()).results == [.duplicate(of: .new)])
+        let run = try open.beginRun(now: now)
+        let claim = try #require(try run.claim(Entry(state: .new, name: name)))
+        // Linked already: the move was interrupted here before.
+        link("\(queue.path)/claimed/\(run.name)/\(name)", "\(queue.path)/new/\(name)")
+        #expect(try run.settle(claim, .putBack, record: nil, now: now) == .moved(Entry(state: .new, name: name)))
+        mkdir("\(queue.path)/new/directory", 0o700)
+        let admission = try run.admitForeign(now: now, limits: Limits())
+        #expect(admission.quarantined.map(\.reason) == ["it is a directory"])
+        try run.end()
+        #expect(try queue.entries().count == 2)
+    }
+
+    @Test func `a run that dies while it recovers loses nothing`() throws {
+        for index in 1... {
+            let fresh = try TemporaryQueue()
+            let entries = try fresh.add(["a", "b"])
+            do {
+                let run = try fresh.open().beginRun(now: now)
+                for entry in entries { _ = try run.claim(entry) }
+            }
+            let calls = InterceptedCalls()
+            do {
+                let open = try fresh.open(calls.calls)
+                calls.reset(.crash(at: index))
+                if let run = try? open.beginRun(now: now) {
+                    _ = try? run.recover(now: now)
+                    try? run.end()
+                }
+            }
+            try fresh.recover()
+            let names = try fresh.entries()
+            #expect(names.map { "\($0.state) \($0.name.id)" }.sorted() == ["new a", "new b"])
+            #expect(names.allSatisfy { $0.name.interruptions == 1 })
+            #expect(fresh.names("claimed").isEmpty && fresh.names("tmp").isEmpty)
+            if calls.count < index { break }
+        }
+    }
+
+    @Test func `an error while recovering is told, and the rest is recovered`() throws {
+        for index in 1... {
+            let fresh = try TemporaryQueue()
+            let entries = try fresh.add(["a", "b"])
+            do {
+                let run = try fresh.open().beginRun(now: now)
+                for entry in entries { _ = try run.claim(entry) }
+            }
+            let calls = InterceptedCalls()
+            do {
+                let open = try fresh.open(calls.calls)
+                let run = try open.beginRun(now: now)
+                calls.reset(.error(EIO, at: index))
+                _ = try? run.recover(now: now)
+                try? run.end()
+            }
+            try fresh.recover()
+            #expect(try fresh.entries().map { "\($0.state) \($0.name.id)" }.sorted() == ["new a", "new b"])
+            #expect(fresh.names("claimed").isEmpty)
+            if calls.count < index { break }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+import Foundation
+import Policy
+import Spool
+import Testing
+
+struct SpoolDirectoryTests {
+    let queue: TemporaryQueue
+
+    init() throws {
+        queue = try TemporaryQueue()
+    }
+
+    @Test func `a queue is made with its parents, for its user alone, and again without harm`() throws {
+        let path = queue.path + "/a/b//c"
+        let mask = umask(0o277)
+        defer { umask(mask) }
+        umask(0)
+        _ = try SpoolDirectory.create(at: path)
+        umask(0o777)
+        let open = try SpoolDirectory.create(at: path)
+        try open.setPaused(true)
+        try open.writeState("x", [1])
+        func mode(_ file: String) -> mode_t {
+            var status = stat()
+            return stat("\(path)/\(file)", &status) == 0 ? status.st_mode & 0o7777 : 0
+        }
+        #expect(["", "tmp", "new", "claimed", "state"].map(mode) == [0o700, 0o700, 0o700, 0o700, 0o700])
+        #expect([mode("paused"), mode("state/x"), mode("state/format")] == [0o600, 0o600, 0o600])
+    }
+
+    @Test func `a directory with something else in it is not made a queue`() throws {
+        try queue.put("x", at: "other")
+        let error = #expect(throws: SpoolError.self) { try SpoolDirectory.create(at: queue.path) }
+        #expect(error?.description == "cannot make a queue in '\(queue.path)': Directory not empty")
+    }
+
+    @Test func `what is no queue, or nothing, or newer, is said so`() throws {
+        func error(_ path: String) -> SpoolError? {
+            do { _ = try SpoolDirectory(opening: path) } catch { return error }
+            return nil
+        }
+        let missing = error(queue.path + "/none")
+        #expect(missing?.kind == .noSuchQueue && missing?.hint == "drainq init makes a queue")
+        #expect(error(queue.path + "/new")?.kind == .notAQueue)
+        #expect(error(queue.path + "/state/format")?.kind == .notAQueue)
+        try queue.put("2\n", at: "state/format")
+        let newer = error(queue.path)
+        #expect(newer?.kind == .newerFormat && newer?.description == "cannot open '\(queue.path)': written by a newer drainq")
+        try queue.put("x", at: "state/format")
+        #expect(error(queue.path)?.kind == .notAQueue)
+        try FileManager.default.removeItem(atPath: queue.path + "/state/format")
+        #expect(error(queue.path) == nil)
+        try FileManager.default.removeItem(atPath: queue.path + "/tmp")
+        #expect(error(queue.path)?.description == "cannot open '\(queue.path)': not a queue")
+    }
+
+    @Test(arguments: [
+        (EACCES, SpoolError.Kind.permission, "the queue must be writable by the user that runs drainq"),
+        (ENOSPC, .io, "the disk is full"), (EROFS, .io, "the file system is mounted read-only"), (EIO, .io, nil),
+    ] as [(Int32, SpoolError.Kind, String?)])
+    func `an error says what it is about, and what helps`(code: Int32, kind: SpoolError.Kind, hint: String?) throws {
+        let calls = InterceptedCalls(.always("fsync", code))
+        let error = #expect(throws: SpoolError.self) { try queue.open(calls.calls).writeState("x\u{1B}", [1]) }
+        #expect(error?.kind == kind && error?.hint == hint && error?.path == "state/x\\x1b")
+        #expect(error?.description == "cannot write 'state/x\\x1b': \(String(cString: strerror(code)))")
+        #expect(queue.names("tmp").isEmpty)
+    }
+
+    @Test(arguments: [EACCES, EIO, ENOTDIR, ENOENT])
+    func `a queue that cannot be opened is said to be so`(code: Int32) {
+        let calls = InterceptedCalls(.error(code, at: 1))
+        let error = #expect(throws: SpoolError.self) { try queue.open(calls.calls) }
+        let kinds: [Int32: SpoolError.Kind] = [EACCES: .permission, EIO: .io, ENOTDIR: .notAQueue, ENOENT: .noSuchQueue]
+        #expect(error?.kind == kinds[code] && error?.hint != nil || code == EIO)
+    }
+
+    @Test func `making a queue fails with the system's words at every call, and completes when called again`() throws {
+        for index in 1... {
+            let fresh = try TemporaryQueue(create: false)
+            let calls = InterceptedCalls(.error(EIO, at: index))
+            do {
+                _ = try SpoolDirectory.create(at: fresh.path, system: calls.calls)
+            } catch {
+                #expect(error.kind == .io)
+            }
+            let isOver = calls.count < index
+            _ = try SpoolDirectory.create(at: fresh.path)
+            if isOver { break }
+        }
+        let error = #expect(throws: SpoolError.self) {
+            let calls = InterceptedCalls(.error(EACCES, at: 1))
+            _ = try SpoolDirectory.create(at: queue.path + "/x", system: calls.calls)
+        }
+        #expect(error?.kind == .permission)
+    }
+
+    @Test func `a queue is paused until it is resumed`() throws {
+        let open = try queue.open()
+        #expect(try !open.isPaused)
+        try open.setPaused(true)
+        try open.setPaused(true)
+        #expect(try open.isPaused)
+        try open.setPaused(false)
+        try open.setPaused(false)
+        #expect(try !open.isPaused)
+        #expect(try open.freeBytes > 0)
+    }
+
+    @Test func `state is read as it was written last`() throws {
+        let open = try queue.open()
+        #expect(try open.readState("destinations") == nil)
+        try open.writeState("destinations", [1, 2])
+        try open.writeState("destinations", [3])
+        #expect(try open.readState("destinations") == [3])
+        #expect(queue.names("tmp").isEmpty)
+        try FileManager.default.createDirectory(atPath: queue.path + "/state/odd", withIntermediateDirectories: true)
+        #expect(throws: SpoolError.self) { try open.readState("odd") }
+    }
+
+    @Test func `a listing gives names, and counts what is none`() throws {
+        let added = try queue.add(["a", "b"])
+        try queue.put("{}", at: "new/foreign.json")
+        try queue.put("{}", at: "new/.hidden")
+        let open = try queue.open()
+        var entries: Set<Entry> = []
+        #expect(try open.forEachEntry(in: .new) { entries.insert($0) } == 1)
+        #expect(entries == Set(added))
+        let run = try open.beginRun(now: TemporaryQueue.now)
+        _ = try run.claim(added[0])
+        try queue.put("", at: "claimed/stray")
+        var claimed: [Entry] = []
+        #expect(try open.forEachEntry(in: .claimed) { claimed.append($0) } == 0)
+        #expect(claimed == [Entry(state: .claimed, name: added[0].name, claimedBy: run.name)])
+        #expect(queue.bytes(claimed[0].path) != nil)
+        #expect(try open.size(of: claimed[0]) == queue.bytes(claimed[0].path)?.count)
+        #expect(try open.size(of: added[0]) == nil && open.read(added[0]) == nil)
+        guard case .operation(let stored) = try open.read(claimed[0]) else { throw Errno(0) }
+        #expect(stored.operation == queue.operation("a") && stored.fileSize == queue.bytes(claimed[0].path)?.count)
+    }
+
+    @Test func `a name carries digests of key and origin, and the time not to be sent before`() throws {
+        var operation = queue.operation("a")
+        operation.header.key = "k"
+        operation.header.url = "https://API.example.com/v1?x"
+        operation.header.notBefore = TemporaryQueue.now
+        let accepted = try queue.open().accept([operation], limits: Limits())
+        guard case .accepted(let name) = accepted.results[0] else { throw Errno(0) }
+        #expect(name.keyDigest == Digest(of: "k") && name.originDigest == Digest(of: "https://api.example.com"))
+        #expect(name.gate == .notBefore(TemporaryQueue.now.roundedUpToMilliseconds))
+        #expect(queue.names("new") == [name.description])
+    }
+
+    @Test func `a system that fails is not taken for an answer`() throws {
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset(.always("statusAt", EIO))
+        let error = #expect(throws: SpoolError.self) { try open.isPaused }
+        #expect(error?.description == "cannot look for 'paused': \(Errno(EIO))")
+    }
+
+    @Test func `a listing does not care how many names there are`() throws {
+        let names = (0..<2000).map { EntryName(createdAt: TemporaryQueue.now + .microseconds($0), id: .random()) }
+        for name in names { try queue.put("", at: "deferred/\(name)") }
+        var count = 0
+        try queue.open().forEachEntry(in: .deferred) { _ in count += 1 }
+        #expect(count == 2000)
+    }
+
+    @Test func `random ids are UUIDs of version 4`() {
+        for _ in 0..<100 {
+            let id = OperationID.random().description
+            #expect(UUID(uuidString: id) != nil && Array(id)[14] == "4" && "89ab".contains(Array(id)[19]))
+        }
+    }
+}

@@ -1,0 +1,278 @@
+import Foundation
+import Policy
+import Spool
+import Testing
+
+struct SpoolRunTests {
+    let queue: TemporaryQueue
+    let now = TemporaryQueue.now
+
+    init() throws {
+        queue = try TemporaryQueue()
+    }
+
+    func stored(_ file: StoredFile?) throws -> Policy.Operation {
+        guard case .operation(let stored) = file else { throw OperationFileError(file: "", line: 0, reason: "\(file as Any)") }
+        return stored.operation
+    }
+
+    @Test func `a claim is one run's alone, and a rival's loss is no error`() throws {
+        let entry = try queue.add(["a"])[0]
+        let first = try queue.open().beginRun(now: now)
+        let second = try queue.open().beginRun(now: now)
+        let claim = try #require(try first.claim(entry))
+        #expect(try second.claim(entry) == nil && first.claim(entry) == nil)
+        #expect(try first.claim(Entry(state: .failed, name: entry.name)) == nil)
+        #expect(try stored(first.read(claim, limits: Limits())) == queue.operation("a"))
+        try first.end()
+        #expect(try second.claim(entry) != nil)
+        try second.end()
+        #expect(queue.names("claimed").isEmpty && queue.names("new").count == 1)
+    }
+
+    @Test func `a claim that worked though the call said otherwise is won`() throws {
+        let entry = try queue.add(["a"])[0]
+        for code in [ENOENT, EIO] {
+            let calls = InterceptedCalls()
+            let run = try queue.open(calls.calls).beginRun(now: now)
+            calls.reset(.lie("rename", code, at: 1))
+            #expect(try run.claim(entry) != nil)
+            try run.end()
+        }
+        let calls = InterceptedCalls()
+        let run = try queue.open(calls.calls).beginRun(now: now)
+        calls.reset(.always("rename", EACCES))
+        let error = #expect(throws: SpoolError.self) { try run.claim(entry) }
+        #expect(error?.description == "cannot claim '\(entry.path)': Permission denied")
+        calls.reset(.lie("renameNoReplace", EIO, at: 1))
+        _ = try run.settle(#require(try run.claim(entry)), .putBack, record: nil, now: now)
+        #expect(queue.bytes(entry.path) != nil)
+    }
+
+    @Test func `each disposition leads to its row, durable after flush`() throws {
+        let until = now + .seconds(30)
+        let later = now + .seconds(60)
+        let record = TemporaryQueue.record()
+        let all: [(Disposition, (EntryName) -> Settled)] = [
+            (.delivered(keep: false), { _ in .gone }),
+            (.delivered(keep: true), { .moved(Entry(state: .delivered, name: $0)) }),
+            (.deferred(until: until, countsAttempt: true), { name in
+                var name = name
+                name.attempts = 1
+                name.gate = .due(EntryName(EntryName(createdAt: name.createdAt, id: name.id, gate: .due(until)).description)!.dueTime!)
+                return .moved(Entry(state: .deferred, name: name))
+            }),
+            (.deferred(until: later, countsAttempt: false), { name in
+                var name = name
+                name.gate = .due(later.roundedUpToMilliseconds)
+                return .moved(Entry(state: .deferred, name: name))
+            }),
+            (.putBack, { .moved(Entry(state: .new, name: $0)) }),
+            (.failed(countsAttempt: true), { name in
+                var name = name
+                name.attempts = 1
+                return .moved(Entry(state: .failed, name: name))
+            }),
+            (.failed(countsAttempt: false), { .moved(Entry(state: .failed, name: $0)) }),
+        ]
+        let entries = try queue.add(all.indices.map { "o\($0)" })
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        let run = try open.beginRun(now: now)
+        for (entry, (disposition, expected)) in zip(entries, all) {
+            let claim = try #require(try run.claim(entry))
+            calls.reset()
+            let settled = try run.settle(claim, disposition, record: disposition == .putBack ? nil : record, now: now)
+            #expect(settled == expected(entry.name))
+            #expect(!calls.log.contains("fsync"))
+            if case .moved(let target) = settled {
+                let attempts = try stored(open.read(target)).attempts
+                #expect(attempts == (disposition == .putBack ? [] : [record]))
+            }
+        }
+        calls.reset()
+        try run.flush()
+        #expect(calls.log.filter { $0 == "fsync" }.count == 5)
+        calls.reset()
+        try run.flush()
+        #expect(calls.log.isEmpty)
+        try run.end()
+        #expect(queue.names("claimed").isEmpty)
+    }
+
+    @Test func `a file that is no operation is a result, and goes into quarantine with its reason`() throws {
+        let run = try queue.open().beginRun(now: now)
+        func name(_ id: String) -> EntryName { EntryName(createdAt: now, id: OperationID(id)!) }
+        let good = OperationFile.encode(queue.operation("x"))
+        try queue.put("", at: "new/\(name("empty"))")
+        try queue.put(Array(good.dropLast(5)), at: "new/\(name("truncated"))")
+        try queue.put(good, at: "new/\(name("other"))")
+        try queue.put(OperationFile.encode(queue.operation("big", body: String(repeating: "x", count: 101))), at: "new/\(name("big"))")
+        try queue.put([UInt8](repeating: 0, count: 9_000_000), at: "new/\(name("huge"))")
+        try FileManager.default.createDirectory(atPath: "\(queue.path)/new/\(name("directory"))", withIntermediateDirectories: false)
+        symlink("/etc/passwd", "\(queue.path)/new/\(name("link"))")
+        mkfifo("\(queue.path)/new/\(name("fifo"))", 0o600)
+        try queue.put(OperationFile.encode(queue.operation("hard")), at: "hard")
+        link("\(queue.path)/hard", "\(queue.path)/new/\(name("hard"))")
+        let reasons = [
+            "empty": "it is empty", "truncated": "line 2: it is truncated: the body has 6 of 10 bytes",
+            "other": "ids in conflict: 'other' in the name, 'x' in the header",
+            "big": "it is too long: a body of 101 bytes, 100 are allowed",
+            "huge": "it is too long: 9000000 bytes, 8454244 are allowed", "directory": "it is a directory",
+            "link": "it is a symbolic link", "fifo": "it is a FIFO",
+            "hard": "it has another name outside the queue's reach (a hard link)",
+        ]
+        for (id, reason) in reasons {
+            let claim = try #require(try run.claim(Entry(state: .new, name: name(id))))
+            #expect(try run.read(claim, limits: Limits(operationBytes: 100)) == .notAnOperation(reason: reason))
+            guard case .quarantined(let item) = try run.settle(claim, .quarantined(reason: reason), record: nil, now: now)
+            else { throw Errno(0) }
+            #expect(item.name == name(id) && item.reason == reason && item.source == "claimed" && item.at == now)
+        }
+        try run.end()
+        let items = try queue.open().quarantined()
+        #expect(Set(items.map(\.reason)) == Set(reasons.values) && items.count == reasons.count)
+        #expect(queue.names("new").isEmpty)
+    }
+
+    @Test func `a newer operation and a claim that has gone are not taken for bad ones`() throws {
+        let name = EntryName(createdAt: now, id: OperationID("a")!)
+        try queue.put("{\"drainq\":2}\n", at: "new/\(name)")
+        let run = try queue.open().beginRun(now: now)
+        let claim = try #require(try run.claim(Entry(state: .new, name: name)))
+        #expect(try run.read(claim, limits: Limits()) == .newerFormat(2))
+        unlink("\(queue.path)/claimed/\(run.name)/\(name)")
+        #expect(throws: SpoolError.self) { try run.read(claim, limits: Limits()) }
+        // Gone already is as good as removed.
+        #expect(try run.settle(claim, .delivered(keep: false), record: nil, now: now) == .gone)
+    }
+
+    @Test(arguments: [EIO, EMFILE, ENOSPC])
+    func `an error of the system is thrown, never a reason for quarantine`(code: Int32) throws {
+        let entry = try queue.add(["a"])[0]
+        let calls = InterceptedCalls()
+        let run = try queue.open(calls.calls).beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        for call in ["open", "read", "status"] {
+            calls.reset(.always(call, code))
+            #expect(throws: SpoolError.self) { try run.read(claim, limits: Limits()) }
+        }
+        calls.reset()
+        try run.end()
+        #expect(queue.bytes(entry.path) != nil)
+    }
+
+    @Test func `an attempt that cannot be recorded is counted all the same`() throws {
+        let entry = try queue.add(["a"])[0]
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        let run = try open.beginRun(now: now)
+        for call in ["open", "read", "write"] {
+            var at = entry
+            try open.forEachEntry(in: .deferred) { at = $0 }
+            let claim = try #require(try run.claim(at))
+            calls.reset(.always(call, ENOSPC))
+            _ = try run.settle(claim, .deferred(until: now, countsAttempt: true), record: TemporaryQueue.record(), now: now)
+            calls.reset()
+        }
+        var last: Entry?
+        try open.forEachEntry(in: .deferred) { last = $0 }
+        #expect(last?.name.attempts == 3)
+        #expect(try stored(open.read(#require(last))) == queue.operation("a"))
+    }
+
+    @Test func `a line that was torn is closed by the next one`() throws {
+        let entry = try queue.add(["a"])[0]
+        let handle = try #require(FileHandle(forWritingAtPath: "\(queue.path)/\(entry.path)"))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data("{\"at\":".utf8))
+        try handle.close()
+        let run = try queue.open().beginRun(now: now)
+        let record = TemporaryQueue.record(.failed)
+        guard case .moved(let failed) = try run.settle(#require(try run.claim(entry)), .failed(countsAttempt: true), record: record, now: now)
+        else { throw Errno(0) }
+        #expect(try stored(queue.open().read(failed)).attempts == [record])
+    }
+
+    @Test func `a file that cannot be removed after delivery is tried once more, then stops the run`() throws {
+        let entries = try queue.add(["a", "b"])
+        let calls = InterceptedCalls()
+        let run = try queue.open(calls.calls).beginRun(now: now)
+        let claims = try entries.map { try #require(try run.claim($0)) }
+        calls.reset(.error(EIO, at: 1))
+        #expect(try run.settle(claims[0], .delivered(keep: false), record: nil, now: now) == .gone)
+        calls.reset(.always("unlink", EIO))
+        let error = #expect(throws: SpoolError.self) { try run.settle(claims[1], .delivered(keep: false), record: nil, now: now) }
+        #expect(error?.kind == .notRemovedAfterDelivery && error?.hint != nil)
+        #expect(error?.description == "cannot remove 'claimed/\(run.name)/\(entries[1].name)': \(Errno(EIO))")
+        #expect(calls.log == ["unlink", "unlink"])
+    }
+
+    @Test func `a copy that cannot be kept does not have the operation sent again`() throws {
+        let entry = try queue.add(["a"])[0]
+        let calls = InterceptedCalls()
+        let run = try queue.open(calls.calls).beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        calls.reset(.always("renameNoReplace", ENOSPC))
+        #expect(try run.settle(claim, .delivered(keep: true), record: TemporaryQueue.record(.delivered), now: now) == .gone)
+        try run.end()
+        #expect(try queue.entries().isEmpty)
+    }
+
+    @Test func `two files that want one name become one, or one of them is put aside`() throws {
+        let entry = try queue.add(["a"])[0]
+        let run = try queue.open().beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        try queue.put(OperationFile.encode(queue.operation("a")), at: entry.path)
+        #expect(try run.settle(claim, .putBack, record: nil, now: now) == .moved(entry))
+        let again = try #require(try run.claim(entry))
+        try queue.put(OperationFile.encode(queue.operation("a", body: "other")), at: entry.path)
+        guard case .quarantined(let item) = try run.settle(again, .putBack, record: nil, now: now) else { throw Errno(0) }
+        #expect(item.name == nil && item.originalName == entry.name.description)
+        #expect(item.reason == "ids in conflict: another operation has the name '\(entry.name)'")
+        try run.end()
+        #expect(queue.names("new").count == 1 && queue.names("quarantine").count == 2)
+    }
+
+    @Test func `a flush that fails says so, and syncs the rest`() throws {
+        let entry = try queue.add(["a"])[0]
+        let calls = InterceptedCalls()
+        let run = try queue.open(calls.calls).beginRun(now: now)
+        _ = try run.claim(entry)
+        calls.reset(.always("fsync", EIO))
+        let error = #expect(throws: SpoolError.self) { try run.end() }
+        #expect(error?.kind == .io && calls.log.filter { $0 == "fsync" }.count == 2)
+        #expect(queue.bytes(entry.path) != nil && queue.names("claimed").isEmpty)
+    }
+
+    @Test func `what end cannot put back is the next run's`() throws {
+        let entry = try queue.add(["a"])[0]
+        let calls = InterceptedCalls()
+        let run = try queue.open(calls.calls).beginRun(now: now)
+        _ = try run.claim(entry)
+        calls.reset(.always("renameNoReplace", EIO))
+        #expect(throws: SpoolError.self) { try run.end() }
+        #expect(try queue.recover().returned.count == 1)
+    }
+
+    @Test func `a run that cannot lock or write does not begin`() throws {
+        for call in ["makeDirectory", "lock", "fsync"] {
+            let calls = InterceptedCalls()
+            let open = try queue.open(calls.calls)
+            calls.reset(.always(call, EROFS))
+            let error = #expect(throws: SpoolError.self) { try open.beginRun(now: now) }
+            #expect(error?.description == "cannot begin a run in 'claimed': Read-only file system")
+        }
+        #expect(queue.names("claimed").isEmpty)
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset(.always("makeDirectory", ENOENT))
+        #expect(throws: SpoolError.self) { try open.beginRun(now: now) }
+    }
+}
+
+extension EntryName {
+    var dueTime: Timestamp? {
+        if case .due(let time) = gate { time } else { nil }
+    }
+}
