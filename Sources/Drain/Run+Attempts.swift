@@ -38,7 +38,8 @@ extension Run {
             if summary.end != .done, graceEnd == nil { continue }
             guard !flying.isEmpty, let sink else { break }
             do throws(SinkError) {
-                let reports = try sink.reports(until: pollDeadline(graceEnd), wakeup: graceEnd == nil ? Interruption.wakeup : -1)
+                let reports = try sink.reports(
+                    until: pollDeadline(graceEnd), wakeup: graceEnd == nil ? Interruption.wakeup : -1)
                 for (ticket, report) in reports {
                     guard let flight = flying.removeValue(forKey: ticket) else { continue }
                     perDestination[flight.destination.digest, default: 1] -= 1
@@ -175,7 +176,8 @@ extension Run {
             }
         }
         var event = AttemptEvent(
-            id: flight.operation.header.id, type: flight.operation.header.type, destination: flight.destination.name, record: record,
+            id: flight.operation.header.id, type: flight.operation.header.type, destination: flight.destination.name,
+            record: record,
             attempts: flight.claim.name.attempts + (disposition.countsAttempt ? 1 : 0),
             attemptsAllowed: flight.route.retry.attemptsAllowed, nextDue: nil, answer: answer)
         if case .deferred(let until, _) = disposition { event.nextDue = until }

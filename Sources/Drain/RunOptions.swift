@@ -27,7 +27,8 @@ package struct RunOptions: Hashable, Sendable {
     package var grace: Duration
 
     package init(
-        limit: Int = 100, concurrency: Int = 5, maxTime: Duration? = nil, stay: Stay = .no, ignoresBackoff: Bool = false,
+        limit: Int = 100, concurrency: Int = 5, maxTime: Duration? = nil, stay: Stay = .no,
+        ignoresBackoff: Bool = false,
         types: Set<TypeName> = [], grace: Duration = .seconds(10)
     ) {
         self.limit = limit

@@ -5,7 +5,8 @@ import Testing
 /// The built program, beside the test bundle.
 private let executable: URL = {
     var directory = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-    while directory.path != "/", !FileManager.default.isExecutableFile(atPath: directory.appending(path: "drainq").path) {
+    while directory.path != "/", !FileManager.default.isExecutableFile(atPath: directory.appending(path: "drainq").path)
+    {
         directory.deleteLastPathComponent()
     }
     return directory.appending(path: "drainq")

@@ -43,7 +43,9 @@ import Testing
         let drainq = try Drainq(to: receiver)
         let added = try drainq.run(
             "add", "--envelope",
-            input: "{\"drainq\":1,\"id\":\"mine\",\"type\":\"note\",\"method\":\"PUT\",\"payload\":{\"x\": 12345678901234567890}}\n")
+            input:
+                "{\"drainq\":1,\"id\":\"mine\",\"type\":\"note\",\"method\":\"PUT\",\"payload\":{\"x\": 12345678901234567890}}\n"
+        )
         #expect(added.lines == ["mine"])
         #expect(try drainq.run("run").status == 0)
         let request = try #require(receiver.requests().first)
@@ -81,9 +83,11 @@ import Testing
         try Data().write(to: big)
         try FileHandle(forWritingTo: big).truncate(atOffset: 100_000_000)
         let new = drainq.queue.appending(path: "new")
-        try FileManager.default.createDirectory(at: new.appending(path: "directory"), withIntermediateDirectories: false)
+        try FileManager.default.createDirectory(
+            at: new.appending(path: "directory"), withIntermediateDirectories: false)
         mkfifo(new.appending(path: "fifo").path, 0o600)
-        try FileManager.default.createSymbolicLink(atPath: new.appending(path: "link").path, withDestinationPath: "/etc/passwd")
+        try FileManager.default.createSymbolicLink(
+            atPath: new.appending(path: "link").path, withDestinationPath: "/etc/passwd")
         let run = try drainq.run("run")
         #expect(run.status == 65)
         #expect(Set(receiver.requests().map(\.text)) == ["{\"hello\": 1}", "2"])
@@ -112,7 +116,8 @@ import Testing
         let ids = try drainq.run("add", input: numbered(3)).lines
         #expect(try drainq.run("drop").status == 64)
         #expect(try drainq.run("drop", "-", input: ids[1] + "\n").lines == [ids[1]])
-        #expect(try drainq.run("list", "--json").lines.compactMap { try json($0)["id"] as? String } == [ids[0], ids[2]])
+        #expect(
+            try drainq.run("list", "--json").lines.compactMap { try json($0)["id"] as? String } == [ids[0], ids[2]])
         #expect(try drainq.run("drop", "--all", "--dry-run").lines.count == 2)
         #expect(try drainq.run("drop", "--all").lines.count == 2)
         #expect(try drainq.waiting() == 0)

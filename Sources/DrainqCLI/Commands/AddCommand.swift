@@ -181,7 +181,8 @@ private struct Addition {
             givenIDs: Set(taken.filter(\.hasOwnID).map(\.operation.header.id)), allOrNone: isAtomic)
         for (pending, result) in zip(taken, accepted.results) { answer(pending, result) }
         for entry in accepted.dropped {
-            Messages.notice("dropped '\(entry.name.id)', the oldest: the queue is full and limits.whenFull is dropOldest")
+            Messages.notice(
+                "dropped '\(entry.name.id)', the oldest: the queue is full and limits.whenFull is dropOldest")
         }
         standardOutput.flush()
     }
@@ -202,7 +203,9 @@ private struct Addition {
         case .rejected(let limit):
             applying.insert(.inputOutput)
             if isJSON { JSONLine.write(AddResult(error: "\(limit)", source: pending.source, line: pending.line)) }
-            Messages.error("cannot add line \(pending.line) of '\(pending.source)': \(limit)", hint: "see limits in drainq-config(5)")
+            Messages.error(
+                "cannot add line \(pending.line) of '\(pending.source)': \(limit)",
+                hint: "see limits in drainq-config(5)")
         case .notAttempted:
             applying.insert(.inputOutput)
             if isJSON {

@@ -46,13 +46,17 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
     for state in [QueueState.new, .deferred, .failed] {
         var entries: [Entry] = []
         let foreign = try queue.spool.forEachEntry(in: state) { entries.append($0) }
-        if foreign > 0 { findings.fact("\(foreign) in '\(state.rawValue)' under names of their own; the next run reads them") }
+        if foreign > 0 {
+            findings.fact("\(foreign) in '\(state.rawValue)' under names of their own; the next run reads them")
+        }
         for entry in entries {
             read += 1
             switch try queue.spool.read(entry) {
             case .operation, nil: break
             case .notAnOperation(let reason):
-                findings.problem(.dataInvalid, "'\(entry.path)' is not an operation: \(reason)", hint: "the next run moves it to quarantine")
+                findings.problem(
+                    .dataInvalid, "'\(entry.path)' is not an operation: \(reason)",
+                    hint: "the next run moves it to quarantine")
             case .newerFormat(let version):
                 findings.problem(
                     .configuration, "'\(entry.path)' has format \(version), newer than this drainq reads",
@@ -101,16 +105,28 @@ private struct Findings {
     }
 
     func fine(_ what: String) {
-        if asJSON { JSONLine.write(Line(finding: "ok", text: what)) } else if !isQuiet { standardOutput.line("ok: \(what)") }
+        if asJSON {
+            JSONLine.write(Line(finding: "ok", text: what))
+        } else if !isQuiet {
+            standardOutput.line("ok: \(what)")
+        }
     }
 
     func fact(_ text: String) {
-        if asJSON { JSONLine.write(Line(finding: "note", text: text)) } else if !isQuiet { standardOutput.line("note: \(text)") }
+        if asJSON {
+            JSONLine.write(Line(finding: "note", text: text))
+        } else if !isQuiet {
+            standardOutput.line("note: \(text)")
+        }
     }
 
     mutating func problem(_ status: ExitStatus, _ text: String, hint: String?) {
         applying.append(status)
-        if asJSON { JSONLine.write(Line(finding: "problem", text: text, hint: hint)) } else { Messages.error(text, hint: hint) }
+        if asJSON {
+            JSONLine.write(Line(finding: "problem", text: text, hint: hint))
+        } else {
+            Messages.error(text, hint: hint)
+        }
     }
 
     mutating func problems(_ failure: CommandFailure, _ what: String) {

@@ -33,13 +33,17 @@ func demo(_ command: ParsedCommand, environment: [String: String]) throws(Comman
                 body: payload)
         }
         _ = try spool.accept(operations, limits: configuration.limits)
-        if !command.flag(.quiet) { Messages.notice("\(operations.count) operations in '\(directory.path)', a receiver at \(receiver.url)") }
+        if !command.flag(.quiet) {
+            Messages.notice("\(operations.count) operations in '\(directory.path)', a receiver at \(receiver.url)")
+        }
         var options = RunOptions(limit: 1000, maxTime: .seconds(60), stay: .untilEmpty)
         options.grace = .seconds(2)
-        let status = try drain(queue, options: options, command, voice: command.flag(.quiet) ? .actionable : .everything)
+        let status = try drain(
+            queue, options: options, command, voice: command.flag(.quiet) ? .actionable : .everything)
         for request in receiver.requests() {
             standardOutput.line(
-                escapedForDisplay("\(request.method) \(request.target) \(request.header("Idempotency-Key") ?? "-") \(request.text)"))
+                escapedForDisplay(
+                    "\(request.method) \(request.target) \(request.header("Idempotency-Key") ?? "-") \(request.text)"))
         }
         return status
     }

@@ -43,7 +43,9 @@ extension OpenQueue {
         let wanted = Set(ids)
         var found: [OperationID: [Entry]] = [:]
         for state in QueueState.allCases where state != .quarantine {
-            try spool.forEachEntry(in: state) { if wanted.contains($0.name.id) { found[$0.name.id, default: []].append($0) } }
+            try spool.forEachEntry(in: state) {
+                if wanted.contains($0.name.id) { found[$0.name.id, default: []].append($0) }
+            }
         }
         return found
     }

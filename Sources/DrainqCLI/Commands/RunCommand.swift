@@ -43,7 +43,11 @@ func drain(
         let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) { _ in }
         for (entry, destination) in try run.plan() {
             let view = EntryView(entry, destination: destination, route: queue.configuration.route(of: entry.name.type))
-            if command.flag(.json) { JSONLine.write(view) } else { standardOutput.line("\(view.id)  \(view.type)  \(destination)") }
+            if command.flag(.json) {
+                JSONLine.write(view)
+            } else {
+                standardOutput.line("\(view.id)  \(view.type)  \(destination)")
+            }
         }
         return .ok
     }

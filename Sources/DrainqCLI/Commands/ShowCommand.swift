@@ -90,7 +90,8 @@ private func tell(_ view: EntryView, _ operation: Operation) {
     say("file", view.path)
     say("body", "\(operation.body.count) bytes\(header.contentType.map { ", \($0)" } ?? "")")
     for record in operation.attempts {
-        var line = "\(record.at.rfc3339)  \(record.outcome.rawValue)  \(record.status.map { "\($0)" } ?? record.error ?? "-")"
+        var line =
+            "\(record.at.rfc3339)  \(record.outcome.rawValue)  \(record.status.map { "\($0)" } ?? record.error ?? "-")"
         line += " in \(InWords.short(record.duration)), by \(record.rule)"
         if let retryAfter = record.retryAfter { line += ", server asked for \(retryAfter)s" }
         if let excerpt = record.excerpt, !excerpt.isEmpty { line += ": \(excerpt)" }

@@ -108,9 +108,13 @@ private func tell(_ view: QueueStatus) {
     standardOutput.line(counts.isEmpty ? "empty" : counts.joined(separator: ", "))
     if !view.destinations.isEmpty {
         let rows = view.destinations.map {
-            [$0.destination, "\($0.new)", "\($0.deferred)", "\($0.claimed)", "\($0.failed)", words($0.oldest), words($0.nextDue)]
+            [
+                $0.destination, "\($0.new)", "\($0.deferred)", "\($0.claimed)", "\($0.failed)", words($0.oldest),
+                words($0.nextDue),
+            ]
         }
-        Table(columns: ["DESTINATION", "NEW", "DEFERRED", "CLAIMED", "FAILED", "OLDEST", "NEXT DUE"], rows: rows).write()
+        Table(columns: ["DESTINATION", "NEW", "DEFERRED", "CLAIMED", "FAILED", "OLDEST", "NEXT DUE"], rows: rows)
+            .write()
     }
     if let last = view.lastRun {
         standardOutput.line(

@@ -43,7 +43,9 @@ struct JSONInput {
         while let end = endOfLine(from: start, atEnd: atEnd) {
             let text = Array(buffer[start..<end])
             if !text.allSatisfy(\.isJSONWhitespace) {
-                if case .failure(let error) = Self.values(in: text), error.offset >= text.trimmedEnd { return .documents }
+                if case .failure(let error) = Self.values(in: text), error.offset >= text.trimmedEnd {
+                    return .documents
+                }
                 return .lines
             }
             start = end + 1

@@ -16,7 +16,8 @@ enum InWords {
         let (days, hours, minutes) = (whole / 86_400, whole / 3600 % 24, whole / 60 % 60)
         if days > 0 { return days >= 7 || hours == 0 ? "\(days)d" : "\(days)d \(hours)h" }
         if hours > 0 { return minutes == 0 ? "\(hours)h" : "\(hours)h \(minutes)m" }
-        return minutes > 0 ? (whole % 60 == 0 || minutes >= 10 ? "\(minutes)m" : "\(minutes)m \(whole % 60)s") : "\(whole)s"
+        return minutes > 0
+            ? (whole % 60 == 0 || minutes >= 10 ? "\(minutes)m" : "\(minutes)m \(whole % 60)s") : "\(whole)s"
     }
 
     /// `12ms`, `1.2s`, `75s`.

@@ -97,7 +97,9 @@ struct RunReporter {
         case .deferred:
             let count = event.attemptsAllowed.map { "\(event.attempts) of \($0)" } ?? "\(event.attempts)"
             text += ", attempt \(count)"
-            if let due = event.nextDue { text += ", again \(InWords.moment(due, from: event.record.at + event.record.duration))" }
+            if let due = event.nextDue {
+                text += ", again \(InWords.moment(due, from: event.record.at + event.record.duration))"
+            }
         case .delivered: text += " in \(InWords.short(event.record.duration))"
         case .held, .failed: break
         }
