@@ -31,7 +31,8 @@ package enum Envelope {
         requiresMarker: Bool = false
     ) throws(OperationFileError) -> (operation: Operation, hasOwnID: Bool) {
         let isObject = bytes[range.lowerBound] == UInt8(ascii: "{")
-        let isMarked = isObject && ((try? JSONScanner.members(of: bytes, in: range))?.contains { $0.name == "drainq" } ?? false)
+        let isMarked =
+            isObject && ((try? JSONScanner.members(of: bytes, in: range))?.contains { $0.name == "drainq" } ?? false)
         if isMarked || requiresMarker {
             return try marked(OperationFields(bytes, in: range, file: file, line: line), defaults)
         }

@@ -40,7 +40,8 @@ extension SpoolDirectory {
             return Accepted(results: results, dropped: [])
         }
         if files.isEmpty { return Accepted(results: results, dropped: []) }
-        let dropped = try publish(files.map { ($0.name, $0.bytes) }, durable: durable, dropping: admittance.victims) { index in
+        let dropped = try publish(files.map { ($0.name, $0.bytes) }, durable: durable, dropping: admittance.victims) {
+            index in
             results[files[index].index] = .duplicate(of: .new)
         }
         return Accepted(results: results, dropped: dropped)
@@ -78,7 +79,7 @@ extension SpoolDirectory {
                 do throws(Errno) {
                     try move(temporaries[index], path)
                     published.append(path)
-                } catch where error == .exists {
+                } catch let error where error == .exists {
                     exists(index)
                 }
             }

@@ -18,7 +18,7 @@ extension SpoolDirectory {
                 others += try forEachName(in: QueuePath(in: state.path, run)) {
                     body(Entry(state: state, name: $0, claimedBy: runName))
                 }
-            } catch where error.code == Errno.missing.code || error.code == Errno.notADirectory.code {
+            } catch let error where error.code == Errno.missing.code || error.code == Errno.notADirectory.code {
                 // The run has ended meanwhile, or this is no run's directory.
             }
         }
@@ -96,7 +96,8 @@ package struct StoredOperation: Hashable, Sendable {
 extension UnsafeBufferPointer<UInt8> {
     /// Files that stand beside others: a run's lock, a quarantined file's reason.
     fileprivate var isAside: Bool {
-        elementsEqual("lock".utf8) || suffix(QuarantineItem.reasonSuffix.utf8.count).elementsEqual(QuarantineItem.reasonSuffix.utf8)
+        elementsEqual("lock".utf8)
+            || suffix(QuarantineItem.reasonSuffix.utf8.count).elementsEqual(QuarantineItem.reasonSuffix.utf8)
     }
 }
 

@@ -9,7 +9,8 @@ extension SpoolDirectory {
     /// `new/`. `nil` if it is no longer there, or is being attempted.
     package func retry(_ entry: Entry, now: Timestamp) throws(SpoolError) -> Entry? {
         guard entry.state != .claimed else { return nil }
-        let wasAttempted = entry.state != .new && (entry.state != .quarantine || QueueState.home(of: entry.name) == .deferred)
+        let wasAttempted =
+            entry.state != .new && (entry.state != .quarantine || QueueState.home(of: entry.name) == .deferred)
         var name = entry.name
         name.attempts = 0
         name.interruptions = 0
@@ -60,11 +61,13 @@ extension SpoolDirectory {
         var old: [QueuePath] = []
         for name in try names(in: state.path) {
             let path = QueuePath(in: state.path, name)
-            if let status = try status(path, "look at"), status.kind == .regular, status.changedAt < limit { old.append(path) }
+            if let status = try status(path, "look at"), status.kind == .regular, status.changedAt < limit {
+                old.append(path)
+            }
         }
         for path in old {
             try attempt("remove", path) { () throws(Errno) in
-                do throws(Errno) { try system.unlink(root, path.bytes) } catch where error == .missing {}
+                do throws(Errno) { try system.unlink(root, path.bytes) } catch let error where error == .missing {}
             }
         }
         if !old.isEmpty { try syncDirectory(state.path) }
@@ -79,7 +82,7 @@ extension SpoolDirectory {
                 try move(path, temporary, isOwn: false)
                 try system.unlink(root, temporary.bytes)
                 return true
-            } catch where error == .missing {
+            } catch let error where error == .missing {
                 return false
             }
         }
@@ -92,7 +95,7 @@ extension SpoolDirectory {
                 try sync(to.parent)
                 try sync(from.parent)
                 return true
-            } catch where error == .missing {
+            } catch let error where error == .missing {
                 return false
             }
         }

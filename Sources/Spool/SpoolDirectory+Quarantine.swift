@@ -24,7 +24,8 @@ extension SpoolDirectory {
         let temporary = workshop.nextPath()
         return try attempt("keep bad input in", QueueState.quarantine.path) { () throws(Errno) in
             try createFile(temporary, bytes, durable: true)
-            return try quarantine(temporary, as: nil, originalName: Array(source.utf8), reason: reason, source: source, now)
+            return try quarantine(
+                temporary, as: nil, originalName: Array(source.utf8), reason: reason, source: source, now)
         }
     }
 
@@ -52,7 +53,7 @@ extension SpoolDirectory {
                 try sync(QueueState.quarantine.path)
                 try sync(path.parent)
                 return item
-            } catch where error == .exists {
+            } catch let error where error == .exists {
                 continue
             } catch {
                 try? system.unlink(root, item.reasonPath.bytes)

@@ -85,11 +85,12 @@ package final class SpoolDirectory {
                     try withDescriptor(system, root, QueuePath(directory), O_RDONLY | O_DIRECTORY) {
                         (descriptor) throws(Errno) in try system.chmod(descriptor, 0o700)
                     }
-                } catch where error == .exists {}
+                } catch let error where error == .exists {}
             }
             try system.fsync(root)
         } catch {
-            throw SpoolError(kind: error.code == EACCES ? .permission : .io, verb: "make a queue in", path: path, code: error.code)
+            throw SpoolError(
+                kind: error.code == EACCES ? .permission : .io, verb: "make a queue in", path: path, code: error.code)
         }
         let queue = try SpoolDirectory(opening: path, system: system)
         if try queue.readFile(formatPath, limit: 64) == nil {
@@ -113,7 +114,7 @@ package final class SpoolDirectory {
                     (descriptor) throws(Errno) in try system.chmod(descriptor, 0o600)
                 }
             } else {
-                do throws(Errno) { try system.unlink(root, path.bytes) } catch where error == .missing {}
+                do throws(Errno) { try system.unlink(root, path.bytes) } catch let error where error == .missing {}
             }
         }
         try syncDirectory(QueuePath("."))
@@ -171,9 +172,10 @@ package final class SpoolDirectory {
                         (descriptor) throws(Errno) in try system.chmod(descriptor, 0o700)
                     }
                 }
-            } catch where error == .exists {
+            } catch let error where error == .exists {
             } catch {
-                throw SpoolError(kind: error.code == EACCES ? .permission : .io, verb: "make", path: made, code: error.code)
+                throw SpoolError(
+                    kind: error.code == EACCES ? .permission : .io, verb: "make", path: made, code: error.code)
             }
         }
     }

@@ -54,7 +54,8 @@ extension SpoolRun {
     }
 
     /// Claims and reads; `nil` if it went elsewhere, and the admission says where.
-    private func read(_ name: [UInt8], _ admission: inout Admission, _ now: Timestamp, _ limits: Limits) -> Submission? {
+    private func read(_ name: [UInt8], _ admission: inout Admission, _ now: Timestamp, _ limits: Limits) -> Submission?
+    {
         let text = String(decoding: name, as: UTF8.self)
         let again = text.hasPrefix(Self.admittingPrefix) ? OperationID(text.dropFirst(Self.admittingPrefix.count)) : nil
         let id = again ?? .random()
@@ -90,7 +91,8 @@ extension SpoolRun {
                 switch Self.operation(in: bytes, status, file: file, id: id, limits) {
                 case .success(let (operation, hasOwnID)):
                     return Submission(
-                        originalName: name, claim: claim, operation: operation, hasOwnID: hasOwnID, isAgain: again != nil)
+                        originalName: name, claim: claim, operation: operation, hasOwnID: hasOwnID,
+                        isAgain: again != nil)
                 case .failure(let error): reason = error.detail
                 }
             }
@@ -129,7 +131,9 @@ extension SpoolRun {
             let defaults = Envelope.Defaults(id: id, createdAt: status.modifiedAt)
             let result = try Envelope.operation(from: bytes, in: range, file: file, defaults: defaults)
             if result.operation.body.count > limits.operationBytes {
-                return refused("it is too long: a body of \(result.operation.body.count) bytes, \(limits.operationBytes) are allowed")
+                return refused(
+                    "it is too long: a body of \(result.operation.body.count) bytes, \(limits.operationBytes) are allowed"
+                )
             }
             if OperationFile.encode(result.operation.header, length: 0).count > OperationFile.headerLimit {
                 return refused("key, URL and headers are longer than \(OperationFile.headerLimit) bytes")
@@ -163,7 +167,9 @@ extension SpoolRun {
                 }
             }
             var collisions: Set<Int> = []
-            let files = pending.map { (name: EntryName(naming: $0.operation.header), bytes: OperationFile.encode($0.operation)) }
+            let files = pending.map {
+                (name: EntryName(naming: $0.operation.header), bytes: OperationFile.encode($0.operation))
+            }
             if !files.isEmpty { _ = try queue.publish(files, durable: true) { collisions.insert($0) } }
             for (index, submission) in pending.enumerated() {
                 if collisions.contains(index) {
@@ -195,11 +201,13 @@ extension SpoolRun {
     }
 
     private func conflict(_ submission: Submission, _ admission: inout Admission, _ now: Timestamp) {
-        let reason = "ids in conflict: an operation with the id '\(submission.operation.header.id)' is in the queue already"
+        let reason =
+            "ids in conflict: an operation with the id '\(submission.operation.header.id)' is in the queue already"
         do throws(Errno) {
             admission.quarantined.append(
                 try queue.quarantine(
-                    submission.claim, as: nil, originalName: submission.originalName, reason: reason, source: "new", now))
+                    submission.claim, as: nil, originalName: submission.originalName, reason: reason, source: "new", now
+                ))
         } catch {
             admission.errors.append(SpoolError(error, "quarantine", submission.claim))
             putBack(submission.claim, submission.originalName, &admission)

@@ -84,7 +84,7 @@ extension SpoolRun {
         try queue.attempt("put back", path) { () throws(Errno) in
             do throws(Errno) {
                 try queue.move(path, QueuePath(in: QueueState.new.path, name))
-            } catch where error == .exists {
+            } catch let error where error == .exists {
                 try queue.move(path, QueuePath("new/\(Self.newAdmittingName())"))
             }
         }
@@ -95,7 +95,9 @@ extension SpoolRun {
     /// Where renames are links: whether the same inode stands in another state already. That name is then the one to
     /// keep: it has at least as many attempts.
     private func isInterruptedMove(_ path: QueuePath, _ name: EntryName) throws(SpoolError) -> Bool {
-        guard let status = try queue.status(path, "look at"), status.kind == .regular, status.links > 1 else { return false }
+        guard let status = try queue.status(path, "look at"), status.kind == .regular, status.links > 1 else {
+            return false
+        }
         var others: [QueuePath] = []
         for state in [QueueState.new, .deferred, .failed, .quarantine, .delivered] {
             try queue.forEachEntry(in: state) { if $0.name.id == name.id { others.append(QueuePath($0.path)) } }
@@ -123,7 +125,9 @@ extension SpoolRun {
         }
         var count = 0
         for (_, entries) in generations {
-            let order = entries.sorted { ($0.name.attempts, $0.name.interruptions) < ($1.name.attempts, $1.name.interruptions) }
+            let order = entries.sorted {
+                ($0.name.attempts, $0.name.interruptions) < ($1.name.attempts, $1.name.interruptions)
+            }
             guard let latest = order.last, case .operation(let kept) = try queue.read(latest) else { continue }
             for earlier in order.dropLast() where earlier.state != .failed {
                 guard case .operation(let stored) = try queue.read(earlier),

@@ -58,7 +58,9 @@ package final class SpoolRun {
         guard case .operation(let stored) = file else { return file }
         if stored.operation.body.count > limits.operationBytes {
             return .notAnOperation(
-                reason: "it is too long: a body of \(stored.operation.body.count) bytes, \(limits.operationBytes) are allowed")
+                reason:
+                    "it is too long: a body of \(stored.operation.body.count) bytes, \(limits.operationBytes) are allowed"
+            )
         }
         if stored.links > 1, try removeOtherNames(of: claim) > 1 {
             return .notAnOperation(reason: "it has another name outside the queue's reach (a hard link)")

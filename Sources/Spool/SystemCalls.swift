@@ -69,8 +69,12 @@ extension SystemCalls {
             },
             link: { (directory, from, to) throws(Errno) in try checked { linkat(directory, from, directory, to, 0) } },
             unlink: { (directory, path) throws(Errno) in try checked { unlinkat(directory, path, 0) } },
-            removeDirectory: { (directory, path) throws(Errno) in try checked { unlinkat(directory, path, AT_REMOVEDIR) } },
-            makeDirectory: { (directory, path, mode) throws(Errno) in try checked { mkdirat(directory, path, mode_t(mode)) } },
+            removeDirectory: { (directory, path) throws(Errno) in
+                try checked { unlinkat(directory, path, AT_REMOVEDIR) }
+            },
+            makeDirectory: { (directory, path, mode) throws(Errno) in
+                try checked { mkdirat(directory, path, mode_t(mode)) }
+            },
             status: { (descriptor) throws(Errno) in
                 var status = stat()
                 try checked { fstat(descriptor, &status) }
@@ -85,7 +89,7 @@ extension SystemCalls {
                 do throws(Errno) {
                     try checked { flock(descriptor, LOCK_EX | LOCK_NB) }
                     return true
-                } catch where error.code == EWOULDBLOCK {
+                } catch let error where error.code == EWOULDBLOCK {
                     return false
                 }
             },
@@ -137,7 +141,8 @@ private func listNames(
         let start = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \dirent.d_name)!)
             .assumingMemoryBound(to: UInt8.self)
         if start.pointee == UInt8(ascii: ".") { continue }
-        let name = UnsafeBufferPointer(start: start, count: strlen(UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)))
+        let name = UnsafeBufferPointer(
+            start: start, count: strlen(UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)))
         if !body(name) { return }
     }
 }

@@ -33,7 +33,9 @@ struct AcceptTests {
         calls.reset()
         _ = try open.accept((0..<20).map { queue.operation("b\($0)", $0) }, limits: Limits())
         let bulk = calls.log.filter { ["write", "fsync", "syncfs", "renameNoReplace"].contains($0) }
-        #expect(bulk == Array(repeating: "write", count: 20) + ["syncfs"] + Array(repeating: "renameNoReplace", count: 20) + ["fsync"])
+        #expect(
+            bulk == Array(repeating: "write", count: 20) + ["syncfs"] + Array(repeating: "renameNoReplace", count: 20)
+                + ["fsync"])
         calls.reset()
         _ = try open.accept([queue.operation("c")], limits: Limits(), durable: false)
         #expect(!calls.log.contains("fsync"))
@@ -43,8 +45,12 @@ struct AcceptTests {
         let added = try queue.add(["new", "deferred", "claimed", "failed", "bad"])
         let open = try queue.open()
         let run = try open.beginRun(now: TemporaryQueue.now)
-        for (index, disposition) in [(1, Disposition.deferred(until: .init(microseconds: 9), countsAttempt: true)), (3, .failed(countsAttempt: true)), (4, .quarantined(reason: "x"))] {
-            _ = try run.settle(try #require(try run.claim(added[index])), disposition, record: nil, now: TemporaryQueue.now)
+        for (index, disposition) in [
+            (1, Disposition.deferred(until: .init(microseconds: 9), countsAttempt: true)),
+            (3, .failed(countsAttempt: true)), (4, .quarantined(reason: "x")),
+        ] {
+            _ = try run.settle(
+                try #require(try run.claim(added[index])), disposition, record: nil, now: TemporaryQueue.now)
         }
         _ = try run.claim(added[2])
         let ids = ["new", "deferred", "claimed", "failed", "bad", "fresh", "fresh"]
@@ -52,7 +58,11 @@ struct AcceptTests {
             ids.enumerated().map { queue.operation($1, 100 + $0) }, limits: Limits(),
             givenIDs: Set(ids.map { OperationID($0)! })
         ).results
-        #expect(results.prefix(5) == [.duplicate(of: .new), .duplicate(of: .deferred), .duplicate(of: .claimed), .duplicate(of: .failed), .duplicate(of: .quarantine)])
+        #expect(
+            results.prefix(5) == [
+                .duplicate(of: .new), .duplicate(of: .deferred), .duplicate(of: .claimed), .duplicate(of: .failed),
+                .duplicate(of: .quarantine),
+            ])
         guard case .accepted = results[5] else { throw Errno(0) }
         #expect(results[6] == .duplicate(of: .new))
         // A generated id is not looked for, but a name is never replaced.
@@ -74,9 +84,11 @@ struct AcceptTests {
         var long = operation
         long.header.url = String(repeating: "u", count: OperationFile.headerLimit)
         #expect(try results(Limits(), [long]) == [.rejected(.headerBytes(OperationFile.headerLimit))])
-        #expect(try results(Limits(operations: 3), [operation, queue.operation("y", 51)]).last == .rejected(.operations(3)))
+        #expect(
+            try results(Limits(operations: 3), [operation, queue.operation("y", 51)]).last == .rejected(.operations(3)))
         #expect(queue.names("new").count == 3)
-        let words = [FullLimit.operations(1), .bytes(1), .operationBytes(1), .headerBytes(1), .minimumFree(1)].map(\.description)
+        let words = [FullLimit.operations(1), .bytes(1), .operationBytes(1), .headerBytes(1), .minimumFree(1)].map(
+            \.description)
         #expect(Set(words).count == 5)
     }
 

@@ -47,9 +47,15 @@ struct AdmissionTests {
             ("expected a value at byte 0", Array("x".utf8)),
             ("field 'bodyFile': is not supported yet", Array(#"{"drainq":1,"bodyFile":"/etc/passwd"}"#.utf8)),
             ("field 'drainq': written by a newer drainq (format 2)", Array(#"{"drainq":2}"#.utf8)),
-            ("it is too long: a body of 1002 bytes, 1000 are allowed", Array("\"\(String(repeating: "x", count: 1000))\"".utf8)),
+            (
+                "it is too long: a body of 1002 bytes, 1000 are allowed",
+                Array("\"\(String(repeating: "x", count: 1000))\"".utf8)
+            ),
             ("it is too long: 70000 bytes, 66536 are allowed", [UInt8](repeating: 0x20, count: 70000)),
-            ("key, URL and headers are longer than 65536 bytes", Array(#"{"drainq":1,"payload":1,"x":"\#(String(repeating: "x", count: 65_500))"}"#.utf8)),
+            (
+                "key, URL and headers are longer than 65536 bytes",
+                Array(#"{"drainq":1,"payload":1,"x":"\#(String(repeating: "x", count: 65_500))"}"#.utf8)
+            ),
         ]
         for (index, file) in files.enumerated() { try queue.put(file.1, at: "new/bad-\(index)") }
         mkdir(queue.path + "/new/directory", 0o700)
@@ -65,7 +71,11 @@ struct AdmissionTests {
 
         let admission = try admit(Limits(operationBytes: 1000))
         #expect(admission.admitted.count == 2 && admission.errors.isEmpty)
-        let expected = files.map(\.0) + ["it is a directory", "it is a FIFO", "it is a symbolic link", "it is a socket", "it has 2 names (hard links)", "it is empty"]
+        let expected =
+            files.map(\.0) + [
+                "it is a directory", "it is a FIFO", "it is a symbolic link", "it is a socket",
+                "it has 2 names (hard links)", "it is empty",
+            ]
         #expect(admission.quarantined.compactMap(\.reason).sorted() == expected.sorted())
         #expect(admission.quarantined.contains { $0.originalName == "\\xff\\x1b" && $0.source == "new" })
         let items = try queue.open().quarantined()
@@ -83,10 +93,11 @@ struct AdmissionTests {
         try queue.put(#"{"drainq":1,"id":"b","payload":6}"#, at: "new/z")
         let admission = try admit()
         #expect(admission.admitted.map(\.name.id.description) == ["b"])
-        #expect(admission.quarantined.compactMap(\.reason).sorted() == [
-            "ids in conflict: an operation with the id 'a' is in the queue already",
-            "ids in conflict: an operation with the id 'b' is in the queue already",
-        ])
+        #expect(
+            admission.quarantined.compactMap(\.reason).sorted() == [
+                "ids in conflict: an operation with the id 'a' is in the queue already",
+                "ids in conflict: an operation with the id 'b' is in the queue already",
+            ])
     }
 
     @Test(arguments: [EIO, EMFILE, ENOSPC])
@@ -138,7 +149,9 @@ struct AdmissionTests {
                 _ = try run.recover(now: now)
                 _ = try run.admitForeign(now: now, limits: Limits())
                 try run.end()
-                let bodies = try fresh.names("new").map { try OperationFile.decode(fresh.bytes("new/\($0)")!, file: $0).body }
+                let bodies = try fresh.names("new").map {
+                    try OperationFile.decode(fresh.bytes("new/\($0)")!, file: $0).body
+                }
                 #expect(Set(bodies) == [[0x35], [0x36]] && bodies.count == 2)
                 #expect(try fresh.open().quarantined().count == 1)
                 #expect(fresh.names("claimed").isEmpty && fresh.names("tmp").isEmpty)

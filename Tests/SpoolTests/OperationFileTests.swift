@@ -8,7 +8,8 @@ struct OperationFileTests {
             id: OperationID("a-1")!, type: TypeName("crm")!, createdAt: TemporaryQueue.now, contentType: "text/plain",
             key: "k\"\\\n\u{1}ü", method: "PUT", url: "https://example.com/x",
             headers: [
-                HeaderField(name: "X", value: "1"), HeaderField(name: "Y", value: "ß"), HeaderField(name: "X", value: "2"),
+                HeaderField(name: "X", value: "1"), HeaderField(name: "Y", value: "ß"),
+                HeaderField(name: "X", value: "2"),
             ].sorted { $0.name < $1.name },
             notBefore: TemporaryQueue.now, expiresAt: TemporaryQueue.now, idempotencyKey: "key",
             unknown: [.init(name: "later", json: #"{"a":[1.10, 2]}"#)]),
@@ -72,15 +73,36 @@ struct OperationFileTests {
         (#"{"drainq":1,"id":"a b"}"#, "f:1: field 'id': expected 1 to 64 of A-Z a-z 0-9 _ -"),
         (#"{"drainq":1,"id":"a","id":"b"}"#, "f:1: field 'id': stands twice"),
         (#"{"drainq":1,"id":"a"}"#, "f:1: field 'createdAt': missing"),
-        (#"{"drainq":1,"id":"a","createdAt":"x"}"#, "f:1: field 'createdAt': expected a time such as 2026-11-21T09:15:00Z"),
+        (
+            #"{"drainq":1,"id":"a","createdAt":"x"}"#,
+            "f:1: field 'createdAt': expected a time such as 2026-11-21T09:15:00Z"
+        ),
         (#"{"drainq":1,"id":"a","createdAt":"2026-11-21T09:15:00Z"}"#, "f:1: field 'length': missing"),
         (#"{"drainq":1,"id":"a","createdAt":"2026-11-21T09:15:00Z","length":-1}"#, "f:1: field 'length': less than 0"),
-        (#"{"drainq":1,"id":"a","createdAt":"2026-11-21T09:15:00Z","length":0,"type":"."}"#, "f:1: field 'type': expected 1 to 64 of A-Z a-z 0-9 _ - ."),
-        (#"{"drainq":1,"id":"a","createdAt":"2026-11-21T09:15:00Z","length":0,"headers":5}"#, "f:1: field 'headers': expected an object"),
-        (#"{"drainq":1,"id":"a","createdAt":"2026-11-21T09:15:00Z","length":0,"headers":{"a":5}}"#, "f:1: field 'headers': expected texts or arrays of texts"),
-        (#"{"drainq":1,"id":"a","createdAt":"2026-11-21T09:15:00Z","length":0,"headers":{"a":["x",5]}}"#, "f:1: field 'headers': expected texts or arrays of texts"),
-        (#"{"drainq":1,"id":"a","createdAt":"2026-11-21T09:15:00Z","length":0,"headers":{"a":"","a":""}}"#, "f:1: field 'headers': a name stands twice"),
-        (#"{"drainq":1,"id":"a","createdAt":"2026-11-21T09:15:00Z","length":0} 5"#, "f:1: more than one value at byte 69"),
+        (
+            #"{"drainq":1,"id":"a","createdAt":"2026-11-21T09:15:00Z","length":0,"type":"."}"#,
+            "f:1: field 'type': expected 1 to 64 of A-Z a-z 0-9 _ - ."
+        ),
+        (
+            #"{"drainq":1,"id":"a","createdAt":"2026-11-21T09:15:00Z","length":0,"headers":5}"#,
+            "f:1: field 'headers': expected an object"
+        ),
+        (
+            #"{"drainq":1,"id":"a","createdAt":"2026-11-21T09:15:00Z","length":0,"headers":{"a":5}}"#,
+            "f:1: field 'headers': expected texts or arrays of texts"
+        ),
+        (
+            #"{"drainq":1,"id":"a","createdAt":"2026-11-21T09:15:00Z","length":0,"headers":{"a":["x",5]}}"#,
+            "f:1: field 'headers': expected texts or arrays of texts"
+        ),
+        (
+            #"{"drainq":1,"id":"a","createdAt":"2026-11-21T09:15:00Z","length":0,"headers":{"a":"","a":""}}"#,
+            "f:1: field 'headers': a name stands twice"
+        ),
+        (
+            #"{"drainq":1,"id":"a","createdAt":"2026-11-21T09:15:00Z","length":0} 5"#,
+            "f:1: more than one value at byte 69"
+        ),
         (#"[1]"#, "f:1: expected an object"),
         (#"{"#, "f:1: expected a name in quotes, found the end at byte 1"),
         (#""#, "f:1: expected an object"),
@@ -102,7 +124,9 @@ struct OperationFileTests {
     @Test func `a key, a header line and a body have bounds`() {
         var operation = full
         operation.header.key = String(repeating: "k", count: 1025)
-        #expect(throws: OperationFileError.self) { try OperationFile.decode(OperationFile.encode(operation), file: "f") }
+        #expect(throws: OperationFileError.self) {
+            try OperationFile.decode(OperationFile.encode(operation), file: "f")
+        }
         let long = [UInt8](repeating: 0x20, count: OperationFile.headerLimit + 1)
         let error = #expect(throws: OperationFileError.self) { try OperationFile.decode(long, file: "f") }
         #expect(error?.kind == .malformed)
@@ -125,7 +149,9 @@ struct EnvelopeTests {
     func `any other value is a payload of the default type, byte for byte`(text: String) throws {
         let (operation, hasOwnID) = try read(text)
         #expect(operation.body == Array(text.utf8) && !hasOwnID)
-        #expect(operation.header == OperationHeader(id: defaults.id, createdAt: defaults.createdAt, contentType: "application/json"))
+        #expect(
+            operation.header
+                == OperationHeader(id: defaults.id, createdAt: defaults.createdAt, contentType: "application/json"))
     }
 
     @Test func `an envelope says what it wants, and keeps what nobody knows`() throws {
@@ -152,7 +178,10 @@ struct EnvelopeTests {
 
     @Test(arguments: [
         (#"{"drainq":1}"#, "f:1: field 'payload': missing (or body, or bodyBase64)"),
-        (#"{"drainq":1,"payload":1,"body":""}"#, "f:1: field 'body': only one of payload, body, bodyBase64 and bodyFile"),
+        (
+            #"{"drainq":1,"payload":1,"body":""}"#,
+            "f:1: field 'body': only one of payload, body, bodyBase64 and bodyFile"
+        ),
         (#"{"drainq":1,"bodyFile":"x"}"#, "f:1: field 'bodyFile': is not supported yet"),
         (#"{"drainq":1,"bodyBase64":"%"}"#, "f:1: field 'bodyBase64': expected base64"),
         (#"{"drainq":1,"length":1,"payload":1}"#, "f:1: field 'length': belongs to the queue"),

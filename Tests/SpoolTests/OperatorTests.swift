@@ -51,7 +51,9 @@ struct OperatorTests {
         _ = try run.claim(entry)
         let claimed = try #require(try queue.entries().first)
         #expect(try !queue.open().drop(claimed) && queue.open().retry(claimed, now: now) == nil)
-        #expect(try !queue.open().drop(entry) && queue.open().retry(Entry(state: .failed, name: entry.name), now: now) == nil)
+        #expect(
+            try !queue.open().drop(entry)
+                && queue.open().retry(Entry(state: .failed, name: entry.name), now: now) == nil)
         #expect(try queue.entries() == [claimed])
     }
 
@@ -82,7 +84,8 @@ struct OperatorTests {
 
     @Test func `a quarantined name that is too long for its reason, or taken, is made up`() throws {
         let long = EntryName(
-            createdAt: now, id: OperationID(String(repeating: "i", count: 64))!, type: TypeName(String(repeating: "t", count: 64))!,
+            createdAt: now, id: OperationID(String(repeating: "i", count: 64))!,
+            type: TypeName(String(repeating: "t", count: 64))!,
             keyDigest: Digest(of: "k"), originDigest: Digest(of: "o"), attempts: 9999, interruptions: 99,
             gate: .due(now.roundedUpToMilliseconds))
         #expect(long.description.utf8.count == 249)
@@ -92,7 +95,8 @@ struct OperatorTests {
         let run = try queue.open().beginRun(now: now)
         for name in [long, taken.name] {
             let claim = try #require(try run.claim(Entry(state: .new, name: name)))
-            guard case .quarantined(let item) = try run.settle(claim, .quarantined(reason: "y"), record: nil, now: now) else { throw Errno(0) }
+            guard case .quarantined(let item) = try run.settle(claim, .quarantined(reason: "y"), record: nil, now: now)
+            else { throw Errno(0) }
             #expect(item.name == nil && item.originalName == name.description)
         }
         #expect(try queue.open().quarantined().count == 3)

@@ -40,7 +40,8 @@ struct RecoveryTests {
         let added = try queue.add(["n", "d", "x", "q", "k"])
         let run = try queue.open().beginRun(now: now)
         let dispositions: [Disposition] = [
-            .deferred(until: now, countsAttempt: true), .failed(countsAttempt: true), .quarantined(reason: "r"), .delivered(keep: true),
+            .deferred(until: now, countsAttempt: true), .failed(countsAttempt: true), .quarantined(reason: "r"),
+            .delivered(keep: true),
         ]
         for (entry, disposition) in zip(added.dropFirst(), dispositions) {
             _ = try run.settle(#require(try run.claim(entry)), disposition, record: nil, now: now)
@@ -56,14 +57,19 @@ struct RecoveryTests {
     @Test func `C: a claim of a dead run is returned to its home, one interruption more`() throws {
         let added = try queue.add(["a", "b"])
         let run = try queue.open().beginRun(now: now)
-        guard case .moved(let deferred) = try run.settle(#require(try run.claim(added[1])), .deferred(until: now, countsAttempt: false), record: nil, now: now)
+        guard
+            case .moved(let deferred) = try run.settle(
+                #require(try run.claim(added[1])), .deferred(until: now, countsAttempt: false), record: nil, now: now)
         else { throw Errno(0) }
         try run.end()
         try die(with: added[0])
         try die(with: deferred)
         let recovery = try queue.recover()
         #expect(recovery.deadRuns.count == 2 && recovery.quarantined.isEmpty && recovery.errors.isEmpty)
-        #expect(Set(recovery.returned.map { "\($0.state) \($0.name.id) \($0.name.interruptions)" }) == ["new a 1", "deferred b 1"])
+        #expect(
+            Set(recovery.returned.map { "\($0.state) \($0.name.id) \($0.name.interruptions)" }) == [
+                "new a 1", "deferred b 1",
+            ])
         #expect(try Set(queue.entries()) == Set(recovery.returned))
         #expect(queue.names("claimed").isEmpty)
     }
@@ -83,7 +89,9 @@ struct RecoveryTests {
             try die(with: entry)
             let recovery = try queue.recover()
             #expect(recovery.returned.count == (count < 5 ? 1 : 0))
-            if count == 5 { #expect(recovery.quarantined.first?.reason == "its run died 5 times while it was being attempted") }
+            if count == 5 {
+                #expect(recovery.quarantined.first?.reason == "its run died 5 times while it was being attempted")
+            }
         }
         let item = try #require(try queue.open().quarantined().first)
         #expect(item.name?.interruptions == 5)
@@ -95,7 +103,9 @@ struct RecoveryTests {
         try die(with: try queue.add(["a"])[0])
         let returned = try #require(try queue.recover().returned.first)
         let run = try queue.open().beginRun(now: now)
-        guard case .moved(let entry) = try run.settle(#require(try run.claim(returned)), .deferred(until: now, countsAttempt: true), record: nil, now: now)
+        guard
+            case .moved(let entry) = try run.settle(
+                #require(try run.claim(returned)), .deferred(until: now, countsAttempt: true), record: nil, now: now)
         else { throw Errno(0) }
         #expect(entry.name.interruptions == 0 && entry.name.attempts == 1)
     }
@@ -154,7 +164,10 @@ struct RecoveryTests {
         unlink("\(queue.path)/claimed/dead/lock")
         let recovery = try queue.recover()
         #expect(recovery.repaired == 2 && recovery.returned.isEmpty)
-        #expect(try queue.entries().map { "\($0.state) \($0.name.id)\($0.name.attempts)" }.sorted() == ["deferred b1", "new a0"])
+        #expect(
+            try queue.entries().map { "\($0.state) \($0.name.id)\($0.name.attempts)" }.sorted() == [
+                "deferred b1", "new a0",
+            ])
     }
 
     @Test func `a claim finishes the interrupted move that it meets`() throws {
@@ -172,7 +185,10 @@ struct RecoveryTests {
         calls.reset(.always("renameNoReplace", EINVAL))
         let accepted = try open.accept([queue.operation("a"), queue.operation("b", 1)], limits: Limits())
         let log = calls.log.filter { ["renameNoReplace", "link", "fsync", "unlink"].contains($0) }
-        #expect(log.prefix(9) == ["fsync", "fsync", "renameNoReplace", "link", "fsync", "unlink", "link", "fsync", "unlink"])
+        #expect(
+            log.prefix(9) == [
+                "fsync", "fsync", "renameNoReplace", "link", "fsync", "unlink", "link", "fsync", "unlink",
+            ])
         guard case .accepted(let name) = accepted.results[0] else { throw Errno(0) }
         #expect(try open.accept([queue.operation("a")], limits: Limits()).results == [.duplicate(of: .new)])
         let run = try open.beginRun(now: now)

@@ -45,7 +45,9 @@ struct SpoolDirectoryTests {
         #expect(error(queue.path + "/state/format")?.kind == .notAQueue)
         try queue.put("2\n", at: "state/format")
         let newer = error(queue.path)
-        #expect(newer?.kind == .newerFormat && newer?.description == "cannot open '\(queue.path)': written by a newer drainq")
+        #expect(
+            newer?.kind == .newerFormat
+                && newer?.description == "cannot open '\(queue.path)': written by a newer drainq")
         try queue.put("x", at: "state/format")
         #expect(error(queue.path)?.kind == .notAQueue)
         try FileManager.default.removeItem(atPath: queue.path + "/state/format")
@@ -54,10 +56,11 @@ struct SpoolDirectoryTests {
         #expect(error(queue.path)?.description == "cannot open '\(queue.path)': not a queue")
     }
 
-    @Test(arguments: [
-        (EACCES, SpoolError.Kind.permission, "the queue must be writable by the user that runs drainq"),
-        (ENOSPC, .io, "the disk is full"), (EROFS, .io, "the file system is mounted read-only"), (EIO, .io, nil),
-    ] as [(Int32, SpoolError.Kind, String?)])
+    @Test(
+        arguments: [
+            (EACCES, SpoolError.Kind.permission, "the queue must be writable by the user that runs drainq"),
+            (ENOSPC, .io, "the disk is full"), (EROFS, .io, "the file system is mounted read-only"), (EIO, .io, nil),
+        ] as [(Int32, SpoolError.Kind, String?)])
     func `an error says what it is about, and what helps`(code: Int32, kind: SpoolError.Kind, hint: String?) throws {
         let calls = InterceptedCalls(.always("fsync", code))
         let error = #expect(throws: SpoolError.self) { try queue.open(calls.calls).writeState("x\u{1B}", [1]) }
@@ -70,7 +73,9 @@ struct SpoolDirectoryTests {
     func `a queue that cannot be opened is said to be so`(code: Int32) {
         let calls = InterceptedCalls(.error(code, at: 1))
         let error = #expect(throws: SpoolError.self) { try queue.open(calls.calls) }
-        let kinds: [Int32: SpoolError.Kind] = [EACCES: .permission, EIO: .io, ENOTDIR: .notAQueue, ENOENT: .noSuchQueue]
+        let kinds: [Int32: SpoolError.Kind] = [
+            EACCES: .permission, EIO: .io, ENOTDIR: .notAQueue, ENOENT: .noSuchQueue,
+        ]
         #expect(error?.kind == kinds[code] && error?.hint != nil || code == EIO)
     }
 

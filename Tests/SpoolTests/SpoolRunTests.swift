@@ -12,7 +12,9 @@ struct SpoolRunTests {
     }
 
     func stored(_ file: StoredFile?) throws -> Policy.Operation {
-        guard case .operation(let stored) = file else { throw OperationFileError(file: "", line: 0, reason: "\(file as Any)") }
+        guard case .operation(let stored) = file else {
+            throw OperationFileError(file: "", line: 0, reason: "\(file as Any)")
+        }
         return stored.operation
     }
 
@@ -56,23 +58,34 @@ struct SpoolRunTests {
         let all: [(Disposition, (EntryName) -> Settled)] = [
             (.delivered(keep: false), { _ in .gone }),
             (.delivered(keep: true), { .moved(Entry(state: .delivered, name: $0)) }),
-            (.deferred(until: until, countsAttempt: true), { name in
-                var name = name
-                name.attempts = 1
-                name.gate = .due(EntryName(EntryName(createdAt: name.createdAt, id: name.id, gate: .due(until)).description)!.dueTime!)
-                return .moved(Entry(state: .deferred, name: name))
-            }),
-            (.deferred(until: later, countsAttempt: false), { name in
-                var name = name
-                name.gate = .due(later.roundedUpToMilliseconds)
-                return .moved(Entry(state: .deferred, name: name))
-            }),
+            (
+                .deferred(until: until, countsAttempt: true),
+                { name in
+                    var name = name
+                    name.attempts = 1
+                    name.gate = .due(
+                        EntryName(EntryName(createdAt: name.createdAt, id: name.id, gate: .due(until)).description)!
+                            .dueTime!)
+                    return .moved(Entry(state: .deferred, name: name))
+                }
+            ),
+            (
+                .deferred(until: later, countsAttempt: false),
+                { name in
+                    var name = name
+                    name.gate = .due(later.roundedUpToMilliseconds)
+                    return .moved(Entry(state: .deferred, name: name))
+                }
+            ),
             (.putBack, { .moved(Entry(state: .new, name: $0)) }),
-            (.failed(countsAttempt: true), { name in
-                var name = name
-                name.attempts = 1
-                return .moved(Entry(state: .failed, name: name))
-            }),
+            (
+                .failed(countsAttempt: true),
+                { name in
+                    var name = name
+                    name.attempts = 1
+                    return .moved(Entry(state: .failed, name: name))
+                }
+            ),
             (.failed(countsAttempt: false), { .moved(Entry(state: .failed, name: $0)) }),
         ]
         let entries = try queue.add(all.indices.map { "o\($0)" })
@@ -107,9 +120,12 @@ struct SpoolRunTests {
         try queue.put("", at: "new/\(name("empty"))")
         try queue.put(Array(good.dropLast(5)), at: "new/\(name("truncated"))")
         try queue.put(good, at: "new/\(name("other"))")
-        try queue.put(OperationFile.encode(queue.operation("big", body: String(repeating: "x", count: 101))), at: "new/\(name("big"))")
+        try queue.put(
+            OperationFile.encode(queue.operation("big", body: String(repeating: "x", count: 101))),
+            at: "new/\(name("big"))")
         try queue.put([UInt8](repeating: 0, count: 9_000_000), at: "new/\(name("huge"))")
-        try FileManager.default.createDirectory(atPath: "\(queue.path)/new/\(name("directory"))", withIntermediateDirectories: false)
+        try FileManager.default.createDirectory(
+            atPath: "\(queue.path)/new/\(name("directory"))", withIntermediateDirectories: false)
         symlink("/etc/passwd", "\(queue.path)/new/\(name("link"))")
         mkfifo("\(queue.path)/new/\(name("fifo"))", 0o600)
         try queue.put(OperationFile.encode(queue.operation("hard")), at: "hard")
@@ -125,7 +141,8 @@ struct SpoolRunTests {
         for (id, reason) in reasons {
             let claim = try #require(try run.claim(Entry(state: .new, name: name(id))))
             #expect(try run.read(claim, limits: Limits(operationBytes: 100)) == .notAnOperation(reason: reason))
-            guard case .quarantined(let item) = try run.settle(claim, .quarantined(reason: reason), record: nil, now: now)
+            guard
+                case .quarantined(let item) = try run.settle(claim, .quarantined(reason: reason), record: nil, now: now)
             else { throw Errno(0) }
             #expect(item.name == name(id) && item.reason == reason && item.source == "claimed" && item.at == now)
         }
@@ -172,7 +189,8 @@ struct SpoolRunTests {
             try open.forEachEntry(in: .deferred) { at = $0 }
             let claim = try #require(try run.claim(at))
             calls.reset(.always(call, ENOSPC))
-            _ = try run.settle(claim, .deferred(until: now, countsAttempt: true), record: TemporaryQueue.record(), now: now)
+            _ = try run.settle(
+                claim, .deferred(until: now, countsAttempt: true), record: TemporaryQueue.record(), now: now)
             calls.reset()
         }
         var last: Entry?
@@ -189,7 +207,9 @@ struct SpoolRunTests {
         try handle.close()
         let run = try queue.open().beginRun(now: now)
         let record = TemporaryQueue.record(.failed)
-        guard case .moved(let failed) = try run.settle(#require(try run.claim(entry)), .failed(countsAttempt: true), record: record, now: now)
+        guard
+            case .moved(let failed) = try run.settle(
+                #require(try run.claim(entry)), .failed(countsAttempt: true), record: record, now: now)
         else { throw Errno(0) }
         #expect(try stored(queue.open().read(failed)).attempts == [record])
     }
@@ -202,7 +222,9 @@ struct SpoolRunTests {
         calls.reset(.error(EIO, at: 1))
         #expect(try run.settle(claims[0], .delivered(keep: false), record: nil, now: now) == .gone)
         calls.reset(.always("unlink", EIO))
-        let error = #expect(throws: SpoolError.self) { try run.settle(claims[1], .delivered(keep: false), record: nil, now: now) }
+        let error = #expect(throws: SpoolError.self) {
+            try run.settle(claims[1], .delivered(keep: false), record: nil, now: now)
+        }
         #expect(error?.kind == .notRemovedAfterDelivery && error?.hint != nil)
         #expect(error?.description == "cannot remove 'claimed/\(run.name)/\(entries[1].name)': \(Errno(EIO))")
         #expect(calls.log == ["unlink", "unlink"])
@@ -214,7 +236,8 @@ struct SpoolRunTests {
         let run = try queue.open(calls.calls).beginRun(now: now)
         let claim = try #require(try run.claim(entry))
         calls.reset(.always("renameNoReplace", ENOSPC))
-        #expect(try run.settle(claim, .delivered(keep: true), record: TemporaryQueue.record(.delivered), now: now) == .gone)
+        #expect(
+            try run.settle(claim, .delivered(keep: true), record: TemporaryQueue.record(.delivered), now: now) == .gone)
         try run.end()
         #expect(try queue.entries().isEmpty)
     }
@@ -227,7 +250,9 @@ struct SpoolRunTests {
         #expect(try run.settle(claim, .putBack, record: nil, now: now) == .moved(entry))
         let again = try #require(try run.claim(entry))
         try queue.put(OperationFile.encode(queue.operation("a", body: "other")), at: entry.path)
-        guard case .quarantined(let item) = try run.settle(again, .putBack, record: nil, now: now) else { throw Errno(0) }
+        guard case .quarantined(let item) = try run.settle(again, .putBack, record: nil, now: now) else {
+            throw Errno(0)
+        }
         #expect(item.name == nil && item.originalName == entry.name.description)
         #expect(item.reason == "ids in conflict: another operation has the name '\(entry.name)'")
         try run.end()

@@ -8,7 +8,8 @@ struct SweepTests {
     let now = TemporaryQueue.now
 
     static let dispositions: [Disposition] = [
-        .delivered(keep: false), .delivered(keep: true), .deferred(until: TemporaryQueue.now, countsAttempt: true), .putBack,
+        .delivered(keep: false), .delivered(keep: true), .deferred(until: TemporaryQueue.now, countsAttempt: true),
+        .putBack,
         .failed(countsAttempt: true), .quarantined(reason: "x"),
     ]
 
@@ -29,7 +30,9 @@ struct SweepTests {
     }
 
     @Test(arguments: dispositions, [true, false])
-    func `after a crash or an error at any call, the operation is whole and in one place`(disposition: Disposition, isCrash: Bool) throws {
+    func `after a crash or an error at any call, the operation is whole and in one place`(
+        disposition: Disposition, isCrash: Bool
+    ) throws {
         for links in [false, true] {
             for index in 1... {
                 let queue = try TemporaryQueue()
@@ -47,11 +50,15 @@ struct SweepTests {
                 #expect(recovery.errors.isEmpty)
                 let entries = try queue.entries()
                 // A copy that cannot be kept goes rather than being sent again.
-                let mayBeGone = disposition == .delivered(keep: false) || disposition == .delivered(keep: true) && !isCrash
-                #expect(entries.count == 1 || entries.isEmpty && mayBeGone, "\(disposition) \(links) \(index) \(entries)")
+                let mayBeGone =
+                    disposition == .delivered(keep: false) || disposition == .delivered(keep: true) && !isCrash
+                #expect(
+                    entries.count == 1 || entries.isEmpty && mayBeGone, "\(disposition) \(links) \(index) \(entries)")
                 for left in entries {
                     guard case .operation(let stored) = try queue.open().read(left) else { throw Errno(0) }
-                    #expect(stored.operation.header == queue.operation("a").header && stored.operation.body == queue.operation("a").body)
+                    #expect(
+                        stored.operation.header == queue.operation("a").header
+                            && stored.operation.body == queue.operation("a").body)
                 }
                 if isAnswered {
                     #expect(entries.first?.state == expected(disposition) || entries.isEmpty && mayBeGone)
