@@ -31,6 +31,8 @@ let package = Package(
             name: "DeliveryTests", dependencies: ["Delivery", "Policy", "LoopbackReceiver", "drainq"],
             swiftSettings: strict),
         .testTarget(
+            name: "LoopbackReceiverTests", dependencies: ["LoopbackReceiver", "DrainqCLI"], swiftSettings: strict),
+        .testTarget(
             name: "DrainTests", dependencies: ["Drain", "Spool", "Delivery", "Policy"], swiftSettings: strict),
         .testTarget(
             name: "DrainqCLITests", dependencies: ["DrainqCLI", "Policy"], swiftSettings: strict),

@@ -2,6 +2,10 @@
 #include "CSystem.h"
 #include <fcntl.h>
 #include <stdio.h>
+#ifdef __linux__
+#include <signal.h>
+#include <sys/prctl.h>
+#endif
 #include <unistd.h>
 
 int csystem_rename_noreplace(int from_directory, const char *from, int to_directory, const char *to) {
@@ -9,6 +13,30 @@ int csystem_rename_noreplace(int from_directory, const char *from, int to_direct
     return renameatx_np(from_directory, from, to_directory, to, RENAME_EXCL);
 #else
     return renameat2(from_directory, from, to_directory, to, RENAME_NOREPLACE);
+#endif
+}
+
+int csystem_die_with_parent(void) {
+#ifdef __linux__
+    return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+#else
+    return 0;
+#endif
+}
+
+int csystem_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
+#ifdef __linux__
+    return posix_spawn_file_actions_addclosefrom_np(actions, first);
+#else
+    return 0;
+#endif
+}
+
+__attribute__((weak)) int __llvm_profile_write_file(void);
+
+void csystem_flush_coverage(void) {
+#ifdef __linux__
+    if (__llvm_profile_write_file) __llvm_profile_write_file();
 #endif
 }
 

@@ -3,14 +3,17 @@ package import Policy
 /// Where requests go and reports come from: the seam between a run and the world.
 ///
 /// Used from one thread. A sink never blocks in `submit`, holds no queue state, and reports every ticket exactly once,
-/// within the request's `timeouts.total` and a short grace, whatever the server or the transport does.
+/// within the request's `timeouts.total` and a short grace, whatever the server or the transport does. An attempt that
+/// the sink had to make again, because another one killed what carried both, has that time again.
 package protocol Sink: AnyObject {
     /// Starts an attempt. The caller keeps at most as many attempts in flight as it told the sink when making it.
     func submit(_ request: OutgoingRequest, ticket: Int) throws(SinkError)
 
     /// Waits until at least one report is there, `deadline` has passed, or `wakeup` (a descriptor, -1 for none)
     /// is readable, and returns all reports that are there, possibly none. `wakeup` is not read from.
-    func reports(until deadline: ContinuousClock.Instant, wakeup: Int32) throws(SinkError) -> [(ticket: Int, report: AttemptReport)]
+    func reports(until deadline: ContinuousClock.Instant, wakeup: Int32) throws(SinkError) -> [(
+        ticket: Int, report: AttemptReport
+    )]
 
     /// Ends what is in flight without reporting it, and the agents. Idempotent.
     func close()

@@ -2,9 +2,19 @@
 #ifndef CSYSTEM_H
 #define CSYSTEM_H
 
+#include <spawn.h>
+
 /// renameat2(2) with RENAME_NOREPLACE; on Darwin renameatx_np(2) with RENAME_EXCL. 0, or -1 and errno.
 int csystem_rename_noreplace(int from_directory, const char *from, int to_directory, const char *to);
 
+/// prctl(2) with PR_SET_PDEATHSIG and SIGKILL, which Swift cannot call (variadic); nothing on Darwin. 0, or -1 and errno.
+int csystem_die_with_parent(void);
+
+/// posix_spawn_file_actions_addclosefrom_np(3); nothing on Darwin, which has POSIX_SPAWN_CLOEXEC_DEFAULT. 0 or an error.
+int csystem_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
+
+/// Writes the coverage counters of a process that ends by _exit(2); nothing unless built with coverage.
+void csystem_flush_coverage(void);
 /// syncfs(2): everything of the file system that the descriptor is on. On Darwin F_FULLFSYNC. 0, or -1 and errno.
 int csystem_syncfs(int descriptor);
 

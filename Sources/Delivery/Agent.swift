@@ -1,0 +1,222 @@
+import CSystem
+
+#if canImport(Glibc)
+    @preconcurrency import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A delivery agent as its parent sees it: a child process, and the parent's end of the socket pair between them.
+///
+/// Nothing here blocks but `end`, which waits for a process that has been killed or is about to go.
+final class Agent {
+    let process: pid_t
+    let socket: Int32
+    /// The attempts it has been given and has not reported.
+    var tickets: Set<Int> = []
+    /// It takes suspects, one at a time, so that a death has one possible cause.
+    var isIsolated = false
+    /// It has said that it runs.
+    var isReady = false
+    private var outbox: [UInt8] = []
+    private var sent = 0
+    private var inbox = FrameBuffer()
+
+    private init(process: pid_t, socket: Int32) {
+        self.process = process
+        self.socket = socket
+    }
+
+    /// Starts `executable` with the word `agent`. Throws `errno`.
+    ///
+    /// The child gets its end of the socket pair as descriptor 0, /dev/null as 1 and 2, no other descriptor, and the
+    /// environment of its parent (proxies are chosen by it) but for the backtracer, which would inherit locks and hang
+    /// (FACTS §1). The signals by which a person or a service manager ends a run are blocked: the run decides when its
+    /// agents go, and they go when the socket closes.
+    static func start(executable: String) throws(Errno) -> Agent {
+        var ends: [Int32] = [-1, -1]
+        #if os(Linux)
+            let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        #else
+            let kind = SOCK_STREAM
+        #endif
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw Errno(errno) }
+        _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
+        _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
+        _ = fcntl(ends[0], F_SETFL, fcntl(ends[0], F_GETFL) | O_NONBLOCK)
+        #if canImport(Darwin)
+            var yes: Int32 = 1
+            setsockopt(ends[0], SOL_SOCKET, SO_NOSIGPIPE, &yes, socklen_t(MemoryLayout<Int32>.size))
+            var actions: posix_spawn_file_actions_t?
+            var attributes: posix_spawnattr_t?
+        #else
+            var actions = posix_spawn_file_actions_t()
+            var attributes = posix_spawnattr_t()
+        #endif
+        posix_spawn_file_actions_init(&actions)
+        posix_spawnattr_init(&attributes)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
+        posix_spawn_file_actions_adddup2(&actions, ends[1], 0)
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_RDWR, 0)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        var blocked = sigset_t()
+        sigemptyset(&blocked)
+        for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&blocked, signal) }
+        posix_spawnattr_setsigmask(&attributes, &blocked)
+        #if canImport(Darwin)
+            posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_CLOEXEC_DEFAULT))
+        #else
+            csystem_spawn_close_from(&actions, 3)
+            posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        #endif
+
+        var process: pid_t = 0
+        let arguments = copies(["drainq", "agent"])
+        let environment = copies(environmentForAgents())
+        let failure = posix_spawn(&process, executable, &actions, &attributes, arguments, environment)
+        for text in arguments + environment { free(text) }
+        _ = closeDescriptor(ends[1])
+        guard failure == 0 else {
+            _ = closeDescriptor(ends[0])
+            throw Errno(failure)
+        }
+        return Agent(process: process, socket: ends[0])
+    }
+
+    /// For C, ended by a null pointer; to be freed.
+    private static func copies(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        texts.map { (text: String) in strdup(text) } + [nil]
+    }
+
+    private static func environmentForAgents() -> [String] {
+        var variables = ["SWIFT_BACKTRACE=enable=no"]
+        #if canImport(Darwin)
+            var place = _NSGetEnviron().pointee!
+        #else
+            var place = environ
+        #endif
+        while let text = place.pointee {
+            if strncmp(text, "SWIFT_BACKTRACE=", 16) != 0 { variables.append(String(cString: text)) }
+            place += 1
+        }
+        return variables
+    }
+
+    var hasUnsent: Bool { sent < outbox.count }
+
+    func send(_ bytes: [UInt8]) {
+        if hasUnsent { outbox += bytes } else { (outbox, sent) = (bytes, 0) }
+        flush()
+    }
+
+    /// Writes what the socket takes now. A dead agent is noticed where its end is read: reports may still be there.
+    func flush() {
+        while hasUnsent {
+            let count = outbox.withUnsafeBytes { bytes in
+                sendBytes(socket, bytes.baseAddress! + sent, bytes.count - sent, noSignal)
+            }
+            if count >= 0 {
+                sent += count
+            } else if errno == EAGAIN {
+                return
+            } else if errno != EINTR {
+                break
+            }
+        }
+        outbox.removeAll(keepingCapacity: outbox.capacity <= 1 << 16)
+        sent = 0
+    }
+
+    /// What has arrived, and how the connection ended if it did: `""` at its regular end, else what is wrong with it.
+    func receive() -> (frames: [Frame], end: String?) {
+        var frames: [Frame] = []
+        var end: String?
+        withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 1) { space in
+            while end == nil {
+                let count = recv(socket, space.baseAddress, space.count, 0)
+                if count > 0 {
+                    inbox.append(UnsafeRawBufferPointer(rebasing: space[..<count]))
+                    do throws(FrameError) {
+                        while let frame = try inbox.next() { frames.append(frame) }
+                    } catch {
+                        end = "the delivery agent sent \(error)"
+                    }
+                    if count < space.count { return }
+                } else if count == 0 || errno != EINTR && errno != EAGAIN {
+                    end = ""
+                } else if errno == EAGAIN {
+                    return
+                }
+            }
+        }
+        return (frames, end)
+    }
+
+    /// Tells the agent to go: it ends when it reads the end of its input.
+    func dismiss() {
+        shutdown(socket, Int32(SHUT_WR))
+    }
+
+    /// Waits until the agent is gone, at most until `deadline`; then kills it. Returns how it ended.
+    @discardableResult
+    func end(by deadline: ContinuousClock.Instant? = nil) -> String {
+        if let deadline { waitForEnd(until: deadline) }
+        // A process that has closed its socket because it dies keeps the status that it dies with.
+        _ = sendSignal(process, SIGKILL)
+        _ = closeDescriptor(socket)
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0 {
+            guard errno == EINTR else { return "gone" }
+        }
+        let signal = status & 0x7f
+        if signal == 0 { return "exited with status \(status >> 8 & 0xff)" }
+        return "killed by signal \(signal) (\(String(cString: strsignal(signal))))"
+    }
+
+    private func waitForEnd(until deadline: ContinuousClock.Instant) {
+        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { space in
+            while true {
+                let left = ContinuousClock.now.duration(to: deadline).pollMilliseconds
+                var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+                guard left > 0, poll(&descriptor, 1, left) > 0 else { return }
+                let count = recv(socket, space.baseAddress, space.count, 0)
+                if count == 0 || count < 0 && errno != EINTR && errno != EAGAIN { return }
+            }
+        }
+    }
+}
+
+/// `errno`, as a thrown value.
+struct Errno: Error, CustomStringConvertible {
+    let number: Int32
+
+    init(_ number: Int32) { self.number = number }
+
+    var description: String { String(cString: strerror(number)) }
+}
+
+extension Duration {
+    /// For poll(2): rounded up, never negative, never endless.
+    var pollMilliseconds: Int32 {
+        if self <= .zero { return 0 }
+        if self >= .seconds(3600) { return 3_600_000 }
+        let (seconds, attoseconds) = components
+        return Int32(seconds) * 1000 + Int32((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+}
+
+#if os(Linux)
+    let noSignal = Int32(MSG_NOSIGNAL)
+#else
+    let noSignal: Int32 = 0
+#endif
+
+// The C functions, under names that a method of the same name does not hide.
+private func closeDescriptor(_ descriptor: Int32) -> Int32 { close(descriptor) }
+private func sendSignal(_ process: pid_t, _ signal: Int32) -> Int32 { kill(process, signal) }
+private func sendBytes(_ socket: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ flags: Int32) -> Int {
+    send(socket, bytes, count, flags)
+}

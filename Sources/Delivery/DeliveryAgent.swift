@@ -1,0 +1,95 @@
+import CSystem
+import Policy
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The child's side: the hidden command `drainq agent`, which makes attempts for the run at the other end of descriptor 0.
+///
+/// It holds no state worth a word: it may be killed at any moment. It ends when its input does, even if transfers spin.
+package enum DeliveryAgent {
+    /// How much memory an agent may take before it dies of it: a gzip bomb is the sender's problem, not the machine's.
+    /// RLIMIT_DATA counts what is written to; RLIMIT_AS would also count what is merely reserved.
+    static let memoryLimit: rlim_t = 1 << 30
+
+    /// Reads frames from descriptor 0 and answers them, until it is closed.
+    package static func main() -> Never {
+        _ = csystem_die_with_parent()
+        signal(SIGPIPE, SIG_IGN)
+        restrict()
+
+        let outlet = Outlet(descriptor: 0)
+        outlet.send(.ready)
+        var transport: URLSessionTransport?
+        var inbox = FrameBuffer()
+        var space = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(0, &space, space.count)
+            if count < 0, errno == EINTR { continue }
+            if count <= 0 { leave(0) }
+            inbox.append(space[..<count])
+            do throws(FrameError) {
+                while let frame = try inbox.next() {
+                    switch frame {
+                    case .setup(let concurrency):
+                        transport = URLSessionTransport(concurrency: concurrency) { ticket, report in
+                            outlet.send(.report(ticket: ticket, report))
+                        }
+                    case .attempt(let ticket, let request): transport?.start(request, ticket: ticket)
+                    case .cancel(let ticket): transport?.cancel(ticket: ticket)
+                    case .ready, .report: leave(EX_PROTOCOL)
+                    }
+                }
+            } catch {
+                leave(EX_PROTOCOL)
+            }
+        }
+    }
+
+    private static func restrict() {
+        #if os(Linux)
+            var memory = rlimit(rlim_cur: memoryLimit, rlim_max: memoryLimit)
+            setrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &memory)
+            var core = rlimit(rlim_cur: 0, rlim_max: 0)
+            setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &core)
+        #endif
+    }
+
+    /// Ends the process now: exit(3) crashes with transfers in flight (FACTS §1).
+    private static func leave(_ status: Int32) -> Never {
+        csystem_flush_coverage()
+        _exit(status)
+    }
+
+    /// The way back to the run, shared by all threads that report.
+    private final class Outlet: Sendable {
+        private let descriptor: Mutex<Int32>
+
+        init(descriptor: Int32) { self.descriptor = Mutex(descriptor) }
+
+        func send(_ frame: Frame) {
+            guard let bytes = frame.bytes else { return }
+            descriptor.withLock { descriptor in
+                var sent = 0
+                while sent < bytes.count {
+                    let count = bytes.withUnsafeBytes { bytes in
+                        Delivery.write(descriptor, bytes.baseAddress! + sent, bytes.count - sent)
+                    }
+                    if count >= 0 {
+                        sent += count
+                    } else if errno != EINTR {
+                        return  // The run is gone; so is this process in a moment.
+                    }
+                }
+            }
+        }
+    }
+}
+
+private func write(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
+    send(descriptor, bytes, count, noSignal)
+}

@@ -1,0 +1,252 @@
+package import Policy
+
+/// What passes between a run and a delivery agent, and its bytes.
+///
+/// On the wire: the payload's length (4 bytes, big-endian), then the payload: one byte for the kind, then the fields in
+/// order. Numbers are 8 bytes, big-endian; strings (UTF-8) and bodies are preceded by their length. Both ends are the
+/// same binary, so there is no version; every field is checked all the same, because the other end may have gone mad.
+package enum Frame: Hashable, Sendable {
+    /// Run to agent, first: how many attempts will be in flight at most.
+    case setup(concurrency: Int)
+    /// Run to agent: make this attempt and report it once.
+    case attempt(ticket: Int, OutgoingRequest)
+    /// Run to agent: report this attempt now, whatever it came to; nothing if it has been reported.
+    case cancel(ticket: Int)
+    /// Agent to run, first: it runs and reads.
+    case ready
+    /// Agent to run.
+    case report(ticket: Int, AttemptReport)
+
+    /// No payload is longer; a request that would be is never handed to an agent.
+    package static let longestPayload = 256 << 20
+
+    /// The whole frame, `nil` if it would pass `longestPayload`.
+    package var bytes: [UInt8]? {
+        var writer = FrameWriter()
+        switch self {
+        case .setup(let concurrency):
+            writer.put(kind: 1)
+            writer.put(concurrency)
+        case .attempt(let ticket, let request):
+            writer.bytes.reserveCapacity(1024 + (request.body?.count ?? 0))
+            writer.put(kind: 2)
+            writer.put(ticket)
+            writer.put(request)
+        case .cancel(let ticket):
+            writer.put(kind: 3)
+            writer.put(ticket)
+        case .ready:
+            writer.put(kind: 4)
+        case .report(let ticket, let report):
+            writer.put(kind: 5)
+            writer.put(ticket)
+            writer.put(report)
+        }
+        return writer.sealed(longest: Frame.longestPayload)
+    }
+
+    /// Reads one payload, all of it and nothing more.
+    package init(payload: ArraySlice<UInt8>) throws(FrameError) {
+        var reader = FrameReader(payload)
+        switch try reader.kind() {
+        case 1: self = .setup(concurrency: try reader.number())
+        case 2: self = .attempt(ticket: try reader.number(), try reader.request())
+        case 3: self = .cancel(ticket: try reader.number())
+        case 4: self = .ready
+        case 5: self = .report(ticket: try reader.number(), try reader.report())
+        case let kind: throw FrameError("a frame of unknown kind \(kind)")
+        }
+        try reader.finish()
+    }
+}
+
+/// What is wrong with the bytes that came.
+package struct FrameError: Error, Hashable, Sendable, CustomStringConvertible {
+    package var description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// Bytes as they come off a socket, cut into frames.
+package struct FrameBuffer: Sendable {
+    private var bytes: [UInt8] = []
+    private var start = 0
+    private let longest: Int
+
+    /// `longest`: the longest payload that is waited for.
+    package init(longest: Int = Frame.longestPayload) {
+        self.longest = longest
+    }
+
+    package mutating func append(_ more: some Sequence<UInt8>) {
+        if start > 0, start == bytes.count || start > 1 << 16 {
+            bytes.removeFirst(start)
+            start = 0
+        }
+        bytes.append(contentsOf: more)
+    }
+
+    /// The next whole frame, `nil` if more bytes are needed.
+    package mutating func next() throws(FrameError) -> Frame? {
+        guard bytes.count - start >= 4 else { return nil }
+        let length = bytes[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
+        guard length <= longest else { throw FrameError("a frame of \(length) bytes") }
+        guard bytes.count - start - 4 >= length else { return nil }
+        let payload = bytes[start + 4..<start + 4 + length]
+        start += 4 + length
+        return try Frame(payload: payload)
+    }
+}
+
+private struct FrameWriter {
+    var bytes: [UInt8] = [0, 0, 0, 0]
+
+    mutating func put(kind: UInt8) { bytes.append(kind) }
+
+    mutating func put(_ number: Int) {
+        withUnsafeBytes(of: Int64(number).bigEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    mutating func put(_ data: some Collection<UInt8>) {
+        put(data.count)
+        bytes.append(contentsOf: data)
+    }
+
+    mutating func put(_ text: String) { put(text.utf8) }
+
+    mutating func put(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        put(Int(seconds))
+        put(Int(attoseconds))
+    }
+
+    mutating func put(_ headers: [HeaderField]) {
+        put(headers.count)
+        for header in headers {
+            put(header.name)
+            put(header.value)
+        }
+    }
+
+    mutating func put(_ request: OutgoingRequest) {
+        put(request.method)
+        put(request.url)
+        put(request.headers)
+        put(request.timeouts.connect)
+        put(request.timeouts.request)
+        put(request.timeouts.total)
+        put(request.answerLimit)
+        if let body = request.body {
+            put(kind: 1)
+            put(body)
+        } else {
+            put(kind: 0)
+        }
+    }
+
+    mutating func put(_ report: AttemptReport) {
+        put(report.duration)
+        switch report.result {
+        case .answer(let answer):
+            put(kind: 1)
+            put(answer.status)
+            put(answer.headers)
+            put(answer.body)
+        case .failure(let error, let detail):
+            put(kind: 0)
+            put(error.rawValue)
+            put(detail)
+        }
+    }
+
+    consuming func sealed(longest: Int) -> [UInt8]? {
+        let length = bytes.count - 4
+        guard length <= longest else { return nil }
+        for place in 0..<4 { bytes[place] = UInt8(truncatingIfNeeded: length >> (8 * (3 - place))) }
+        return bytes
+    }
+}
+
+private struct FrameReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ payload: ArraySlice<UInt8>) { rest = payload }
+
+    mutating func kind() throws(FrameError) -> UInt8 {
+        guard let byte = rest.popFirst() else { throw FrameError("a frame that ends early") }
+        return byte
+    }
+
+    mutating func number() throws(FrameError) -> Int {
+        guard rest.count >= 8 else { throw FrameError("a frame that ends early") }
+        defer { rest.removeFirst(8) }
+        return Int(Int64(bitPattern: rest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }))
+    }
+
+    mutating func data() throws(FrameError) -> ArraySlice<UInt8> {
+        let length = try number()
+        guard length >= 0, length <= rest.count else { throw FrameError("a field of \(length) bytes") }
+        defer { rest.removeFirst(length) }
+        return rest.prefix(length)
+    }
+
+    mutating func text() throws(FrameError) -> String {
+        guard let text = String(validating: try data(), as: UTF8.self) else {
+            throw FrameError("text that is not UTF-8")
+        }
+        return text
+    }
+
+    mutating func duration() throws(FrameError) -> Duration {
+        let seconds = try number()
+        let attoseconds = try number()
+        guard attoseconds.magnitude < 1_000_000_000_000_000_000 else {
+            throw FrameError("a duration of \(attoseconds) attoseconds")
+        }
+        return Duration(secondsComponent: Int64(seconds), attosecondsComponent: Int64(attoseconds))
+    }
+
+    mutating func headers() throws(FrameError) -> [HeaderField] {
+        let count = try number()
+        // Every field takes 16 bytes at least, so a mad count allocates nothing.
+        guard count >= 0, count <= rest.count / 16 else { throw FrameError("\(count) header fields") }
+        var headers: [HeaderField] = []
+        headers.reserveCapacity(count)
+        for _ in 0..<count { headers.append(HeaderField(name: try text(), value: try text())) }
+        return headers
+    }
+
+    mutating func request() throws(FrameError) -> OutgoingRequest {
+        let method = try text()
+        let url = try text()
+        let headers = try headers()
+        let timeouts = Timeouts(connect: try duration(), request: try duration(), total: try duration())
+        let answerLimit = try number()
+        let body = try kind() == 0 ? nil : [UInt8](try data())
+        return OutgoingRequest(
+            method: method, url: url, headers: headers, body: body, timeouts: timeouts, answerLimit: answerLimit)
+    }
+
+    mutating func report() throws(FrameError) -> AttemptReport {
+        let duration = try duration()
+        let result: AttemptReport.Result
+        switch try kind() {
+        case 0:
+            let name = try text()
+            guard let error = NetworkError(rawValue: name) else { throw FrameError("an error of unknown name") }
+            result = .failure(error, detail: try text())
+        case 1:
+            result = .answer(
+                AttemptReport.Answer(status: try number(), headers: try headers(), body: [UInt8](try data())))
+        case let kind:
+            throw FrameError("a report of unknown kind \(kind)")
+        }
+        return AttemptReport(result: result, duration: duration)
+    }
+
+    func finish() throws(FrameError) {
+        guard rest.isEmpty else { throw FrameError("\(rest.count) bytes too many") }
+    }
+}

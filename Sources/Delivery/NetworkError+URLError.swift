@@ -1,0 +1,108 @@
+package import Policy
+
+extension NetworkError {
+    /// The name of what URLSession calls `code`, with libcurl's words for it in `message`.
+    ///
+    /// The codes are coarse: all that libcurl knows beyond ten of its results is -1 with a message, and a connection
+    /// refused by one of several addresses of a host colours whatever happens on the next one (-1004 for an answer that
+    /// broke off). So words come first where a code can mean more than one thing.
+    ///
+    /// `hasStatus`: a status had been received, and a connection that is lost then is an answer truncated. It may also
+    /// have been the proxy's word on CONNECT, which URLSession shows as if it were the answer: so what cannot follow an
+    /// answer keeps its name.
+    package init(urlErrorCode code: Int, message: String, hasStatus: Bool = false) {
+        let name = Self.name(ofURLErrorCode: code, message: message)
+        switch name {
+        case .reset, .emptyAnswer, .other: self = hasStatus ? .truncated : name
+        case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .truncated, .malformedAnswer, .tls,
+            .proxy, .badURL, .offline, .agentDied, .cancelled:
+            self = name
+        }
+    }
+
+    private static func name(ofURLErrorCode code: Int, message: String) -> NetworkError {
+        let words = message.lowercased()
+        let spoken = byWords.first { row in row.words.allSatisfy(words.contains) }?.name
+        switch code {
+        case -1: return spoken ?? .other
+        case -1001: return words.contains("resolv") ? .dns : words.contains("connect") ? spoken ?? .timeout : .timeout
+        case -1004: return spoken ?? .refused
+        // libcurl's "unsupported protocol" is also an answer in HTTP/0.9: then something was sent.
+        case -1000, -1002: return spoken ?? .badURL
+        case -1005: return .reset
+        case -1011: return .emptyAnswer
+        default: return byCode[code] ?? spoken ?? .other
+        }
+    }
+
+    /// Codes that mean one thing.
+    private static let byCode: [Int: NetworkError] = [
+        -999: .cancelled,
+        -1003: .dns, -1006: .dns,
+        -1009: .offline, -1018: .offline, -1020: .offline,
+        -1015: .malformedAnswer, -1016: .malformedAnswer, -1017: .malformedAnswer,
+        // Darwin names what goes wrong with TLS one by one.
+        -1022: .tls, -1200: .tls, -1201: .tls, -1202: .tls, -1203: .tls, -1204: .tls, -1205: .tls, -1206: .tls,
+        // A body where the method has none.
+        -1103: .badURL,
+        // Darwin's proxy errors.
+        306: .proxy, 307: .proxy, 310: .proxy, 311: .proxy,
+    ]
+
+    /// libcurl's words (7.88 and later, OpenSSL and GnuTLS), in lower case; the first row of which all are there decides.
+    private static let byWords: [(words: [String], name: NetworkError)] = [
+        (["resolve proxy"], .proxy),
+        (["proxy connect"], .proxy),
+        (["connect tunnel"], .proxy),
+        (["response", "from proxy"], .proxy),
+        (["could not resolve host"], .dns),
+        (["resolving timed out"], .dns),
+        (["connection timed out", "failed to connect"], .connectTimeout),
+        (["connection timeout", "failed to connect"], .connectTimeout),
+        (["timeout was reached", "failed to connect"], .connectTimeout),
+        (["network is unreachable"], .unreachable),
+        (["no route to host"], .unreachable),
+        (["host is unreachable"], .unreachable),
+        (["failed to connect"], .refused),
+        (["couldn't connect"], .refused),
+        (["could not connect"], .refused),
+        (["connection refused"], .refused),
+        (["empty reply"], .emptyAnswer),
+        // Lost connections, with or without TLS: `tls` is for trust and protocol, which a person has to mend.
+        (["bytes remaining to read"], .truncated),
+        (["outstanding read data"], .truncated),
+        (["partial file"], .truncated),
+        (["connection reset"], .reset),
+        (["connection was reset"], .reset),
+        (["connection died"], .reset),
+        (["broken pipe"], .reset),
+        (["unexpected eof while reading"], .reset),
+        (["syscall"], .reset),
+        (["non-properly terminated"], .reset),
+        (["recv failure"], .reset),
+        (["send failure"], .reset),
+        (["failure when receiving data"], .reset),
+        (["failed sending data"], .reset),
+        (["ssl_read", "alert"], .tls),
+        (["ssl_read"], .reset),
+        (["ssl_write"], .reset),
+        (["ssl"], .tls),
+        (["tls"], .tls),
+        (["certificate"], .tls),
+        (["header"], .malformedAnswer),
+        (["http/0.9"], .malformedAnswer),
+        (["chunk"], .malformedAnswer),
+        (["weird server reply"], .malformedAnswer),
+        (["unsupported http"], .malformedAnswer),
+        (["http version"], .malformedAnswer),
+        (["content-length"], .malformedAnswer),
+        (["content encoding"], .malformedAnswer),
+        (["content-encoding"], .malformedAnswer),
+        (["transfer encoding"], .malformedAnswer),
+        (["transfer-encoding"], .malformedAnswer),
+        (["incorrect data check"], .malformedAnswer),
+        (["http2"], .malformedAnswer),
+        (["http/2"], .malformedAnswer),
+        (["there's no response"], .malformedAnswer),
+    ]
+}

@@ -1,0 +1,280 @@
+@preconcurrency import Dispatch
+import Foundation
+import Policy
+import Synchronization
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Attempts made by Foundation's URLSession, in a delivery agent. The only file that knows of it.
+///
+/// Every attempt that is started is reported once: with its answer, with its failure, or as cancelled. What URLSession
+/// on Linux cannot do, and what becomes of it:
+/// - Time-outs of less than a second or for connecting. `timeouts.request` is kept by a timer here, to the millisecond.
+///   `timeouts.connect` ends when the first byte of the *body* is taken, the one sign of a connection that there is: so
+///   it is observed for requests with a body, and one without a body that cannot connect ends by `timeouts.request`, as
+///   `timeout`. URLSession shows nothing else before the answer.
+/// - A GET with a body, IPv6 addresses as hosts: refused as `badURL`.
+/// - No body and an empty body are the same: GET sends neither body nor Content-Length, other methods Content-Length 0.
+/// - A POST with a body and no Content-Type gets `application/x-www-form-urlencoded`.
+/// - Header fields of one name become one field, joined by commas; names are sent capitalised.
+/// - The body of a redirect without a usable Location is lost.
+final class URLSessionTransport: Sendable {
+    private let session: URLSession
+    private let delegate: Delegate
+
+    init(concurrency: Int, report: @escaping @Sendable (_ ticket: Int, AttemptReport) -> Void) {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.urlCache = nil
+        configuration.urlCredentialStorage = nil
+        configuration.httpCookieStorage = nil
+        configuration.httpShouldSetCookies = false
+        configuration.httpCookieAcceptPolicy = .never
+        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+        // An attempt is reported before its connection is torn down, so a few more than are in flight.
+        configuration.httpMaximumConnectionsPerHost = max(1, concurrency) + 4
+        delegate = Delegate(report: report)
+        session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+    }
+
+    /// Starts an attempt; its report comes on another thread, or on this one if the request is refused.
+    func start(_ request: OutgoingRequest, ticket: Int) {
+        if let refusal = request.refusal {
+            return delegate.report(
+                ticket, AttemptReport(result: .failure(.badURL, detail: refusal), duration: .zero))
+        }
+        guard let url = URL(string: request.normalizedURL), url.host != nil else {
+            let detail = "'\(request.url)' is not a URL"
+            return delegate.report(
+                ticket, AttemptReport(result: .failure(.badURL, detail: detail), duration: .zero))
+        }
+        var outgoing = URLRequest(url: url)
+        outgoing.httpMethod = request.method
+        outgoing.httpShouldHandleCookies = false
+        // A net below the timer: whole seconds, later than it, and of a size that URLSession can multiply by 1000.
+        outgoing.timeoutInterval = min(request.timeouts.request.inSeconds.rounded(.up) + 1, 1_000_000)
+        for header in request.headers {
+            if outgoing.value(forHTTPHeaderField: header.name) == nil {
+                outgoing.setValue(header.value, forHTTPHeaderField: header.name)
+            } else {
+                outgoing.addValue(header.value, forHTTPHeaderField: header.name)
+            }
+        }
+        if let body = request.body { outgoing.httpBody = Data(body) }
+        let task = session.dataTask(with: outgoing)
+        delegate.watch(Exchange(request, ticket: ticket, task: task))
+        task.resume()
+    }
+
+    /// Ends an attempt and reports it as cancelled, unless it has been reported.
+    func cancel(ticket: Int) {
+        delegate.cancel(ticket: ticket)
+    }
+}
+
+/// One attempt under way.
+private struct Exchange {
+    let ticket: Int
+    let task: URLSessionDataTask
+    let started = ContinuousClock.now
+    let answerLimit: Int
+    let idleLimit: Duration
+    let connectLimit: Duration
+    /// Until when something has to happen.
+    var patience: ContinuousClock.Instant
+    var isConnecting: Bool
+    /// The redirect has been refused: URLSession completes the task, and traps if that is cancelled.
+    var isCompleting = false
+    var answer: AttemptReport.Answer?
+
+    init(_ request: OutgoingRequest, ticket: Int, task: URLSessionDataTask) {
+        self.ticket = ticket
+        self.task = task
+        answerLimit = max(0, request.answerLimit)
+        idleLimit = request.timeouts.request
+        connectLimit = request.timeouts.connect
+        isConnecting = !(request.body ?? []).isEmpty && connectLimit < idleLimit
+        patience = started + (isConnecting ? connectLimit : idleLimit)
+    }
+
+    mutating func hasMoved() {
+        isConnecting = false
+        patience = ContinuousClock.now + idleLimit
+    }
+
+    mutating func take(_ response: URLResponse?) {
+        guard let response = response as? HTTPURLResponse, response.statusCode >= 200 else { return }
+        let headers = response.allHeaderFields.compactMap { field -> HeaderField? in
+            guard let name = field.key as? String, let value = field.value as? String else { return nil }
+            return HeaderField(name: name, value: value)
+        }
+        answer = AttemptReport.Answer(
+            status: response.statusCode, headers: headers.sorted { $0.name < $1.name }, body: answer?.body ?? [])
+    }
+
+    /// Keeps what fits; `false` if there was more.
+    mutating func take(_ data: Data) -> Bool {
+        let room = answerLimit - (answer?.body.count ?? 0)
+        answer?.body += data.prefix(max(0, room))
+        return data.count <= room
+    }
+}
+
+private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
+    private struct State {
+        /// By task identifier.
+        var exchanges: [Int: Exchange] = [:]
+        /// When the timer rings next.
+        var alarm: ContinuousClock.Instant?
+    }
+
+    let report: @Sendable (_ ticket: Int, AttemptReport) -> Void
+    private let state = Mutex(State())
+    private let timer: any DispatchSourceTimer
+
+    init(report: @escaping @Sendable (_ ticket: Int, AttemptReport) -> Void) {
+        self.report = report
+        timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "drainq.agent.timer"))
+        super.init()
+        timer.setEventHandler { @Sendable [weak self] in self?.ring() }
+        timer.activate()
+    }
+
+    func watch(_ exchange: Exchange) {
+        state.withLock { state in
+            state.exchanges[exchange.task.taskIdentifier] = exchange
+            setAlarm(exchange.patience, in: &state)
+        }
+    }
+
+    func cancel(ticket: Int) {
+        let exchange = state.withLock { state in
+            state.exchanges.first { $0.value.ticket == ticket }.flatMap { state.exchanges.removeValue(forKey: $0.key) }
+        }
+        if let exchange { end(exchange, .failure(.cancelled, detail: ""), cancelling: true) }
+    }
+
+    // MARK: - Time
+
+    private func setAlarm(_ alarm: ContinuousClock.Instant, in state: inout State) {
+        if let earlier = state.alarm, earlier <= alarm { return }
+        state.alarm = alarm
+        let distance = ContinuousClock.now.duration(to: alarm).wholeMicroseconds
+        timer.schedule(
+            deadline: .now() + .microseconds(Int(min(max(0, distance), 3_600_000_000))), leeway: .milliseconds(1))
+    }
+
+    private func ring() {
+        let late = state.withLock { state in
+            let now = ContinuousClock.now
+            let late = state.exchanges.filter { $0.value.patience <= now && !$0.value.isCompleting }
+            for identifier in late.keys { state.exchanges[identifier] = nil }
+            state.alarm = nil
+            if let next = state.exchanges.values.map(\.patience).filter({ $0 > now }).min() {
+                setAlarm(next, in: &state)
+            }
+            return late.values
+        }
+        for exchange in late {
+            let limit = exchange.isConnecting ? exchange.connectLimit : exchange.idleLimit
+            let result: AttemptReport.Result =
+                exchange.isConnecting
+                ? .failure(.connectTimeout, detail: "no connection within \(limit.inSeconds) s")
+                : .failure(.timeout, detail: "nothing was sent or received for \(limit.inSeconds) s")
+            end(exchange, result, cancelling: true)
+        }
+    }
+
+    // MARK: - Ends
+
+    /// Takes the exchange out, so that it is reported once.
+    private func remove(_ task: URLSessionTask) -> Exchange? {
+        state.withLock { $0.exchanges.removeValue(forKey: task.taskIdentifier) }
+    }
+
+    private func end(_ exchange: Exchange, _ result: AttemptReport.Result, cancelling: Bool) {
+        report(exchange.ticket, AttemptReport(result: result, duration: exchange.started.duration(to: .now)))
+        if cancelling, !exchange.isCompleting { exchange.task.cancel() }
+    }
+
+    // MARK: - URLSessionDataDelegate
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        state.withLock { $0.exchanges[task.taskIdentifier]?.hasMoved() }
+    }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+    ) {
+        state.withLock { state in
+            state.exchanges[dataTask.taskIdentifier]?.hasMoved()
+            state.exchanges[dataTask.taskIdentifier]?.take(response)
+        }
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        let full = state.withLock { state -> Exchange? in
+            state.exchanges[dataTask.taskIdentifier]?.hasMoved()
+            // Optional chaining holds no second copy of the body, so it is appended to in place.
+            guard state.exchanges[dataTask.taskIdentifier]?.take(data) == false else { return nil }
+            return state.exchanges.removeValue(forKey: dataTask.taskIdentifier)
+        }
+        if let full, let answer = full.answer { end(full, .answer(answer), cancelling: true) }
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        guard var exchange = remove(task) else { return }
+        if let error {
+            let (code, message) = ((error as NSError).code, error.localizedDescription)
+            let name = NetworkError(urlErrorCode: code, message: message, hasStatus: exchange.answer != nil)
+            return end(exchange, .failure(name, detail: String(message.prefix(500))), cancelling: false)
+        }
+        if exchange.answer == nil { exchange.take(task.response) }
+        if let answer = exchange.answer {
+            end(exchange, .answer(answer), cancelling: false)
+        } else {
+            end(exchange, .failure(.emptyAnswer, detail: "the answer has no final status"), cancelling: false)
+        }
+    }
+
+    /// Not followed: the redirect itself is the answer. A task that has been cancelled meanwhile gets no word, because
+    /// URLSession traps on it.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
+    ) {
+        let isWanted = state.withLock { state in
+            state.exchanges[task.taskIdentifier]?.isCompleting = true
+            return state.exchanges[task.taskIdentifier] != nil
+        }
+        if isWanted { completionHandler(nil) }
+    }
+
+    /// Credentials are the request's own header, if any: a challenge is an answer. By then it has arrived as a whole;
+    /// left to itself the task would never complete.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        #if canImport(Darwin)
+            if challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodServerTrust {
+                return completionHandler(.performDefaultHandling, nil)
+            }
+        #endif
+        if var exchange = remove(task) {
+            if exchange.answer == nil { exchange.take(challenge.failureResponse) }
+            if let answer = exchange.answer {
+                end(exchange, .answer(answer), cancelling: false)
+            } else {
+                end(exchange, .failure(.other, detail: "a challenge without an answer"), cancelling: false)
+            }
+        }
+        completionHandler(.cancelAuthenticationChallenge, nil)
+    }
+}

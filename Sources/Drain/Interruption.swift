@@ -1,0 +1,75 @@
+import Synchronization
+
+#if canImport(Glibc)
+    @preconcurrency import Glibc
+#else
+    import Darwin
+#endif
+
+/// SIGTERM and SIGINT, turned into something that poll(2) can wait for.
+///
+/// The handler does two things that are safe in it: it counts and it writes a byte into a pipe (self-pipe, D. J.
+/// Bernstein). Nothing reads the pipe: it stays readable, so whoever waits for it wakes at once from then on.
+package enum Interruption {
+    private static let count = Atomic<Int>(0)
+    private static let last = Atomic<Int32>(0)
+    private static let pipeEnds: (read: Int32, write: Int32) = {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { return (-1, -1) }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        return (ends[0], ends[1])
+    }()
+
+    /// From now on both signals interrupt a run instead of ending the process. Idempotent.
+    package static func install() {
+        // Touched here, so that the handler never runs an initialiser.
+        _ = pipeEnds
+        _ = count.load(ordering: .relaxed)
+        _ = last.load(ordering: .relaxed)
+        for number in [SIGTERM, SIGINT] {
+            var action = sigaction()
+            let handler: @convention(c) (Int32) -> Void = { Interruption.record($0) }
+            #if canImport(Glibc)
+                action.__sigaction_handler.sa_handler = handler
+            #else
+                action.__sigaction_u.__sa_handler = handler
+            #endif
+            sigaction(number, &action, nil)
+        }
+        // Whoever started this process may have blocked them, and blocked signals are inherited.
+        var both = sigset_t()
+        sigemptyset(&both)
+        sigaddset(&both, SIGTERM)
+        sigaddset(&both, SIGINT)
+        pthread_sigmask(SIG_UNBLOCK, &both, nil)
+    }
+
+    /// Called by the signal handler, and by tests in its place.
+    package static func record(_ number: Int32) {
+        let saved = errno
+        last.store(number, ordering: .relaxed)
+        count.add(1, ordering: .sequentiallyConsistent)
+        var byte: UInt8 = 1
+        _ = write(pipeEnds.write, &byte, 1)
+        errno = saved
+    }
+
+    /// How many signals have come, and which was the last.
+    package static var received: (count: Int, last: Int32) {
+        (count.load(ordering: .sequentiallyConsistent), last.load(ordering: .relaxed))
+    }
+
+    /// Readable from the first signal on; -1 before `install`.
+    package static var wakeup: Int32 { pipeEnds.read }
+
+    /// Waits until `deadline` or a signal, whichever is first.
+    package static func sleep(until deadline: ContinuousClock.Instant) {
+        var wakeup = pollfd(fd: pipeEnds.read, events: Int16(POLLIN), revents: 0)
+        let left = (deadline - .now) / .milliseconds(1)
+        guard left > 0 else { return }
+        _ = poll(&wakeup, 1, Int32(min(left.rounded(.up), 3_600_000)))
+    }
+}

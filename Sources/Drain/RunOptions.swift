@@ -1,0 +1,41 @@
+package import Policy
+
+/// What the command line asks of a run.
+package struct RunOptions: Hashable, Sendable {
+    /// How long a run stays once it has tried what was due.
+    package enum Stay: Hashable, Sendable {
+        /// One pass.
+        case no
+        /// For what becomes due within this time of the start.
+        case during(Duration)
+        /// Until nothing waits that this run may try; `maxTime` bounds it.
+        case untilEmpty
+    }
+
+    /// How many operations one pass takes.
+    package var limit: Int
+    /// How many attempts are in flight at once.
+    package var concurrency: Int
+    /// From the start: no claim after it, and what is in flight has `grace` to end.
+    package var maxTime: Duration?
+    package var stay: Stay
+    /// Try what waits for its time, too; what an operation itself asked for (`notBefore`) is still kept.
+    package var ignoresBackoff: Bool
+    /// Only these types; empty is all.
+    package var types: Set<TypeName>
+    /// How long attempts in flight may go on after a signal or `maxTime`.
+    package var grace: Duration
+
+    package init(
+        limit: Int = 100, concurrency: Int = 5, maxTime: Duration? = nil, stay: Stay = .no, ignoresBackoff: Bool = false,
+        types: Set<TypeName> = [], grace: Duration = .seconds(10)
+    ) {
+        self.limit = limit
+        self.concurrency = concurrency
+        self.maxTime = maxTime
+        self.stay = stay
+        self.ignoresBackoff = ignoresBackoff
+        self.types = types
+        self.grace = grace
+    }
+}

@@ -1,0 +1,86 @@
+package import Policy
+package import Spool
+
+/// What a run came to, in counts; the words and the exit status are DrainqCLI's.
+package struct RunSummary: Hashable, Sendable {
+    package enum End: Hashable, Sendable {
+        /// Nothing more was due.
+        case done
+        /// `paused` is there: nothing was tried.
+        case paused
+        /// `maxTime` was up.
+        case timeUp
+        /// This signal asked for an end.
+        case signal(Int32)
+        /// The directory or the delivery agents failed: going on would do harm.
+        case broken(String)
+    }
+
+    package var startedAt: Timestamp
+    package var duration: Duration = .zero
+    package var end: End = .done
+    /// Requests that were sent, retries within this run included.
+    package var attempts = 0
+    package var delivered = 0
+    /// Operations that wait for another run: deferred by this one, and not delivered or failed later in it.
+    package var deferred = 0
+    /// Operations put back because their destination is held.
+    package var held = 0
+    package var failed = 0
+    package var quarantined = 0
+    /// Operations returned that a dead run had held.
+    package var recovered = 0
+    /// Operations cut off by the end of the run and put back.
+    package var cutOff = 0
+    package var inputOutputErrors = 0
+    /// Due, but not taken: `limit`, `maxTime` or a signal came first.
+    package var leftDue = 0
+    /// The earliest time at which something that waits is due.
+    package var nextDue: Timestamp?
+    /// Whether a second signal cut off what was in flight.
+    package var wasCutOff = false
+
+    package init(startedAt: Timestamp) {
+        self.startedAt = startedAt
+    }
+}
+
+/// What happens during a run, as it happens.
+package enum RunEvent: Sendable {
+    case attempted(AttemptEvent)
+    /// Given up without a request: expired, or its request cannot be made.
+    case gaveUp(AttemptEvent)
+    case quarantined(QuarantineItem)
+    /// A destination is held from here on; its operations are put back.
+    case destinationHeld(destination: String, record: AttemptRecord)
+    case recovered(Recovery)
+    case inputOutputError(SpoolError)
+    case agentsFailed(String)
+}
+
+/// One attempt, and what became of its operation.
+package struct AttemptEvent: Sendable {
+    package var id: OperationID
+    package var type: TypeName
+    package var destination: String
+    package var record: AttemptRecord
+    /// Attempts counted so far, this one included where it counted.
+    package var attempts: Int
+    package var attemptsAllowed: Int?
+    package var nextDue: Timestamp?
+    package var answer: [UInt8]
+
+    package init(
+        id: OperationID, type: TypeName, destination: String, record: AttemptRecord, attempts: Int,
+        attemptsAllowed: Int?, nextDue: Timestamp?, answer: [UInt8] = []
+    ) {
+        self.id = id
+        self.type = type
+        self.destination = destination
+        self.record = record
+        self.attempts = attempts
+        self.attemptsAllowed = attemptsAllowed
+        self.nextDue = nextDue
+        self.answer = answer
+    }
+}

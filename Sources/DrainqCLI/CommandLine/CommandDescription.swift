@@ -1,0 +1,76 @@
+/// One command: everything the parser, the help, the manual and the completions know of it but its options.
+package struct CommandDescription: Sendable {
+    package var name: CommandName
+    /// A few words: lower case, no period.
+    package var summary: String
+    /// Paragraphs for the help and the manual. `--name` is an option, `` `text` `` is literal.
+    package var details: String
+    package var operands: Operands
+    /// Sets of options of which at most one may be given.
+    package var exclusive: [[OptionName]]
+    package var examples: [Example]
+    /// In no document, and never suggested.
+    package var isHidden: Bool
+
+    /// A line for the shell and what it does.
+    package struct Example: Sendable {
+        package var line: String
+        package var explanation: String
+
+        init(_ line: String, _ explanation: String) {
+            self.line = line
+            self.explanation = explanation
+        }
+    }
+
+    init(
+        _ name: CommandName, _ summary: String, _ details: String, operands: Operands = .none,
+        exclusive: [[OptionName]] = [], examples: [Example] = [], isHidden: Bool = false
+    ) {
+        self.name = name
+        self.summary = summary
+        self.details = details
+        self.operands = operands
+        self.exclusive = exclusive
+        self.examples = examples
+        self.isHidden = isHidden
+    }
+
+    package static func of(_ name: CommandName) -> CommandDescription {
+        table.first { $0.name == name }!
+    }
+
+    /// What people may see, in the order of the table.
+    package static var visible: [CommandDescription] { table.filter { !$0.isHidden } }
+
+    /// As help shows it: `drainq add [OPTIONS] [FILE...]`.
+    var usage: String {
+        let options = OptionDescription.of(name).isEmpty ? nil : "[OPTIONS]"
+        return ["drainq", name.rawValue, options, operands.usage].compactMap { $0 }.joined(separator: " ")
+    }
+}
+
+/// What a command takes besides options.
+package enum Operands: Hashable, Sendable {
+    case none
+    /// Any number of files, `-` being standard input, which is also what none means.
+    case files
+    /// One id or more, `-` being a list of them on standard input.
+    case ids
+    /// The same, or instead of them filters or `--all`: exactly one way of choosing.
+    case selection
+    case one(of: [String], placeholder: String)
+    case optional(of: [String], placeholder: String)
+    case anything
+
+    var usage: String? {
+        switch self {
+        case .none, .anything: nil
+        case .files: "[FILE...]"
+        case .ids: "ID..."
+        case .selection: "[ID...]"
+        case .one(_, let placeholder): placeholder
+        case .optional(_, let placeholder): "[\(placeholder)]"
+        }
+    }
+}

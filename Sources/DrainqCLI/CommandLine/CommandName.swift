@@ -1,0 +1,27 @@
+/// A command, by the word that is written after `drainq`.
+package enum CommandName: String, CaseIterable, Sendable {
+    case initialize = "init"
+    case add
+    case run
+    case list
+    case show
+    case status
+    case retry
+    case drop
+    case check
+    case demo
+    case receive
+    case completions
+    case manual
+    case version
+    case help
+    /// The delivery agent: started by a run, never by a person, and in no document.
+    case agent
+}
+
+/// A shell that completions are made for.
+package enum Shell: String, CaseIterable, Sendable {
+    case bash
+    case zsh
+    case fish
+}

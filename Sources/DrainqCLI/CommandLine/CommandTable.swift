@@ -1,0 +1,172 @@
+extension CommandDescription {
+    package static let table: [CommandDescription] = [
+        CommandDescription(
+            .initialize, "make a queue directory and a commented configuration",
+            """
+            Makes the queue directory, readable and writable by its owner alone, with a configuration `drainq.json` in which \
+            every line is explained. What is already there is left as it is.
+            """,
+            examples: [
+                Example(
+                    "drainq init --url https://api.example.com/v1/events", "a queue whose operations go to this URL"),
+                Example("drainq init -q /var/spool/drainq", "a queue at another place"),
+            ]),
+        CommandDescription(
+            .add, "put operations into the queue",
+            """
+            Reads JSON from the files, or from standard input, and queues one operation for each value: a single document, or \
+            one value on each line. The payload is kept byte for byte as it was given. Prints the ids, one on each line, once \
+            the operations are safe on disk.
+
+            A line that is not JSON is reported with its number and kept in `quarantine/`; the others are queued, and the \
+            exit status is 65. With --atomic nothing is queued unless everything can be.
+
+            With --content-type each file, or the whole of standard input, is the body of one operation and need not be JSON.
+            """,
+            operands: .files,
+            exclusive: [[.delay, .at], [.envelope, .contentType], [.envelope, .id]],
+            examples: [
+                Example(#"printf '{"n":1}\n{"n":2}\n' | drainq add --type t"#, "two operations of the type t"),
+                Example(
+                    "drainq add --type crm --key customer-7 --delay 5m update.json",
+                    "one operation, due in five minutes"),
+                Example("drainq add --content-type text/csv --expires 7d report.csv", "a body that is not JSON"),
+            ]),
+        CommandDescription(
+            .run, "attempt what is due, once",
+            """
+            Takes up to --limit operations that are due, oldest first, sends them, and ends. What is delivered leaves the \
+            queue; what failed for now is deferred to a later time; what failed for good goes to `failed/`. Several runs may \
+            share one queue. The exit status says what happened.
+
+            Where nobody watches, a run in which all went well prints nothing, so that cron mails only what matters. \
+            With --verbose, or at a terminal, there is a line for each attempt and a summary.
+
+            SIGTERM and SIGINT let what is being sent finish within the time of --grace, put back the rest and end the run; \
+            a second signal cuts it off.
+            """,
+            examples: [
+                Example("drainq run", "one pass, for cron or a systemd timer"),
+                Example(
+                    "drainq run --limit 500 --concurrency 10 --max-time 50s",
+                    "a larger pass that is over within the minute"),
+                Example("drainq run --until-empty --max-time 1h", "stay until nothing is left, or for an hour"),
+                Example("drainq run --dry-run --json", "what a run would attempt"),
+            ]),
+        CommandDescription(
+            .list, "list operations",
+            """
+            Prints one line for each operation: its id, state, type, attempts, when it is due and the last answer. Filters \
+            narrow the list; an operation has to pass all of them.
+            """,
+            examples: [
+                Example("drainq list --state failed", "what was given up"),
+                Example(
+                    "drainq list --type crm --since 2h --json", "the last two hours of a type, for another program"),
+            ]),
+        CommandDescription(
+            .show, "show operations with all their attempts",
+            """
+            Prints each operation with its fields, its body and the story of its attempts: when, what the server answered, \
+            which rule decided and what follows.
+            """,
+            operands: .ids,
+            examples: [
+                Example("drainq show 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "one operation"),
+                Example("drainq list --state failed --json | jq -r .id | drainq show -", "ids from standard input"),
+            ]),
+        CommandDescription(
+            .status, "show how the queue is",
+            """
+            Prints how many operations are in which state, the oldest, the next that is due, holds with their reasons and \
+            the last run.
+            """,
+            examples: [
+                Example("drainq status", "for a person"),
+                Example("drainq status --json", "for a program"),
+            ]),
+        CommandDescription(
+            .retry, "make operations due again, with their attempts reset",
+            """
+            Failed operations go back into the queue, deferred ones no longer wait; the count of attempts begins anew. Which \
+            ones is said by ids, by filters, or by --all.
+            """,
+            operands: .selection,
+            examples: [
+                Example("drainq retry --state failed --type crm", "all failed operations of a type"),
+                Example("drainq retry --all --dry-run", "what would be retried"),
+                Example("drainq list --state failed --json | jq -r .id | drainq retry -", "ids from standard input"),
+            ]),
+        CommandDescription(
+            .drop, "remove operations from the queue for good",
+            """
+            Removes operations that are not being attempted at this moment. Which ones is said by ids, by filters, or by \
+            --all. There is no way back.
+            """,
+            operands: .selection,
+            examples: [
+                Example("drainq drop 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "one operation"),
+                Example(
+                    "drainq drop --state failed --before 30d --dry-run", "what is older than thirty days and failed"),
+            ]),
+        CommandDescription(
+            .check, "check the configuration and the queue directory",
+            """
+            Checks the configuration, the permissions, that the file system renames, locks and syncs as the queue needs it, \
+            and looks for claims of runs that died and for files that cannot be read. Changes nothing.
+            """,
+            examples: [Example("drainq check -q /var/spool/drainq", "before the first run, and after a disaster")]),
+        CommandDescription(
+            .demo, "drain a sample queue into an embedded receiver",
+            """
+            Makes a queue in a temporary directory, starts a receiver on the loopback interface, adds sample operations, or \
+            those on standard input where it is not a terminal, drains the queue and shows what happens. Needs no server and \
+            leaves nothing behind.
+            """,
+            examples: [
+                Example("drainq demo", "sample operations"),
+                Example(#"printf '{"n":1}\n{"n":2}\n' | drainq demo"#, "your own"),
+            ]),
+        CommandDescription(
+            .receive, "receive requests on the loopback interface",
+            """
+            An HTTP receiver on 127.0.0.1 that prints what it gets and answers as --answer tells it: each answer once, in \
+            turn, and the last one on and on; 204 where no answer is given. It is for trying things out: it believes everybody.
+
+            An answer is words between blanks: conditions, what is answered, changes to it, and `*N` for N times. \
+            Conditions are a method in capitals, a path (`/orders*` is what begins with it) and a header field such as \
+            `X-Tenant:b`; a request that meets none is answered with 404. What is answered is a status, `silence`, `reset` \
+            or `close`. Changes are header fields such as `Name:value`, `retry-after=5`, `type=application/json`, \
+            `location=URL`, `body=TEXT`, `size=1MB`, `endless`, `chunked`, `truncate=N`, `delay=2s`, `drip=10/100ms`, and \
+            `reset`, `close` or `stall` with a place in the answer such as `=body+3`.
+            """,
+            examples: [
+                Example("drainq receive --port 8080 --bodies", "show requests with their bodies"),
+                Example("drainq receive --answer 503 --answer 200 --count 2", "fail once, then succeed, then end"),
+                Example(
+                    "drainq receive --answer '429 retry-after=5 *2' --answer '200 delay=1s'", "an overloaded server"),
+            ]),
+        CommandDescription(
+            .completions, "print completions for a shell",
+            "Prints the completions of drainq for bash, zsh or fish.",
+            operands: .one(of: Shell.allCases.map(\.rawValue), placeholder: "SHELL"),
+            examples: [
+                Example(
+                    "drainq completions bash > ~/.local/share/bash-completion/completions/drainq",
+                    "install them for one user")
+            ]),
+        CommandDescription(
+            .manual, "print this manual",
+            "Prints the manual page in the mdoc language of `mandoc` and `groff`.",
+            examples: [Example("drainq manual | man -l -", "read it without installing it")]),
+        CommandDescription(.version, "print the version", "Prints the name and the version."),
+        CommandDescription(
+            .help, "explain a command",
+            "Prints what the commands are, or how one of them is used.",
+            operands: .optional(
+                of: CommandName.allCases.filter { $0 != .agent }.map(\.rawValue), placeholder: "COMMAND"),
+            examples: [Example("drainq help run", "the same as drainq run --help")]),
+        CommandDescription(
+            .agent, "make attempts for a run", "Started by a run.", operands: .anything, isHidden: true),
+    ]
+}

@@ -1,0 +1,41 @@
+/// How the process ends: sysexits(3) where one fits. The cases stand in the order in which they win, from the top.
+package enum ExitStatus: Int32, CaseIterable, Sendable {
+    case interrupted = 130
+    case terminated = 143
+    case usage = 64
+    case configuration = 78
+    case noQueue = 66
+    case permission = 77
+    case internalError = 70
+    case inputOutput = 74
+    case held = 69
+    case failed = 1
+    case dataInvalid = 65
+    case deferred = 75
+    case ok = 0
+
+    /// The status of a process to which all of `applying` apply: the first from the top, `ok` where nothing does.
+    package static func first(of applying: some Sequence<ExitStatus>) -> ExitStatus {
+        let applying = Set(applying)
+        return allCases.first(where: applying.contains) ?? .ok
+    }
+
+    /// What the manual says of it.
+    package var meaning: String {
+        switch self {
+        case .interrupted: "cut off by a second SIGINT"
+        case .terminated: "cut off by a second SIGTERM"
+        case .usage: "the command line was not understood; nothing was attempted"
+        case .configuration: "the configuration is not usable; nothing was attempted"
+        case .noQueue: "there is no such queue; nothing was attempted"
+        case .permission: "the queue may not be read or written; nothing was attempted"
+        case .internalError: "a defect in drainq; nothing was attempted"
+        case .inputOutput: "input or output failed, such as a full disk; what could be done was done"
+        case .held: "a destination is held: a person or a credential is needed"
+        case .failed: "operations failed for good in this run"
+        case .dataInvalid: "input was not an operation and went to quarantine"
+        case .deferred: "something was deferred; a later run will try again"
+        case .ok: "all that was due is delivered, or nothing was due, or another run is at it"
+        }
+    }
+}

@@ -1,0 +1,35 @@
+/// The candidate that was most likely meant by `word`, `nil` when nothing is near.
+///
+/// Near is what a third of the letters, at most three, turn into the candidate (insert, delete, replace, swap two
+/// neighbours), or a beginning of three letters or more that only one candidate has.
+package func nearest(to word: String, in candidates: [String]) -> String? {
+    var best: (candidate: String, distance: Int)?
+    for candidate in candidates {
+        let distance = editDistance(word, candidate)
+        if distance < best?.distance ?? .max { best = (candidate, distance) }
+    }
+    if let best, best.distance <= min(3, max(1, word.utf8.count / 3)) { return best.candidate }
+    let extended = candidates.filter { $0.hasPrefix(word) }
+    return word.utf8.count >= 3 && extended.count == 1 ? extended[0] : nil
+}
+
+/// The Damerau–Levenshtein distance, in its restricted form: no part is edited twice.
+func editDistance(_ left: String, _ right: String) -> Int {
+    let (left, right) = (Array(left.utf8), Array(right.utf8))
+    if left.isEmpty || right.isEmpty { return max(left.count, right.count) }
+    var beforeLast: [Int] = []
+    var last = Array(0...right.count)
+    for i in 1...left.count {
+        var row = [i]
+        for j in 1...right.count {
+            let replaced = last[j - 1] + (left[i - 1] == right[j - 1] ? 0 : 1)
+            var cost = min(replaced, last[j] + 1, row[j - 1] + 1)
+            if i > 1, j > 1, left[i - 1] == right[j - 2], left[i - 2] == right[j - 1] {
+                cost = min(cost, beforeLast[j - 2] + 1)
+            }
+            row.append(cost)
+        }
+        (beforeLast, last) = (last, row)
+    }
+    return last[right.count]
+}

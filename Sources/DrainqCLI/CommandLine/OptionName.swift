@@ -1,0 +1,49 @@
+/// An option, by its long name without the dashes.
+///
+/// What one name means may differ between commands: the rows of `OptionDescription.table` say which applies where.
+package enum OptionName: String, CaseIterable, Sendable {
+    case queue
+    case config
+    case verbose
+    case quiet
+    case json
+    case help
+    case version
+
+    case url
+    case type
+    case key
+    case method
+    case header
+    case contentType = "content-type"
+    case delay
+    case at
+    case expires
+    case id
+    case envelope
+    case atomic
+    case sync
+
+    case limit
+    case concurrency
+    case maxTime = "max-time"
+    case wait
+    case untilEmpty = "until-empty"
+    case now
+    case grace
+    case dryRun = "dry-run"
+
+    case state
+    case since
+    case before
+    case all
+
+    case port
+    case answer
+    case count
+    case bodies
+    case urlFile = "url-file"
+
+    /// As it is written: `--max-time`.
+    package var spelling: String { "--" + rawValue }
+}

@@ -1,0 +1,157 @@
+extension OptionDescription {
+    private static let visible = CommandName.allCases.filter { $0 != .agent }
+    private static let onQueue: [CommandName] = [.initialize, .add, .run, .list, .show, .status, .retry, .drop, .check]
+    private static let filtered: [CommandName] = [.list, .retry, .drop]
+
+    package static let table: [OptionDescription] = input + pace + selection + receiver + global
+
+    private static let input: [OptionDescription] = [
+        OptionDescription(
+            .url, .text("URL"), of: [.initialize], "where operations go",
+            "The URL of the default route in the new configuration. Without it the configuration has a place to fill in."
+        ),
+        OptionDescription(
+            .type, short: "t", .typeName, of: [.add], initial: "default", "the type, which chooses the route",
+            "The type of the operations, by which the configuration finds their route."),
+        OptionDescription(
+            .key, .text("KEY"), of: [.add], "what the operation is about, for order and coalescing",
+            "Operations with the same key belong together where the route orders or coalesces them."),
+        OptionDescription(
+            .url, .text("URL"), of: [.add], "send to this URL instead of the route's",
+            "The URL for these operations alone."),
+        OptionDescription(
+            .method, .text("METHOD"), of: [.add], "send with this method instead of the route's",
+            "The HTTP method for these operations alone, such as `PUT`."),
+        OptionDescription(
+            .header, short: "H", .header, repeats: true, of: [.add], "add a header field, 'Name: value'",
+            "A header field for these operations alone, written `Name: value`; it replaces the route's of the same name."
+        ),
+        OptionDescription(
+            .contentType, .text("MEDIATYPE"), of: [.add], "take the input as one body of this media type",
+            "Each file, or the whole of standard input, is the body of one operation, sent with this media type as it is."
+        ),
+        OptionDescription(
+            .delay, .duration, of: [.add], "not due before so long from now",
+            "How long the operations wait before they are due."),
+        OptionDescription(
+            .at, .time(.future), of: [.add], "not due before this time",
+            "When the operations become due. Not together with --delay."),
+        OptionDescription(
+            .expires, .time(.future), of: [.add], "give up at this time",
+            "From this time on the operations are not sent any more but fail."),
+        OptionDescription(
+            .id, .operationID, of: [.add], "the id, for a single operation",
+            "The id instead of a random UUID. Adding an id that is in the queue already does nothing and says so."),
+        OptionDescription(
+            .envelope, of: [.add], "each value is a whole operation with its fields",
+            """
+            Each value on the input is an object with the fields of an operation, such as `payload`, `type` and `key`, and \
+            not only its payload. What it leaves out is taken from the options.
+            """),
+        OptionDescription(
+            .atomic, of: [.add], "queue all or nothing",
+            "One bad line, or a queue without room for all, and none of the operations is queued."),
+        OptionDescription(
+            .sync, .choice(["full", "none"]), of: [.add], initial: "full", "how safe before the ids are printed",
+            """
+            With `full` an id is printed when its operation would survive a power cut. --sync=none leaves the writing to \
+            the kernel: faster, and what was added in the last seconds before a power cut may be lost or empty.
+            """),
+    ]
+
+    private static let pace: [OptionDescription] = [
+        OptionDescription(
+            .limit, .count(1...Int.max), of: [.run], initial: "100", "attempt at most so many operations",
+            "How many operations a run takes. With --wait or --until-empty it holds for each pass."),
+        OptionDescription(
+            .concurrency, .count(1...1000), of: [.run], initial: "5", "attempt so many at a time",
+            "How many attempts are under way at once."),
+        OptionDescription(
+            .maxTime, .duration, of: [.run], "begin nothing after so long",
+            "After this time the run claims nothing more; what is under way ends within the time of --grace."),
+        OptionDescription(
+            .grace, .duration, of: [.run], initial: "10s", "let attempts finish for so long when told to stop",
+            "How long attempts that are under way may take after a signal or after --max-time, before they are cut off."
+        ),
+        OptionDescription(
+            .wait, .duration, of: [.run], "stay for what becomes due within so long",
+            "When nothing is due, wait for operations that become due, or are added, within this time after the start."),
+        OptionDescription(
+            .untilEmpty, of: [.run], "stay until nothing waits any more",
+            "Go on until every operation is delivered, failed or held."),
+        OptionDescription(
+            .now, of: [.run], "do not wait for due times and cool-downs",
+            "Attempt operations that are deferred to a later time, and destinations that are cooling down."),
+        OptionDescription(
+            .type, short: "t", .typeName, repeats: true, of: [.run], "attempt only this type",
+            "Only operations of this type; given more than once, of any of these."),
+        OptionDescription(
+            .dryRun, short: "n", of: [.run, .retry, .drop], "show what would be done, change nothing",
+            "Print what would be done, and do nothing."),
+    ]
+
+    private static let selection: [OptionDescription] = [
+        OptionDescription(
+            .all, of: [.retry, .drop], "choose every operation", "Every operation that the command can be used on."),
+        OptionDescription(
+            .limit, .count(1...Int.max), of: [.list], "show at most so many",
+            "How many operations are shown, oldest first."),
+        OptionDescription(
+            .state, .choice(["new", "deferred", "claimed", "failed", "quarantined", "delivered"]), repeats: true,
+            of: filtered, group: .filter, "in this state", "In this state; given more than once, in any of these."),
+        OptionDescription(
+            .type, short: "t", .typeName, repeats: true, of: filtered, group: .filter, "of this type",
+            "Of this type; given more than once, of any of these."),
+        OptionDescription(
+            .key, .text("KEY"), of: filtered, group: .filter, "with this key", "With exactly this key."),
+        OptionDescription(
+            .since, .time(.past), of: filtered, group: .filter, "created at this time or later",
+            "Created at this time or later; `2h` is two hours ago."),
+        OptionDescription(
+            .before, .time(.past), of: filtered, group: .filter, "created before this time",
+            "Created before this time; `30d` is thirty days ago."),
+    ]
+
+    private static let receiver: [OptionDescription] = [
+        OptionDescription(
+            .port, .count(0...65_535), of: [.receive], initial: "0", "listen on this port",
+            "The port; 0 is any that is free."),
+        OptionDescription(
+            .answer, .text("ANSWER"), repeats: true, of: [.receive], "answer like this",
+            "What to answer, such as `503` or `429 retry-after=5 *2`. Given more than once, the answers are played in turn."
+        ),
+        OptionDescription(
+            .count, .count(1...Int.max), of: [.receive], "end after so many requests",
+            "End when so many requests were answered."),
+        OptionDescription(
+            .maxTime, .duration, of: [.receive], "end after so long", "End after this time, whatever came."),
+        OptionDescription(
+            .bodies, of: [.receive], "show bodies too", "Print the body of each request after its line."),
+        OptionDescription(
+            .urlFile, .file("FILE"), of: [.receive], "write the URL to this file",
+            "Write the URL to this file as soon as requests are taken, so that a script knows when and where."),
+    ]
+
+    private static let global: [OptionDescription] = [
+        OptionDescription(
+            .queue, short: "q", .directory("DIR"), of: onQueue, group: .global, "the queue directory",
+            "The queue directory. Without it the environment says where it is."),
+        OptionDescription(
+            .config, .file("FILE"), of: onQueue, group: .global,
+            "the configuration instead of drainq.json in the queue",
+            "The configuration, instead of `drainq.json` in the queue directory."),
+        OptionDescription(
+            .json, of: [.add, .run, .list, .show, .status, .retry, .drop, .check, .receive], group: .global,
+            "print JSON, an object on each line", "Print JSON for programs: an object on each line."),
+        OptionDescription(
+            .verbose, short: "v", of: onQueue + [.demo, .receive], group: .global, "say more on standard error",
+            "Say what is done on standard error, also where it is not a terminal."),
+        OptionDescription(
+            .quiet, of: onQueue + [.demo, .receive], group: .global, "say only errors, also on a terminal",
+            "Say nothing on standard error but errors, also where it is a terminal. Not together with --verbose."),
+        OptionDescription(
+            .help, short: "h", of: visible, group: .global, "explain the command", "Print how the command is used."),
+        OptionDescription(
+            .version, of: visible, group: .global, "print the version", "Print the version of drainq."),
+    ]
+}

@@ -1,0 +1,200 @@
+/// Reads a command line by the tables, from left to right and once.
+struct Parser {
+    private var rest: ArraySlice<String>
+    private var command: CommandName?
+    private var operands: [String] = []
+    private var given: [OptionName: [String]] = [:]
+    /// Set by `--help` and `--version`: the rest does not matter any more.
+    private var interruption: CommandName?
+
+    init(arguments: [String]) {
+        rest = arguments[...]
+    }
+
+    mutating func parse() throws(UsageError) -> ParsedCommand {
+        while interruption == nil, let argument = rest.popFirst() {
+            if argument == "--" {
+                while let operand = rest.popFirst() { try take(operand: operand) }
+            } else if argument.hasPrefix("--") {
+                try takeLong(argument)
+            } else if argument.hasPrefix("-"), argument != "-" {
+                try takeShort(argument)
+            } else {
+                try take(operand: argument)
+            }
+        }
+        switch interruption {
+        case .help: return ParsedCommand(command: .help, operands: command.map { [$0.rawValue] } ?? [], given: [:])
+        case .some(let command): return ParsedCommand(command: command, operands: [], given: [:])
+        case nil: break
+        }
+        guard let command else {
+            throw UsageError("no command is given", hint: "'drainq help' lists the commands")
+        }
+        for name in given.keys.sorted(by: { $0.rawValue < $1.rawValue })
+        where OptionDescription.row(name, of: command) == nil {
+            throw foreign(option: name.spelling, name: name, in: command)
+        }
+        try checkCombination(for: .of(command))
+        return ParsedCommand(command: command, operands: operands, given: given)
+    }
+
+    // MARK: - Options
+
+    private mutating func takeLong(_ argument: String) throws(UsageError) {
+        let body = argument.dropFirst(2)
+        let equals = body.firstIndex(of: "=")
+        let word = String(body[..<(equals ?? body.endIndex)])
+        let attached = equals.map { String(body[body.index(after: $0)...]) }
+        guard let name = OptionName(rawValue: word), let row = OptionDescription.row(name, of: command) else {
+            throw unknown(option: "--" + word)
+        }
+        if row.kind == .flag {
+            if attached != nil { throw UsageError("option '--\(word)' takes no value") }
+            record(flag: row)
+        } else {
+            try record(attached, of: row, spelling: "--" + word)
+        }
+    }
+
+    /// `-v`, `-vn`, `-q DIR`, `-qDIR`, `-q=DIR`, `-vqDIR`.
+    private mutating func takeShort(_ argument: String) throws(UsageError) {
+        var letters = argument.dropFirst()
+        while interruption == nil, let letter = letters.popFirst() {
+            guard let row = OptionDescription.row(short: letter, of: command) else {
+                throw unknown(option: "-\(letter)")
+            }
+            if row.kind == .flag {
+                record(flag: row)
+                continue
+            }
+            if letters.first == "=" { letters.removeFirst() }
+            try record(
+                letters.isEmpty && !argument.hasSuffix("=") ? nil : String(letters), of: row, spelling: "-\(letter)")
+            return
+        }
+    }
+
+    private mutating func record(flag row: OptionDescription) {
+        switch row.name {
+        case .help: interruption = .help
+        case .version: interruption = .version
+        default: given[row.name] = []
+        }
+    }
+
+    private mutating func record(_ attached: String?, of row: OptionDescription, spelling: String) throws(UsageError) {
+        let usage = "\(row.name.spelling) \(row.kind.placeholder ?? "")"
+        if attached == nil, let next = rest.first, next.hasPrefix("--"),
+            let name = OptionName(rawValue: String(next.dropFirst(2))), OptionDescription.row(name, of: command) != nil
+        {
+            throw UsageError(
+                "option '\(spelling)' needs a value, and '\(next)' is an option",
+                hint: "if it is the value: \(row.name.spelling)=\(next)")
+        }
+        guard let value = attached ?? rest.popFirst() else {
+            throw UsageError("option '\(spelling)' needs a value", hint: usage)
+        }
+        if let defect = row.kind.defect(of: value) {
+            throw UsageError("cannot read '\(spelling) \(value)': \(defect.reason)", hint: defect.hint)
+        }
+        given[row.name] = row.repeats ? given[row.name, default: []] + [value] : [value]
+    }
+
+    private func unknown(option: String) -> UsageError {
+        if let name = OptionName(rawValue: String(option.dropFirst(2))) {
+            return foreign(option: option, name: name, in: command)
+        }
+        let candidates =
+            command.map(OptionDescription.of) ?? OptionDescription.table.filter { $0.group == .global }
+        if option.hasPrefix("--"), let near = nearest(to: option, in: candidates.map(\.name.spelling)) {
+            return UsageError("unknown option '\(option)'", hint: "did you mean \(near)?")
+        }
+        let help = command.map { "drainq \($0.rawValue) --help" } ?? "drainq help"
+        return UsageError("unknown option '\(option)'", hint: "'\(help)' lists the options")
+    }
+
+    /// An option that exists, but not here.
+    private func foreign(option: String, name: OptionName, in command: CommandName?) -> UsageError {
+        let owners = CommandDescription.visible.map(\.name).filter { OptionDescription.row(name, of: $0) != nil }
+        guard let command else {
+            return UsageError(
+                "option '\(option)' stands before the command",
+                hint: "write it after: drainq \(owners[0].rawValue) \(option)")
+        }
+        return UsageError(
+            "unknown option '\(option)' for 'drainq \(command.rawValue)'",
+            hint: "it is an option of " + owners.map { "drainq \($0.rawValue)" }.joined(separator: ", "))
+    }
+
+    // MARK: - Commands and operands
+
+    private mutating func take(operand: String) throws(UsageError) {
+        guard let command else {
+            guard let name = CommandName(rawValue: operand) else { throw unknown(command: operand) }
+            self.command = name
+            return
+        }
+        switch CommandDescription.of(command).operands {
+        case .none:
+            throw UsageError(
+                "unexpected operand '\(operand)'", hint: "drainq \(command.rawValue) takes only options")
+        case .files, .ids, .selection, .anything:
+            if operand.isEmpty { throw UsageError("an operand is empty") }
+        case .one(let words, let placeholder), .optional(let words, let placeholder):
+            if !operands.isEmpty {
+                throw UsageError("unexpected operand '\(operand)'", hint: "only one \(placeholder)")
+            }
+            if !words.contains(operand) {
+                throw UsageError(
+                    "unknown \(placeholder.lowercased()) '\(operand)'",
+                    hint: nearest(to: operand, in: words).map { "did you mean \($0)?" }
+                        ?? "one of " + words.joined(separator: ", "))
+            }
+        }
+        operands.append(operand)
+    }
+
+    private func unknown(command word: String) -> UsageError {
+        let near = nearest(to: word, in: CommandDescription.visible.map(\.name.rawValue))
+        return UsageError(
+            "unknown command '\(word)'",
+            hint: near.map { "did you mean drainq \($0)?" } ?? "'drainq help' lists the commands")
+    }
+
+    // MARK: - The whole
+
+    private func checkCombination(for description: CommandDescription) throws(UsageError) {
+        for alternatives in description.exclusive + [[.verbose, .quiet]] {
+            let chosen = alternatives.filter { given[$0] != nil }
+            if chosen.count > 1 {
+                throw UsageError("options '\(chosen[0].spelling)' and '\(chosen[1].spelling)' exclude each other")
+            }
+        }
+        switch description.operands {
+        case .ids, .one:
+            if operands.isEmpty {
+                throw UsageError("drainq \(description.name.rawValue) needs an operand", hint: description.usage)
+            }
+        case .selection:
+            try checkSelection(of: description)
+        case .none, .files, .optional, .anything:
+            break
+        }
+    }
+
+    private func checkSelection(of description: CommandDescription) throws(UsageError) {
+        let rows = OptionDescription.of(description.name)
+        let filters = rows.filter { $0.group == .filter && given[$0.name] != nil }.map(\.name.spelling)
+        let ways = [operands.first.map { "'\($0)'" }, filters.first, given[.all].map { _ in "--all" }].compactMap { $0 }
+        if ways.isEmpty {
+            throw UsageError(
+                "drainq \(description.name.rawValue) needs to know which operations",
+                hint: "name ids, a filter such as --state failed, or --all")
+        }
+        if ways.count > 1 {
+            throw UsageError(
+                "\(ways[0]) and \(ways[1]) exclude each other", hint: "choose by ids, by filters, or by --all")
+        }
+    }
+}

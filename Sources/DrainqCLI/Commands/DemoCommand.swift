@@ -1,0 +1,62 @@
+import Drain
+import LoopbackReceiver
+import Policy
+import Spool
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `drainq demo`: a queue in a temporary directory, a receiver on this machine, and a drain of it, so that the first
+/// minute needs no server. The first request is answered 503, so that a retry can be seen.
+func demo(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    try failing {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "drainq-demo-\(UUID().uuidString)")
+        let spool = try SpoolDirectory.create(at: directory.path)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let receiver = try LoopbackReceiver(script: .sequence([.status(503, body: "busy, come again"), .status(204)]))
+        defer { receiver.stop() }
+        let retry = BackoffSchedule(
+            delays: .exponential(base: .milliseconds(500), multiplier: 2, max: .seconds(5)), attempts: 5)
+        let configuration = Configuration(defaultRoute: Route(url: "\(receiver.url)/{type}", retry: retry))
+        let queue = OpenQueue(spool: spool, configuration: configuration)
+        let payloads = try demoPayloads()
+        var createdAt = Timestamp.now()
+        let operations = payloads.map { payload in
+            createdAt = createdAt + .microseconds(1)
+            return Operation(
+                header: OperationHeader(
+                    id: OperationID(UUID().uuidString.lowercased())!, type: TypeName("demo")!, createdAt: createdAt,
+                    contentType: "application/json"),
+                body: payload)
+        }
+        _ = try spool.accept(operations, limits: configuration.limits)
+        if !command.flag(.quiet) { Messages.notice("\(operations.count) operations in '\(directory.path)', a receiver at \(receiver.url)") }
+        var options = RunOptions(limit: 1000, maxTime: .seconds(60), stay: .untilEmpty)
+        options.grace = .seconds(2)
+        let status = try drain(queue, options: options, command, voice: command.flag(.quiet) ? .actionable : .everything)
+        for request in receiver.requests() {
+            standardOutput.line(
+                escapedForDisplay("\(request.method) \(request.target) \(request.header("Idempotency-Key") ?? "-") \(request.text)"))
+        }
+        return status
+    }
+}
+
+/// The JSON values on standard input where somebody gives some, else samples.
+private func demoPayloads() throws -> [[UInt8]] {
+    var payloads: [[UInt8]] = []
+    if !Terminal.isOnStandardInput {
+        var input = JSONInput()
+        for item in input.feed(try InputSource("-").all(upTo: 64 * 1_048_576), atEnd: true) {
+            switch item {
+            case .value(let bytes, _): payloads.append(bytes)
+            case .bad(_, let line, _, let reason):
+                throw CommandFailure(.dataInvalid, "line \(line) of standard input is not JSON: \(reason)")
+            }
+        }
+    }
+    return payloads.isEmpty ? (1...5).map { Array("{\"n\":\($0)}".utf8) } : payloads
+}

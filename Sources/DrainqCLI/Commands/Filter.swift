@@ -1,0 +1,98 @@
+import Policy
+import Spool
+
+/// Which operations a command is about, as its options say; what is not named does not restrict.
+struct Filter {
+    var states: Set<QueueState>
+    var types: Set<TypeName>
+    var keyDigest: Digest?
+    var since: Timestamp?
+    var before: Timestamp?
+
+    /// `states` are those the command looks at where `--state` is not given.
+    init(_ command: ParsedCommand, states: Set<QueueState>, now: Timestamp) {
+        let named = Set(command.texts(.state).compactMap { word in QueueState.allCases.first { $0.word == word } })
+        self.states = named.isEmpty ? states : named
+        types = Set(command.typeNames(.type))
+        keyDigest = command.text(.key).map { Digest(of: $0) }
+        since = command.time(.since, now: now)
+        before = command.time(.before, now: now)
+    }
+
+    func includes(_ name: EntryName) -> Bool {
+        if !types.isEmpty, !types.contains(name.type) { return false }
+        if let keyDigest, name.keyDigest != keyDigest { return false }
+        if let since, name.createdAt < since { return false }
+        if let before, name.createdAt >= before { return false }
+        return true
+    }
+}
+
+extension OpenQueue {
+    /// The entries the filter lets through, oldest first. Quarantine is not among them: it holds files, not operations.
+    func entries(_ filter: Filter) throws -> [Entry] {
+        var found: [Entry] = []
+        for state in QueueState.allCases where state != .quarantine && filter.states.contains(state) {
+            try spool.forEachEntry(in: state) { if filter.includes($0.name) { found.append($0) } }
+        }
+        return found.sorted { ($0.name.createdAt, $0.name.id) < ($1.name.createdAt, $1.name.id) }
+    }
+
+    /// Every entry of each of these ids, wherever it is.
+    func entries(ids: [OperationID]) throws -> [OperationID: [Entry]] {
+        let wanted = Set(ids)
+        var found: [OperationID: [Entry]] = [:]
+        for state in QueueState.allCases where state != .quarantine {
+            try spool.forEachEntry(in: state) { if wanted.contains($0.name.id) { found[$0.name.id, default: []].append($0) } }
+        }
+        return found
+    }
+
+    func view(_ entry: Entry) -> EntryView {
+        EntryView(
+            entry, destination: DestinationTable(configuration).destination(of: entry.name).name,
+            route: configuration.route(of: entry.name.type))
+    }
+}
+
+/// The ids a command is given: operands, or one a line from standard input for `-` (text, or NDJSON objects with an `id`).
+func givenIDs(_ command: ParsedCommand) throws -> [OperationID] {
+    try command.operands.flatMap { operand in
+        if operand != "-" { return [try operationID(operand)] }
+        var ids: [OperationID] = []
+        while let line = readLine() {
+            let text = line.trimmed
+            if text.isEmpty { continue }
+            ids.append(try operationID(text.hasPrefix("{") ? idOfObject(text) : text.unquoted))
+        }
+        return ids
+    }
+}
+
+private func operationID(_ text: String) throws -> OperationID {
+    guard let id = OperationID(text) else {
+        throw CommandFailure(.usage, "'\(text)' is not an id", hint: "an id is 1 to 64 of A-Z a-z 0-9 _ -")
+    }
+    return id
+}
+
+private func idOfObject(_ text: String) throws -> String {
+    let bytes = Array(text.utf8)
+    let members = try? JSONScanner.members(of: bytes, in: 0..<bytes.count)
+    guard let member = members?.first(where: { $0.name == "id" }) else {
+        throw CommandFailure(.dataInvalid, "a line of standard input is no object with an 'id'")
+    }
+    return String(decoding: bytes[member.value], as: UTF8.self).unquoted
+}
+
+extension String {
+    fileprivate var trimmed: String {
+        let kept = drop { $0.isWhitespace }
+        return String(kept[..<(kept.lastIndex { !$0.isWhitespace }.map(kept.index(after:)) ?? kept.startIndex)])
+    }
+
+    /// Without the quotes that `jq` leaves around a string.
+    fileprivate var unquoted: String {
+        utf8.count >= 2 && hasPrefix("\"") && hasSuffix("\"") ? String(dropFirst().dropLast()) : self
+    }
+}

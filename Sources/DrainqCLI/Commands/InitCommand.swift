@@ -1,0 +1,36 @@
+import Spool
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `drainq init`: makes the directory and a commented configuration; a queue that is there already is left as it is.
+func initialize(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    try failing {
+        let path = try queuePath(option: command.text(.queue), environment: environment)
+        let url = command.text(.url)
+        if let url, let reason = ConfigurationFile.urlError(url) {
+            throw CommandFailure(.usage, "cannot use '\(url)' for --url: \(reason)")
+        }
+        _ = try SpoolDirectory.create(at: path)
+        let file = URL(filePath: "\(path)/drainq.json")
+        do {
+            try Data(ConfigurationFile.template(url: url).utf8).write(to: file, options: .withoutOverwriting)
+        } catch let error as CocoaError where error.code == .fileWriteFileExists {
+            if url != nil {
+                throw CommandFailure(
+                    .configuration, "'\(path)/drainq.json' is there already and was not changed",
+                    hint: "set routes.default.url in it")
+            }
+        } catch {
+            throw CommandFailure(.inputOutput, "cannot write '\(path)/drainq.json': \(readable(error))")
+        }
+        if !command.flag(.quiet) {
+            Messages.notice("queue ready in '\(path)'")
+            if url == nil { Messages.notice("next: set routes.default.url in '\(path)/drainq.json'") }
+        }
+        return .ok
+    }
+}

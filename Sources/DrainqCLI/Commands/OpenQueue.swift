@@ -1,0 +1,67 @@
+import Policy
+import Spool
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// The queue and its configuration, as the options and the environment name them.
+struct OpenQueue {
+    var spool: SpoolDirectory
+    var configuration: Configuration
+
+    init(spool: SpoolDirectory, configuration: Configuration) {
+        self.spool = spool
+        self.configuration = configuration
+    }
+
+    init(_ command: ParsedCommand, _ environment: [String: String]) throws {
+        let path = try queuePath(option: command.text(.queue), environment: environment)
+        spool = try SpoolDirectory(opening: path)
+        configuration = try readConfiguration(at: command.text(.config), queue: path)
+    }
+}
+
+/// Reads the configuration that was asked for, else the queue's own; a queue without one has the defaults.
+func readConfiguration(at path: String?, queue: String) throws -> Configuration {
+    let file = path ?? "\(queue)/drainq.json"
+    do {
+        let data = try Data(contentsOf: URL(filePath: file))
+        return try ConfigurationFile.read(Array(data), name: path ?? "drainq.json")
+    } catch let error as ConfigurationErrors {
+        throw error
+    } catch {
+        if path == nil, access(file, F_OK) != 0, errno == ENOENT { return Configuration() }
+        throw CommandFailure(
+            .configuration, "cannot read '\(file)': \(readable(error))",
+            hint: "the configuration must be readable by the user that runs drainq")
+    }
+}
+
+/// The system's words for an error of Foundation's, without its domain and codes.
+func readable(_ error: any Error) -> String {
+    guard let error = error as? CocoaError else { return "\(error)" }
+    if let posix = error.underlying as? POSIXError { return String(cString: strerror(posix.code.rawValue)) }
+    switch error.code {
+    case .fileNoSuchFile, .fileReadNoSuchFile: return "No such file or directory"
+    case .fileReadNoPermission, .fileWriteNoPermission: return "Permission denied"
+    case .fileWriteOutOfSpace: return "No space left on device"
+    default: return "\(error.code)"
+    }
+}
+
+extension Timestamp {
+    /// The wall clock, read here and passed on: no room below asks for the time itself.
+    static func now() -> Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+    }
+}

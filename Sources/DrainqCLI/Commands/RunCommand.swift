@@ -1,0 +1,79 @@
+import Delivery
+import Drain
+import Policy
+import Spool
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `drainq run`: one pass over what is due, or more where the options ask the run to stay.
+func runQueue(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    try failing {
+        let queue = try OpenQueue(command, environment)
+        return try drain(queue, options: runOptions(command), command)
+    }
+}
+
+private func runOptions(_ command: ParsedCommand) -> RunOptions {
+    var options = RunOptions(
+        maxTime: command.duration(.maxTime), ignoresBackoff: command.flag(.now), types: Set(command.typeNames(.type)))
+    if let limit = command.count(.limit) { options.limit = limit }
+    if let concurrency = command.count(.concurrency) { options.concurrency = concurrency }
+    if let grace = command.duration(.grace) { options.grace = grace }
+    if command.flag(.untilEmpty) {
+        options.stay = .untilEmpty
+    } else if let wait = command.duration(.wait) {
+        options.stay = .during(wait)
+    }
+    return options
+}
+
+/// Runs and reports; also what `demo` does.
+func drain(
+    _ queue: OpenQueue, options: RunOptions, _ command: ParsedCommand, voice: RunReporter.Voice? = nil
+) throws -> ExitStatus {
+    var reporter = RunReporter(voice: voice ?? RunReporter.voice(command))
+    let world = Run.World(
+        version: programVersion, now: { Timestamp.now() }, generator: SystemRandomNumberGenerator(),
+        makeSink: { AgentSink(concurrency: $0) })
+    if command.flag(.dryRun) {
+        let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) { _ in }
+        for (entry, destination) in try run.plan() {
+            let view = EntryView(entry, destination: destination, route: queue.configuration.route(of: entry.name.type))
+            if command.flag(.json) { JSONLine.write(view) } else { standardOutput.line("\(view.id)  \(view.type)  \(destination)") }
+        }
+        return .ok
+    }
+    Interruption.install()
+    let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) {
+        reporter.take($0)
+    }
+    let summary = try run()
+    let status = exitStatus(of: summary)
+    reporter.finish(summary, status)
+    try remember(summary, status, in: queue.spool)
+    return status
+}
+
+/// The first row of the table of exit statuses that applies.
+func exitStatus(of summary: RunSummary) -> ExitStatus {
+    if summary.wasCutOff, case .signal(let number) = summary.end { return number == 15 ? .terminated : .interrupted }
+    var applying: [ExitStatus] = []
+    if summary.inputOutputErrors > 0 { applying.append(.inputOutput) }
+    if summary.held > 0 { applying.append(.held) }
+    if summary.failed > 0 { applying.append(.failed) }
+    if summary.quarantined > 0 { applying.append(.dataInvalid) }
+    if summary.deferred + summary.cutOff > 0 { applying.append(.deferred) }
+    if summary.end != .done, summary.end != .paused, summary.leftDue > 0 { applying.append(.deferred) }
+    return .first(of: applying)
+}
+
+/// Leaves `state/last-run.json` for `status`. A run that had nothing to do writes nothing, so that an idle timer costs no sync.
+private func remember(_ summary: RunSummary, _ status: ExitStatus, in spool: SpoolDirectory) throws {
+    let view = SummaryView(summary, status)
+    if !view.didSomething { return }
+    try spool.writeState("last-run.json", Array((JSONLine.text(view) + "\n").utf8))
+}

@@ -1,0 +1,105 @@
+import Policy
+import Spool
+
+/// `drainq show`: one operation as a story: what it asks for, where it is, what each attempt met.
+func show(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    try failing {
+        let queue = try OpenQueue(command, environment)
+        let ids = try givenIDs(command)
+        let found = try queue.entries(ids: ids)
+        var status = ExitStatus.ok
+        for id in ids {
+            guard let entries = found[id] else {
+                Messages.error("no operation '\(id)' in the queue", hint: "drainq list")
+                status = .failed
+                continue
+            }
+            for entry in entries { try show(entry, queue, asJSON: command.flag(.json)) }
+        }
+        return status
+    }
+}
+
+private func show(_ entry: Entry, _ queue: OpenQueue, asJSON: Bool) throws {
+    var view = queue.view(entry)
+    guard let file = try queue.spool.read(entry) else { return }
+    switch file {
+    case .notAnOperation(let reason):
+        Messages.error("cannot read '\(entry.path)': \(reason)", hint: "drainq check")
+    case .newerFormat(let version):
+        Messages.error("'\(entry.path)' has format \(version), newer than this drainq reads")
+    case .operation(let stored):
+        view.add(stored.operation)
+        if asJSON { JSONLine.write(Story(view, stored.operation)) } else { tell(view, stored.operation) }
+    }
+}
+
+/// One line of `show --json`, schema 1: what `list` says, and the whole of the operation.
+private struct Story: Encodable {
+    var entry: EntryView
+    var header: OperationHeader
+    var bodyLength: Int
+    var body: String?
+    var history: [RecordView]
+
+    init(_ entry: EntryView, _ operation: Operation) {
+        self.entry = entry
+        header = operation.header
+        bodyLength = operation.body.count
+        body = String(validating: operation.body, as: UTF8.self)
+        history = operation.attempts.map(RecordView.init)
+    }
+
+    private enum Key: String, CodingKey {
+        case schema, method, url, contentType, expiresAt, idempotencyKey, bodyLength, body, history
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try entry.encode(to: encoder)
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(1, forKey: .schema)
+        try container.encodeIfPresent(header.method, forKey: .method)
+        try container.encodeIfPresent(header.url, forKey: .url)
+        try container.encodeIfPresent(header.contentType, forKey: .contentType)
+        try container.encodeIfPresent(header.expiresAt?.rfc3339, forKey: .expiresAt)
+        try container.encodeIfPresent(header.idempotencyKey, forKey: .idempotencyKey)
+        try container.encode(bodyLength, forKey: .bodyLength)
+        try container.encodeIfPresent(body, forKey: .body)
+        try container.encode(history, forKey: .history)
+    }
+}
+
+private func tell(_ view: EntryView, _ operation: Operation) {
+    let now = Timestamp.now()
+    let header = operation.header
+    func say(_ name: String, _ value: String?) {
+        guard let value else { return }
+        standardOutput.line("\(name):".padded(to: 14) + escapedForDisplay(value))
+    }
+    say("id", view.id)
+    say("state", view.state + (view.run.map { ", by run \($0)" } ?? ""))
+    say("type", view.type)
+    say("destination", header.url ?? view.destination)
+    say("created", "\(view.createdAt) (\(InWords.moment(header.createdAt, from: now)))")
+    say("key", header.key)
+    say("expires", header.expiresAt.map { "\($0.rfc3339) (\(InWords.moment($0, from: now)))" })
+    say("attempts", attemptsInWords(view))
+    if let next = (view.due ?? view.notBefore).flatMap({ Timestamp(rfc3339: $0) }) {
+        say("next", "\(next.rfc3339) (\(InWords.moment(next, from: now)))")
+    }
+    say("file", view.path)
+    say("body", "\(operation.body.count) bytes\(header.contentType.map { ", \($0)" } ?? "")")
+    for record in operation.attempts {
+        var line = "\(record.at.rfc3339)  \(record.outcome.rawValue)  \(record.status.map { "\($0)" } ?? record.error ?? "-")"
+        line += " in \(InWords.short(record.duration)), by \(record.rule)"
+        if let retryAfter = record.retryAfter { line += ", server asked for \(retryAfter)s" }
+        if let excerpt = record.excerpt, !excerpt.isEmpty { line += ": \(excerpt)" }
+        standardOutput.line("  " + escapedForDisplay(line))
+    }
+}
+
+extension String {
+    func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - count))
+    }
+}

@@ -1,0 +1,91 @@
+/// One thing that is wrong with a configuration file, and where.
+package struct ConfigurationError: Hashable, Sendable, CustomStringConvertible {
+    /// As the file was named by whoever asked for it.
+    package var file: String
+    package var line: Int
+    /// In Unicode scalars, from 1.
+    package var column: Int
+    /// The key, from the top: `routes.default.timeouts.total`; `nil` where the text itself is no JSON5.
+    package var path: String?
+    /// Lower case, without a period: `'2 minuts' is not a duration`.
+    package var reason: String
+    /// A fact or a command that helps.
+    package var hint: String?
+
+    /// `drainq.json:12:26: routes.default.timeouts.total: '2 minuts' is not a duration`
+    ///
+    /// Has the user's text as it was written: the printer escapes control characters.
+    package var description: String {
+        "\(file):\(line):\(column): " + (path.map { "\($0): " } ?? "") + reason
+    }
+}
+
+/// All that is wrong with one configuration file: never empty, in the order of the file, bounded.
+package struct ConfigurationErrors: Error, Hashable, Sendable, CustomStringConvertible {
+    package static let maximumCount = 10
+
+    package var errors: [ConfigurationError]
+    /// How many more there were after the first ten.
+    package var omitted: Int
+
+    /// One error a line, without the hints.
+    package var description: String {
+        (errors.map(\.description) + (omitted > 0 ? ["and \(omitted) more"] : [])).joined(separator: "\n")
+    }
+}
+
+/// What reading a configuration has found wrong so far, and the key it stands at.
+struct ConfigurationFindings {
+    private(set) var errors: [(position: SourcePosition, path: String?, reason: String, hint: String?)] = []
+    private var path: [String] = []
+
+    var isEmpty: Bool { errors.isEmpty }
+
+    mutating func add(_ reason: String, at position: SourcePosition, hint: String? = nil) {
+        errors.append((position, path.isEmpty ? nil : path.joined(separator: "."), reason, hint))
+    }
+
+    /// What `body` finds wrong is wrong with the key `name` of the object that is being read.
+    mutating func within<Result>(_ name: String, _ body: (inout ConfigurationFindings) -> Result) -> Result {
+        path.append(name.utf8.contains(UInt8(ascii: ".")) ? quote(name) : name)
+        defer { path.removeLast() }
+        return body(&self)
+    }
+
+    /// The members of an object, each name once; `nil`, and a finding, where the value is no object.
+    mutating func members(of value: JSON5Value, hint: String? = nil) -> [JSON5Value.Member]? {
+        guard case .object(let members) = value.content else {
+            add("\(value.quoted) is not an object", at: value.position, hint: hint)
+            return nil
+        }
+        var first: [String: SourcePosition] = [:]
+        return members.filter { member in
+            guard let earlier = first.updateValue(member.position, forKey: member.name) else { return true }
+            first[member.name] = earlier
+            within(member.name) { findings in
+                findings.add(
+                    "this key is written twice", at: member.position, hint: "the other one is in line \(earlier.line)")
+            }
+            return false
+        }
+    }
+
+    /// The findings as an error about `file`, in its order; `nil` where there are none.
+    func errors(in file: String) -> ConfigurationErrors? {
+        if errors.isEmpty { return nil }
+        let sorted = errors.enumerated().sorted { ($0.element.position, $0.offset) < ($1.element.position, $1.offset) }
+        let all = sorted.map { _, finding in
+            ConfigurationError(
+                file: file, line: finding.position.line, column: finding.position.column, path: finding.path,
+                reason: finding.reason, hint: finding.hint)
+        }
+        return ConfigurationErrors(
+            errors: Array(all.prefix(ConfigurationErrors.maximumCount)),
+            omitted: max(0, all.count - ConfigurationErrors.maximumCount))
+    }
+}
+
+/// The hint that names the nearest of the known words; `nil` where none is near.
+func didYouMean(_ word: String?, among known: [String]) -> String? {
+    word.flatMap { nearest(to: $0, in: known) }.map { "did you mean '\($0)'?" }
+}

@@ -1,0 +1,60 @@
+import Policy
+
+extension ConfigurationFile {
+    /// The configuration `drainq init` writes: every key of the default route, of the limits and of the retention, with
+    /// its default or an example behind `//`. Only `version`, and the URL where there is one, is said.
+    ///
+    /// - Parameter url: has no `urlError(_:)`.
+    package static func template(url: String? = nil) -> String {
+        var lines = [
+            "// What drainq does with this queue; drainq-config(5) explains every key.",
+            "// A line behind // shows what holds anyway, or an example. Comments and trailing commas are welcome.",
+            "{",
+        ]
+        lines += commented(
+            ConfigurationKeys.file.prefix { $0.entry.path != "routes" }.map(\.entry), active: ["version": "1"]
+        )
+        .map { "  " + $0 }
+        lines += ["", "  // By the type of an operation. Every route inherits from \"default\" what it leaves out."]
+        lines += ["  routes: {", "    default: {"]
+        lines += commented(ConfigurationKeys.route.map(\.entry), active: url.map { ["url": json5($0)] } ?? [:])
+            .map { "      " + $0 }
+        lines += ["    },", "    // telemetry: { method: \"PUT\" },", "  },", ""]
+        lines += commented(
+            ConfigurationKeys.file.drop { $0.entry.path != "routes" }.dropFirst().map(\.entry), active: [:]
+        )
+        .map { "  " + $0 }
+        return (lines + ["}"]).joined(separator: "\n") + "\n"
+    }
+
+    /// The entries as members of an object, one a line, all behind `//` but the active ones.
+    private static func commented(_ entries: [ConfigurationEntry], active: [String: String]) -> [String] {
+        var lines: [String] = []
+        var group: Substring?
+        for entry in entries {
+            let parts = entry.path.split(separator: ".")
+            let parent = parts.count > 1 ? parts[0] : nil
+            if parent != group {
+                if group != nil { lines.append("// },") }
+                if let parent { lines.append("// \(parent): {") }
+                group = parent
+            }
+            let summary = entry.summary + (entry.defaultText == nil ? " (example)" : "")
+            if let value = active[entry.path] {
+                lines.append("\(entry.path): \(value),  // \(entry.summary)")
+            } else {
+                lines.append("// \(parent == nil ? "" : "  ")\(parts[parts.count - 1]): \(entry.shown),  // \(summary)")
+            }
+        }
+        return group == nil ? lines : lines + ["// },"]
+    }
+
+    private static func json5(_ text: String) -> String {
+        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+}
+
+extension ConfigurationEntry {
+    /// The value that shows how the key is written.
+    var shown: String { defaultText ?? exampleText ?? "null" }
+}

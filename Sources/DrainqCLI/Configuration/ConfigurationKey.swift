@@ -1,0 +1,105 @@
+/// What a configuration key is called, how it is written and what is said of it: a row of the manual.
+struct ConfigurationEntry: Hashable, Sendable {
+    /// From the top, with dots: `routes.<type>.timeouts.total`.
+    var path: String
+    /// What is written in its place: `duration`.
+    var kind: String
+    /// As JSON5: what holds where the key is left out; `nil` where that is nothing.
+    var defaultText: String?
+    /// As JSON5, where there is no default that could show how it is written.
+    var exampleText: String?
+    /// A few words behind the key in the commented configuration.
+    var summary: String
+    /// Sentences for the manual.
+    var prose: String
+
+    func prefixed(_ prefix: String) -> ConfigurationEntry {
+        var entry = self
+        entry.path = prefix + path
+        return entry
+    }
+}
+
+/// One key of the configuration: its entry, and how what is written there becomes part of a `Draft`.
+///
+/// Reader, error messages, drainq-config(5) and the configuration of `drainq init` come from the rows of
+/// `ConfigurationKeys`: a key is added there and nowhere else.
+struct ConfigurationKey<Draft>: Sendable {
+    let entry: ConfigurationEntry
+    let read: @Sendable (JSON5Value, inout Draft, inout ConfigurationFindings) -> Void
+
+    init<Value>(
+        _ path: String, _ kind: ConfigurationValue<Value>, default defaultText: String? = nil,
+        example exampleText: String? = nil, _ summary: String, _ prose: String,
+        set: @escaping @Sendable (inout Draft, Value) -> Void
+    ) {
+        entry = ConfigurationEntry(
+            path: path, kind: kind.name, defaultText: defaultText, exampleText: exampleText, summary: summary,
+            prose: prose)
+        read = { value, draft, findings in
+            if let value = kind.read(value, &findings) { set(&draft, value) }
+        }
+    }
+
+    init<Value>(
+        _ path: String, _ kind: ConfigurationValue<Value>, default defaultText: String,
+        _ summary: String, _ prose: String, into property: any WritableKeyPath<Draft, Value> & Sendable
+    ) {
+        self.init(path, kind, default: defaultText, summary, prose) { $0[keyPath: property] = $1 }
+    }
+
+    /// A key that may be nothing: `null` takes back what would be inherited.
+    init<Value>(
+        _ path: String, optional kind: ConfigurationValue<Value>, default defaultText: String? = nil,
+        example exampleText: String, _ summary: String, _ prose: String,
+        into property: any WritableKeyPath<Draft, Value?> & Sendable
+    ) {
+        self.init(path, kind.orNull, default: defaultText, example: exampleText, summary, prose) {
+            $0[keyPath: property] = $1
+        }
+    }
+
+    /// A key whose members are not known beforehand, and are read by `read`.
+    init(
+        _ path: String, map kind: String, _ summary: String, _ prose: String,
+        read: @escaping @Sendable (JSON5Value, inout Draft, inout ConfigurationFindings) -> Void
+    ) {
+        entry = ConfigurationEntry(path: path, kind: kind, summary: summary, prose: prose)
+        self.read = read
+    }
+}
+
+/// Reads the object `value` by the keys of a table: each member is a key of the table, or a finding.
+func readObject<Draft>(
+    _ value: JSON5Value, by keys: [ConfigurationKey<Draft>], into draft: inout Draft,
+    _ findings: inout ConfigurationFindings, below prefix: String = ""
+) {
+    guard let members = findings.members(of: value) else { return }
+    for member in members {
+        // A dot in a name is a letter; only in the tables it stands for an object.
+        let path = member.name.contains(".") ? nil : prefix + member.name
+        findings.within(member.name) { findings in
+            if let key = keys.first(where: { $0.entry.path == path }) {
+                key.read(member.value, &draft, &findings)
+            } else if let path, keys.contains(where: { $0.entry.path.hasPrefix(path + ".") }) {
+                readObject(member.value, by: keys, into: &draft, &findings, below: path + ".")
+            } else {
+                let names = keys.map(\.entry.path).filter { $0.hasPrefix(prefix) }.map { path in
+                    String(path.dropFirst(prefix.count).prefix { $0 != "." })
+                }
+                findings.add(
+                    "there is no such key", at: member.position, hint: hint(forUnknown: member.name, among: names))
+            }
+        }
+    }
+}
+
+/// The key that `name` was meant to be: one of its siblings, the same name in another place, or a list to choose from.
+private func hint(forUnknown name: String, among siblings: [String]) -> String {
+    if let hint = didYouMean(name, among: siblings) { return hint }
+    let elsewhere = ConfigurationKeys.entries.map(\.path).first { $0.hasSuffix("." + name) }
+    if let elsewhere { return "did you mean '\(elsewhere)'?" }
+    var known: [String] = []
+    for sibling in siblings where !known.contains(sibling) { known.append(sibling) }
+    return "the keys here are \(known.joined(separator: ", "))"
+}

@@ -1,0 +1,119 @@
+import Policy
+
+/// How the value of a key is written: its name in the manual, and the reading of it.
+struct ConfigurationValue<Value>: Sendable {
+    let name: String
+    /// `nil` always goes with a finding.
+    let read: @Sendable (JSON5Value, inout ConfigurationFindings) -> Value?
+
+    init(_ name: String, read: @escaping @Sendable (JSON5Value, inout ConfigurationFindings) -> Value?) {
+        self.name = name
+        self.read = read
+    }
+
+    /// A value that is either right or `'…' is not a …`.
+    init(_ name: String, article: String = "a", hint: String, parse: @escaping @Sendable (JSON5Value) -> Value?) {
+        self.init(name) { value, findings in
+            if let parsed = parse(value) { return parsed }
+            findings.add("\(value.quoted) is not \(article) \(name)", at: value.position, hint: hint)
+            return nil
+        }
+    }
+
+    /// The same, and what is read has to be true of it besides.
+    func checked(_ reason: String, hint: String? = nil, _ holds: @escaping @Sendable (Value) -> Bool) -> Self {
+        ConfigurationValue(name) { value, findings in
+            guard let parsed = read(value, &findings) else { return nil }
+            if holds(parsed) { return parsed }
+            findings.add("\(value.quoted) is \(reason)", at: value.position, hint: hint)
+            return nil
+        }
+    }
+}
+
+extension ConfigurationValue<Duration> {
+    static let duration = ConfigurationValue("duration", hint: "durations are written 500ms 90s 5m 2h 3d") { value in
+        value.string.flatMap { Duration(quantity: $0) }
+    }
+
+    /// A duration that is not zero.
+    static let positiveDuration = duration.checked("too short", hint: "it has to be more than nothing") { $0 > .zero }
+}
+
+extension ConfigurationValue<[Duration]> {
+    /// The delays of a fixed schedule.
+    static let durations = ConfigurationValue("list of durations") { value, findings in
+        guard case .array(let elements) = value.content, !elements.isEmpty else {
+            findings.add(
+                "\(value.quoted) is not a list of durations", at: value.position,
+                hint: "a schedule is written [\"5s\", \"30s\", \"2m\"]")
+            return nil
+        }
+        let durations = elements.map { ConfigurationValue<Duration>.positiveDuration.read($0, &findings) }
+        return durations.contains(nil) ? nil : durations.compactMap(\.self)
+    }
+}
+
+extension ConfigurationValue<Int> {
+    /// A size in bytes.
+    static let size = ConfigurationValue("size", hint: "sizes are written 512B 64KiB 10MB 1.5GB") { value in
+        (value.string ?? value.integer.map(String.init)).flatMap { ByteCount(quantity: $0)?.bytes }
+    }
+
+    static let positiveSize = size.checked("too small", hint: "it has to be more than nothing") { $0 > 0 }
+
+    static func count(_ range: ClosedRange<Int>) -> ConfigurationValue {
+        ConfigurationValue("count", hint: "a count is a whole number from \(range.lowerBound) to \(range.upperBound)") {
+            $0.integer.flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+}
+
+extension ConfigurationValue<Double> {
+    static func number(_ range: ClosedRange<Double>) -> ConfigurationValue {
+        let hint = "a number from \(range.lowerBound) to \(range.upperBound)"
+        return ConfigurationValue("number", hint: hint) { value in
+            value.number.flatMap { Double($0) }.flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+}
+
+extension ConfigurationValue where Value: RawRepresentable & Sendable, Value.RawValue == String {
+    /// One of the words of an enumeration.
+    static func word(among values: [Value]) -> ConfigurationValue {
+        ConfigurationValue("word") { value, findings in
+            if let word = values.first(where: { $0.rawValue == value.string }) { return word }
+            findings.addUnlisted(value, words: values.map(\.rawValue))
+            return nil
+        }
+    }
+}
+
+extension ConfigurationFindings {
+    /// The value is none of the words that may stand in its place.
+    mutating func addUnlisted(_ value: JSON5Value, words: [String]) {
+        add(
+            "\(value.quoted) is not one of \(words.joined(separator: ", "))", at: value.position,
+            hint: didYouMean(value.string, among: words))
+    }
+}
+
+extension ConfigurationValue<String> {
+    static let method = ConfigurationValue("method", hint: "methods are written in capitals: POST PUT PATCH DELETE") {
+        value in
+        guard let text = value.string, (1...32).contains(text.utf8.count), text != "CONNECT", text != "TRACE",
+            text.utf8.allSatisfy({ (0x41...0x5A).contains($0) || $0 == UInt8(ascii: "-") })
+        else { return nil }
+        return text
+    }
+
+    static let urlTemplate = ConfigurationValue("URL") { value, findings in
+        guard let text = value.string else {
+            findings.add("\(value.quoted) is not a URL", at: value.position, hint: "a URL is text in quotes")
+            return nil
+        }
+        guard let problem = URLTemplateSyntax.problem(in: text) else { return text }
+        findings.add("\(value.quoted) \(problem.reason)", at: value.position, hint: problem.hint)
+        return nil
+    }
+}

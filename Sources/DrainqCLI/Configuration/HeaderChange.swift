@@ -1,0 +1,96 @@
+import Policy
+
+/// One member of a route's `headers`: a field to send, or one that is inherited and not to be sent.
+struct HeaderChange: Hashable, Sendable {
+    var name: String
+    /// `nil` takes the field back.
+    var value: String?
+
+    /// Applied to the fields a route inherits: a name stands once, compared without case (RFC 9110 §5.1).
+    static func apply(_ changes: [HeaderChange], to fields: inout [HeaderField]) {
+        for change in changes {
+            fields.removeAll { $0.name.lowercased() == change.name.lowercased() }
+            if let value = change.value { fields.append(HeaderField(name: change.name, value: value)) }
+        }
+    }
+
+    /// Fields that are the transport's, or that mean something else on every attempt.
+    static let refused: [String: String] = {
+        let transport = "the transport writes it from the URL and the body"
+        return [
+            "host": transport, "content-length": transport, "transfer-encoding": transport, "connection": transport,
+            "expect": transport, "accept-encoding": transport, "te": transport, "trailer": transport,
+            "upgrade": transport, "keep-alive": transport, "proxy-connection": transport,
+            "idempotency-key": "each operation has its own; one for all would make a server drop the others",
+        ]
+    }()
+}
+
+extension ConfigurationValue<[HeaderChange]> {
+    static let headers = ConfigurationValue("header fields") { value, findings in
+        findings.members(of: value, hint: "headers are written { Name: \"value\" }").map { members in
+            var seen: [String: String] = [:]
+            return members.compactMap { member in
+                findings.within(member.name) { findings in
+                    if let earlier = seen.updateValue(member.name, forKey: member.name.lowercased()) {
+                        findings.add(
+                            "this field is written twice", at: member.position,
+                            hint: "case makes no difference: '\(earlier)' is the same field")
+                    }
+                    return change(member, &findings)
+                }
+            }
+        }
+    }
+
+    private static func change(
+        _ member: JSON5Value.Member, _ findings: inout ConfigurationFindings
+    ) -> HeaderChange? {
+        guard !member.name.isEmpty, member.name.utf8.allSatisfy(\.isTokenByte) else {
+            findings.add(
+                "\(quote(member.name)) is not the name of a header field", at: member.position,
+                hint: "letters, digits and -, without a colon")
+            return nil
+        }
+        if let reason = HeaderChange.refused[member.name.lowercased()] {
+            findings.add("this header cannot be set", at: member.position, hint: reason)
+            return nil
+        }
+        if member.value.isNull { return HeaderChange(name: member.name) }
+        let position = member.value.position
+        guard let text = member.value.string else {
+            findings.add("\(member.value.quoted) is not text", at: position, hint: "header values are text in quotes")
+            return nil
+        }
+        guard text.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7E).contains($0) }) else {
+            findings.add(
+                "the value has a line break, a control character or a letter that is not ASCII", at: position,
+                hint: "header values are printable ASCII")
+            return nil
+        }
+        if text.first == " " || text.first == "\t" || text.last == " " || text.last == "\t" {
+            findings.add(
+                "the value begins or ends with a space", at: position, hint: "no server would see it: leave it out")
+            return nil
+        }
+        if text.contains("${") {
+            findings.add(
+                "there are no secrets yet: '${' would be sent as it stands", at: position,
+                hint: "write the value itself, and keep the file readable by its owner only")
+            return nil
+        }
+        return HeaderChange(name: member.name, value: text)
+    }
+}
+
+extension UInt8 {
+    /// A byte of a token: RFC 9110 §5.6.2.
+    fileprivate var isTokenByte: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(self)
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Policy
+
+/// A schedule as it is written: what is left out is `nil`, what is `null` is `.some(nil)`.
+struct ScheduleDraft: Hashable, Sendable {
+    var preset: BackoffSchedule?
+    var schedule: [Duration]?
+    var base: Duration?
+    var multiplier: Double?
+    var max: Duration?
+    var attempts: Int??
+    var maxAge: Duration??
+    var jitter: Double?
+
+    /// When a schedule without an end of its own ends.
+    static let defaultMaxAge = Duration.seconds(3 * 86_400)
+    static let defaultMaximum = Duration.seconds(12 * 3_600)
+    static let defaultMultiplier = 2.0
+    static let defaultJitter = 0.2
+
+    /// The schedule that is meant: a preset with changes, or one of its own.
+    func resolved() throws(Contradiction) -> BackoffSchedule {
+        var resolved: BackoffSchedule
+        let isExponential = base != nil || multiplier != nil || max != nil
+        if let schedule {
+            if isExponential || preset != nil {
+                throw Contradiction(
+                    "it has more than one kind of delays",
+                    "leave out 'schedule', or 'preset', 'base', 'multiplier' and 'max'")
+            }
+            resolved = BackoffSchedule(delays: .list(schedule), jitter: Self.defaultJitter)
+            if attempts == nil, maxAge == nil { resolved.attempts = schedule.count + 1 }
+            if attempts == .some(nil) { resolved.maxAge = Self.defaultMaxAge }
+        } else if let preset {
+            resolved = preset
+            if isExponential { resolved.delays = try changed(preset.delays) }
+        } else if let base {
+            let delays = BackoffSchedule.Delays.exponential(
+                base: base, multiplier: multiplier ?? Self.defaultMultiplier,
+                max: max ?? Swift.max(base, Self.defaultMaximum))
+            resolved = BackoffSchedule(delays: delays, jitter: Self.defaultJitter)
+            // A number of attempts takes the place of the age that nobody wrote.
+            if attempts == nil || attempts == .some(nil) { resolved.maxAge = Self.defaultMaxAge }
+        } else if isExponential {
+            throw Contradiction(
+                "it lacks 'base'", "the first delay, as in { base: \"30s\", multiplier: 2, max: \"1h\" }")
+        } else {
+            resolved = .standard
+        }
+        if let attempts { resolved.attempts = attempts }
+        if let maxAge { resolved.maxAge = maxAge }
+        if let jitter { resolved.jitter = jitter }
+        if case .exponential(let base, _, let max) = resolved.delays, max < base {
+            throw Contradiction("its 'max' is shorter than its 'base'", nil)
+        }
+        return resolved
+    }
+
+    private func changed(_ delays: BackoffSchedule.Delays) throws(Contradiction) -> BackoffSchedule.Delays {
+        guard case .exponential(let base, let multiplier, let max) = delays else {
+            throw Contradiction(
+                "its preset is a list of delays, which 'base', 'multiplier' and 'max' cannot change",
+                "leave out 'preset' to write a schedule of your own")
+        }
+        return .exponential(
+            base: self.base ?? base, multiplier: self.multiplier ?? multiplier, max: self.max ?? max)
+    }
+
+    /// Members that are right each by itself and not together.
+    struct Contradiction: Error {
+        var reason: String
+        var hint: String?
+
+        init(_ reason: String, _ hint: String?) {
+            self.reason = reason
+            self.hint = hint
+        }
+    }
+}
+
+extension ConfigurationValue<BackoffSchedule> {
+    /// The name of a preset.
+    static let preset = ConfigurationValue("preset") { value, findings in
+        let names = BackoffSchedule.presets.map(\.name)
+        if let preset = BackoffSchedule.presets.first(where: { $0.name == value.string }) { return preset.schedule }
+        findings.add(
+            "\(value.quoted) is not a preset", at: value.position,
+            hint: didYouMean(value.string, among: names) ?? "the presets are \(names.joined(separator: ", "))")
+        return nil
+    }
+
+    /// A preset by its name, or an object of the keys `ConfigurationKeys.schedule`.
+    static let schedule = ConfigurationValue("schedule") { value, findings in
+        guard case .object = value.content else { return preset.read(value, &findings) }
+        var draft = ScheduleDraft()
+        let before = findings.errors.count
+        readObject(value, by: ConfigurationKeys.schedule, into: &draft, &findings)
+        if findings.errors.count > before { return nil }
+        do throws(ScheduleDraft.Contradiction) {
+            return try draft.resolved()
+        } catch {
+            findings.add("this schedule cannot be: \(error.reason)", at: value.position, hint: error.hint)
+            return nil
+        }
+    }
+}

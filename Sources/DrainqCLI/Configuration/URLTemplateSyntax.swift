@@ -1,0 +1,105 @@
+/// What a route's `url` may look like: an absolute URL (RFC 3986), with placeholders in its path and query.
+///
+/// Scheme, host and port are literal, so that the destination follows from the route alone.
+enum URLTemplateSyntax {
+    struct Problem: Hashable, Sendable {
+        /// Goes behind the URL in quotes: `has no host`.
+        var reason: String
+        var hint: String?
+    }
+
+    static let placeholders = "{id} {type} {key} {payload.NAME}"
+
+    /// Why `text` cannot be a route's URL; `nil` when it can.
+    static func problem(in text: String) -> Problem? {
+        if text.utf8.count > 8_192 { return Problem(reason: "is longer than 8192 bytes") }
+        guard let scheme = ["https://", "http://"].first(where: text.hasPrefix) else {
+            return Problem(reason: "is not an absolute URL", hint: "it has to begin with https:// or http://")
+        }
+        if let scalar = text.unicodeScalars.first(where: { !$0.isASCII || $0.value <= 0x20 || $0.value == 0x7F }) {
+            let code = String(scalar.value, radix: 16, uppercase: true)
+            return Problem(
+                reason:
+                    "has a character that no URL can have, U+\(String(repeating: "0", count: max(0, 4 - code.count)))\(code)",
+                hint: "percent-encode it in the path, write a host as punycode")
+        }
+        let rest = text.dropFirst(scheme.count)
+        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        return problem(inAuthority: authority) ?? problem(inPath: rest.dropFirst(authority.count))
+    }
+
+    private static func problem(inAuthority authority: Substring) -> Problem? {
+        if authority.contains("{") || authority.contains("}") {
+            return Problem(
+                reason: "has a placeholder in its host", hint: "placeholders stand in the path and the query only")
+        }
+        if authority.contains("@") {
+            return Problem(reason: "has a name or password in it", hint: "send credentials in a header: Authorization")
+        }
+        if authority.hasPrefix("[") {
+            return Problem(
+                reason: "has an IPv6 address as its host", hint: "Foundation cannot request it: use a host name")
+        }
+        let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        let host = parts[0]
+        if host.isEmpty { return Problem(reason: "has no host") }
+        guard host.utf8.allSatisfy({ isHostByte($0) }) else {
+            return Problem(
+                reason: "has a host that is none: \(quote(String(host)))", hint: "letters, digits, '-' and '.'")
+        }
+        if parts.count == 2 {
+            guard let port = UInt16(parts[1]), port > 0, parts[1].allSatisfy(\.isASCII), !parts[1].hasPrefix("+") else {
+                return Problem(
+                    reason: "has a port that is none: \(quote(String(parts[1])))", hint: "ports are 1 to 65535")
+            }
+        }
+        return nil
+    }
+
+    private static func problem(inPath path: Substring) -> Problem? {
+        var rest = path
+        while let character = rest.popFirst() {
+            switch character {
+            case "#": return Problem(reason: "has a fragment, which is never sent", hint: "'#' itself is written %23")
+            case "%":
+                guard rest.prefix(2).count == 2, rest.prefix(2).allSatisfy(\.isHexDigit) else {
+                    return Problem(
+                        reason: "has a '%' without two hexadecimal digits", hint: "'%' itself is written %25")
+                }
+            case "}": return Problem(reason: "has a '}' without '{'", hint: "'}' itself is written %7D")
+            case "{":
+                guard let end = rest.firstIndex(of: "}") else {
+                    return Problem(reason: "has a '{' without '}'", hint: "'{' itself is written %7B")
+                }
+                let name = rest[..<end]
+                rest = rest[end...].dropFirst()
+                if !isPlaceholder(name) {
+                    return Problem(
+                        reason: "has an unknown placeholder {\(name)}", hint: "placeholders are \(placeholders)")
+                }
+            case "\"", "<", ">", "\\", "^", "`", "|":
+                return Problem(
+                    reason: "has a character that no URL can have, '\(character)'", hint: "percent-encode it")
+            default: continue
+            }
+        }
+        return nil
+    }
+
+    private static func isPlaceholder(_ name: Substring) -> Bool {
+        if ["id", "type", "key"].contains(name) { return true }
+        guard name.hasPrefix("payload.") else { return false }
+        return name.dropFirst("payload.".count).split(separator: ".", omittingEmptySubsequences: false).allSatisfy {
+            !$0.isEmpty && !$0.contains("{")
+        }
+    }
+
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,74 @@
+/// `_arguments` for the options, a state for each command; works from `fpath` and when sourced.
+func zshCompletions() -> String {
+    let commands = CommandDescription.visible
+    var lines = [
+        "#compdef drainq", completionsOrigin, "_drainq() {",
+        "    local context state state_descr line",
+        "    typeset -A opt_args",
+        "    _arguments -C -s -S \\",
+    ]
+    lines += OptionDescription.table.filter { $0.group == .global }.flatMap(specifications).map { "        \($0) \\" }
+    lines += ["        '1:command:->command' '*::operand:->operands'", "    case $state in", "        command)"]
+    lines.append("            local -a commands=(")
+    lines += commands.map { "                \(quoted("\($0.name.rawValue):\($0.summary)"))" }
+    lines += [
+        "            )", "            _describe -t commands command commands", "            ;;", "        operands)",
+        "            case $line[1] in",
+    ]
+    for command in commands {
+        let specifications = OptionDescription.of(command.name).flatMap(specifications) + operands(of: command)
+        lines.append("                \(command.name.rawValue))")
+        lines.append("                    _arguments -s -S \\")
+        lines.append(specifications.map { "                        \($0)" }.joined(separator: " \\\n"))
+        lines.append("                    ;;")
+    }
+    lines += [
+        "            esac", "            ;;", "    esac", "}",
+        "if [[ $funcstack[1] == _drainq ]]; then", "    _drainq \"$@\"", "else", "    compdef _drainq drainq", "fi",
+    ]
+    return lines.joined(separator: "\n") + "\n"
+}
+
+/// One for each spelling of the option, which excludes the others unless it may be repeated.
+private func specifications(of row: OptionDescription) -> [String] {
+    let spellings = (row.short.map { ["-\($0)"] } ?? []) + [row.name.spelling]
+    let exclusion = row.repeats ? "*" : "(\(spellings.joined(separator: " ")))"
+    let summary = bracketed(row.summary)
+    let value = row.kind.placeholder.map { ":\(label($0)):\(action(row.kind.candidates))" } ?? ""
+    return spellings.map { spelling in
+        let attachment = row.kind == .flag ? "" : spelling.hasPrefix("--") ? "=" : "+"
+        return quoted("\(exclusion)\(spelling)\(attachment)[\(summary)]\(value)")
+    }
+}
+
+private func operands(of command: CommandDescription) -> [String] {
+    switch command.operands {
+    case .none, .anything: []
+    case .files: [quoted("*:file:_files")]
+    case .ids, .selection: [quoted("*:id: ")]
+    case .one(_, let placeholder), .optional(_, let placeholder):
+        [quoted("1:\(label(placeholder)):\(action(command.operands.candidates))")]
+    }
+}
+
+private func action(_ candidates: Candidates) -> String {
+    switch candidates {
+    case .none, .unknown: " "
+    case .files: "_files"
+    case .directories: "_files -/"
+    case .words(let words): "(\(words.joined(separator: " ")))"
+    }
+}
+
+private func label(_ placeholder: String) -> String {
+    placeholder.contains("|") ? "value" : placeholder.lowercased()
+}
+
+private func bracketed(_ text: String) -> String {
+    text.replacing("\\", with: "\\\\").replacing("[", with: "\\[").replacing("]", with: "\\]").replacing(
+        ":", with: "\\:")
+}
+
+private func quoted(_ text: String) -> String {
+    "'" + text.replacing("'", with: "'\\''") + "'"
+}

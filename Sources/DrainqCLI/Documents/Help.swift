@@ -1,0 +1,53 @@
+private let width = 80
+private let column = 30
+
+/// What `drainq help` prints.
+func helpOverview() -> String {
+    var lines = [
+        "drainq: store-and-forward for HTTP, without a daemon and without a database", "",
+        "usage: drainq COMMAND [OPTIONS]", "", "commands:",
+    ]
+    lines += CommandDescription.visible.flatMap { entry($0.name.rawValue, $0.summary, column: 16) }
+    lines += ["", "global options:"]
+    lines += options(OptionDescription.table.filter { $0.group == .global })
+    lines += ["", "'drainq help COMMAND' explains a command, 'drainq manual | man -l -' everything"]
+    return lines.joined(separator: "\n") + "\n"
+}
+
+/// What `drainq COMMAND --help` prints.
+func helpText(of command: CommandDescription) -> String {
+    var lines = ["drainq \(command.name.rawValue): \(command.summary)", "", "usage: \(command.usage)", ""]
+    lines += Prose(command.details).lines(width: width)
+    for group in OptionGroup.allCases {
+        let rows = OptionDescription.of(command.name).filter { $0.group == group }
+        if !rows.isEmpty { lines += ["", group.title + ":"] + options(rows) }
+    }
+    if !command.examples.isEmpty {
+        lines += ["", "examples:"]
+        for example in command.examples {
+            lines += ["  " + example.line, "      " + example.explanation]
+        }
+    }
+    return lines.joined(separator: "\n") + "\n"
+}
+
+private func options(_ rows: [OptionDescription]) -> [String] {
+    rows.flatMap { row in
+        let indent = row.short == nil ? "    " : ""
+        let initial = row.initial.map { " [default: \($0)]" } ?? ""
+        return entry(indent + row.usage, row.summary + initial, column: column)
+    }
+}
+
+/// A term and what it means, beside it where the term leaves room, else below.
+private func entry(_ term: String, _ meaning: String, column: Int) -> [String] {
+    let indent = String(repeating: " ", count: column)
+    var lines = wrap(meaning.split(separator: " ").map(String.init), width: width - column).map { indent + $0 }
+    let head = "  " + term
+    if head.count + 2 <= column, let first = lines.first {
+        lines[0] = head + first.dropFirst(head.count)
+    } else {
+        lines.insert(head, at: 0)
+    }
+    return lines
+}

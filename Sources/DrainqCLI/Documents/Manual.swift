@@ -1,0 +1,202 @@
+/// The manual page drainq(1) in mdoc(7), made from the tables.
+func manualPage() -> String {
+    var page = ManualWriter()
+    page.head()
+    page.commands()
+    page.options()
+    page.values()
+    page.surroundings()
+    page.exitStatuses()
+    page.examples()
+    page.tail()
+    return page.text
+}
+
+private struct ManualWriter {
+    private var lines: [String] = []
+
+    var text: String { lines.joined(separator: "\n") + "\n" }
+
+    mutating func head() {
+        lines += [
+            #".\" Made from the tables in Sources/DrainqCLI/CommandLine; DRAINQ_RECORD=1 swift test --filter DocumentTests"#,
+            ".Dd November 21, 2026", ".Dt DRAINQ 1", ".Os", ".Sh NAME", ".Nm drainq",
+            ".Nd store-and-forward for HTTP", ".Sh SYNOPSIS",
+        ]
+        for command in CommandDescription.visible {
+            lines += [".Nm", ".Cm \(command.name.rawValue)"]
+            if !OptionDescription.of(command.name).isEmpty { lines.append(".Op Ar options") }
+            if let operands = command.operands.macro { lines.append(operands) }
+        }
+        lines.append(".Sh DESCRIPTION")
+        prose(
+            """
+            Operations are put into a queue directory, one file each. A run, started by cron, a systemd timer or a person, \
+            takes the ones that are due, sends each to an HTTP server, and ends with an exit status that says what happened. \
+            There is no daemon and no database: the directory is the database, the file name is the index, rename is the \
+            transaction.
+
+            An operation that was accepted is delivered at least once, or kept until a person drops it or a rule that the \
+            user wrote ends it. Every attempt of one operation carries the same idempotency key.
+
+            Options may stand anywhere after the command, as `--name value` or `--name=value`; short ones may be bundled. \
+            After `--` everything is an operand. Results go to standard output, everything else to standard error.
+            """)
+    }
+
+    mutating func commands() {
+        lines.append(".Sh COMMANDS")
+        for command in CommandDescription.visible {
+            lines.append(".Ss \(command.name.rawValue)")
+            prose(command.details)
+            let rows = OptionDescription.of(command.name).filter { $0.group != .global }
+            if !rows.isEmpty { list(rows) }
+        }
+    }
+
+    mutating func options() {
+        lines.append(".Sh GLOBAL OPTIONS")
+        prose("These belong to every command for which they mean something, and may also stand before it.")
+        list(OptionDescription.table.filter { $0.group == .global })
+    }
+
+    mutating func values() {
+        lines.append(".Sh VALUES")
+        lines += [".Bl -tag -width Ds"]
+        item(".It Ar D", "A duration: `500ms`, `90s`, `5m`, `2h`, `3d`, or several in falling order such as `1h30m`.")
+        item(
+            ".It Ar TIME",
+            """
+            A time as RFC 3339 has it, `2026-11-21T09:15:00Z`; a date alone, which is midnight UTC; `now`; or a duration \
+            from now, `+5m` or `-2h`. Without a sign --since and --before look back, the others forward.
+            """)
+        item(".It Ar N", "A whole number.")
+        item(".It Ar TYPE", "1 to 64 of `A-Z a-z 0-9 . _ -`, not beginning with a dot.")
+        item(".It Ar ID", "1 to 64 of `A-Z a-z 0-9 _ -`; `-` alone reads ids from standard input, one on each line.")
+        lines.append(".El")
+    }
+
+    mutating func surroundings() {
+        lines += [".Sh ENVIRONMENT", ".Bl -tag -width Ds"]
+        item(".It Ev DRAINQ_QUEUE", "The queue directory, where --queue is not given.")
+        item(
+            ".It Ev XDG_STATE_HOME",
+            "Where the queue directory `drainq` is when neither is given; `~/.local/state` unless it is set.")
+        lines += [".El", ".Sh FILES", ".Bl -tag -width Ds"]
+        item(".It Pa ~/.local/state/drainq", "The queue directory, unless another is named.")
+        item(".It Pa drainq.json", "The configuration, in the queue directory.")
+        lines.append(".El")
+    }
+
+    mutating func exitStatuses() {
+        lines.append(".Sh EXIT STATUS")
+        prose("The first that applies, from the top:")
+        lines.append(".Bl -tag -width 123")
+        for status in ExitStatus.allCases {
+            item(".It \(status.rawValue)", status.meaning.capitalizedSentence)
+        }
+        lines.append(".El")
+    }
+
+    mutating func examples() {
+        lines.append(".Sh EXAMPLES")
+        for example in CommandDescription.visible.flatMap(\.examples) {
+            prose(example.explanation.capitalizedSentence.dropLast() + ":")
+            lines += [".Bd -literal -offset indent", escaped(example.line), ".Ed", ".Pp"]
+        }
+        lines.removeLast()
+    }
+
+    mutating func tail() {
+        lines += [
+            ".Sh SEE ALSO", ".Xr drainq-config 5 ,", ".Xr drainq-queue 5",
+        ]
+    }
+
+    // MARK: - Parts
+
+    private mutating func list(_ rows: [OptionDescription]) {
+        lines += [".Bl -tag -width Ds"]
+        for row in rows {
+            let value = row.kind.placeholder.map { " Ar " + $0.split(separator: "|").joined(separator: " | ") } ?? ""
+            let short = row.short.map { "Fl \($0) , " } ?? ""
+            var details = row.details
+            if let initial = row.initial { details += " The default is `\(initial)`." }
+            if row.repeats { details += row.details.contains("more than once") ? "" : " May be given more than once." }
+            item(".It \(short)Fl -\(row.name.rawValue)\(value)", details)
+        }
+        lines.append(".El")
+    }
+
+    private mutating func item(_ head: String, _ text: String) {
+        lines.append(head)
+        prose(text)
+    }
+
+    /// Each sentence begins a line, as mdoc wants it, and each macro has its own.
+    private mutating func prose(_ text: some StringProtocol) {
+        for (index, paragraph) in Prose(String(text)).paragraphs.enumerated() {
+            if index > 0 { lines.append(".Pp") }
+            var sentence: [String] = []
+            for word in paragraph {
+                switch word {
+                case .plain(let text):
+                    sentence.append(escaped(text))
+                    if text.hasSuffix(".") || text.hasSuffix(":") { finish(&sentence) }
+                case .option(let before, let name, let value, let after):
+                    finish(&sentence)
+                    let assignment = value.map { " Ns = Ns Cm \($0)" } ?? ""
+                    macro("Fl -\(name)\(assignment)", before: before, after: after)
+                case .literal(let before, let text, let after):
+                    finish(&sentence)
+                    macro("Ql \(quoted(text))", before: before, after: after)
+                }
+            }
+            finish(&sentence)
+        }
+    }
+
+    private mutating func finish(_ sentence: inout [String]) {
+        lines += wrap(sentence, width: 78)
+        sentence = []
+    }
+
+    private mutating func macro(_ call: String, before: String, after: String) {
+        let opening = before.isEmpty ? "" : before.map { "\($0) " }.joined()
+        let name = call.prefix { $0 != " " }
+        lines.append(".\(name) \(opening)\(call.dropFirst(name.count + 1))" + after.map { " \($0)" }.joined())
+    }
+}
+
+/// Text on a line that is no macro.
+private func escaped(_ text: String) -> String {
+    let escaped = text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
+    return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped
+}
+
+/// One argument of a macro.
+private func quoted(_ text: String) -> String {
+    let escaped = text.replacing("\\", with: "\\e").replacing("\"", with: "\\(dq").replacing("-", with: "\\-")
+    let isPunctuation = escaped.allSatisfy { ".,;:!?()|[]".contains($0) }
+    return isPunctuation ? "\\&" + escaped : escaped.contains(" ") ? "\"\(escaped)\"" : escaped
+}
+
+extension String {
+    fileprivate var capitalizedSentence: String {
+        prefix(1).uppercased() + dropFirst() + "."
+    }
+}
+
+extension Operands {
+    /// The line of the synopsis; `nil` where there is nothing to say.
+    fileprivate var macro: String? {
+        switch self {
+        case .none, .anything: nil
+        case .files: ".Op Ar FILE ..."
+        case .ids: ".Ar ID ..."
+        case .selection: ".Op Ar ID ..."
+        case .one(_, let placeholder): ".Ar \(placeholder)"
+        case .optional(_, let placeholder): ".Op Ar \(placeholder)"
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Delivery
+
+/// The program: understands `arguments` (without the program's name), does the work and says how it ended.
+package func run(arguments: [String], environment: [String: String]) -> ExitStatus {
+    ignoreBrokenPipes()
+    let status: ExitStatus
+    do throws(CommandFailure) {
+        let command = try parsed(arguments)
+        standardOutput.setWhenClosed(command.command.outputWhenClosed)
+        status = try perform(command, environment: environment)
+    } catch {
+        for message in error.messages { Messages.error(message.text, hint: message.hint) }
+        status = error.status
+    }
+    guard let failure = standardOutput.finish() else { return status }
+    Messages.error("cannot write standard output: \(failure)")
+    return .first(of: [status, .inputOutput])
+}
+
+private func parsed(_ arguments: [String]) throws(CommandFailure) -> ParsedCommand {
+    do throws(UsageError) {
+        return try ParsedCommand(arguments: arguments)
+    } catch {
+        throw CommandFailure(error)
+    }
+}
+
+private func perform(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    switch command.command {
+    case .initialize: try initialize(command, environment: environment)
+    case .add: try add(command, environment: environment)
+    case .run: try runQueue(command, environment: environment)
+    case .list: try list(command, environment: environment)
+    case .show: try show(command, environment: environment)
+    case .status: try DrainqCLI.status(command, environment: environment)
+    case .retry: try retry(command, environment: environment)
+    case .drop: try drop(command, environment: environment)
+    case .check: try check(command, environment: environment)
+    case .demo: try demo(command, environment: environment)
+    case .receive: try receive(command)
+    case .completions: completions(command)
+    case .manual: manual()
+    case .version: version()
+    case .help: help(command)
+    case .agent: DeliveryAgent.main()
+    }
+}
+
+extension CommandName {
+    /// Commands that only show end when nobody reads them; those that do work finish it.
+    var outputWhenClosed: Output.WhenClosed {
+        switch self {
+        case .list, .show, .status, .check, .completions, .manual, .version, .help: .endProcess
+        case .initialize, .add, .run, .retry, .drop, .demo, .receive, .agent: .discard
+        }
+    }
+}

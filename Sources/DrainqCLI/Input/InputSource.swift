@@ -1,0 +1,53 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A file or standard input, read in pieces as they come, so that a pipeline is answered line by line.
+final class InputSource {
+    /// What messages call it.
+    let name: String
+    private let descriptor: Int32
+
+    /// `-` is standard input.
+    init(_ path: String) throws {
+        name = path == "-" ? "standard input" : path
+        descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        if descriptor < 0 {
+            throw CommandFailure(.dataInvalid, "cannot read '\(path)': \(String(cString: strerror(errno)))")
+        }
+    }
+
+    deinit {
+        if descriptor != STDIN_FILENO { close(descriptor) }
+    }
+
+    /// The next bytes, at least one; empty at the end.
+    func next(atMost count: Int) throws -> [UInt8] {
+        while true {
+            var result = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+                result = read(descriptor, buffer.baseAddress, count)
+                initialized = max(0, result)
+            }
+            if result >= 0 { return bytes }
+            if errno != EINTR {
+                throw CommandFailure(.inputOutput, "cannot read '\(name)': \(String(cString: strerror(errno)))")
+            }
+        }
+    }
+
+    /// All that is left, refused where it is longer than `limit`.
+    func all(upTo limit: Int) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while true {
+            let more = try next(atMost: max(65_536, min(bytes.count, 16 * 1_048_576)))
+            if more.isEmpty { return bytes }
+            bytes += more
+            if bytes.count > limit {
+                throw CommandFailure(.dataInvalid, "cannot add from '\(name)': a value is longer than \(limit) bytes")
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Policy
+import Synchronization
+
+#if canImport(Glibc)
+    @preconcurrency import Glibc
+#else
+    import Darwin
+#endif
+
+// The only file that writes to standard output and standard error, and the only one that ends the process.
+
+/// Standard output: results, collected and written in large pieces. Safe to use from any thread.
+package let standardOutput = Output(descriptor: STDOUT_FILENO)
+
+/// One open descriptor that text goes to.
+package final class Output: Sendable {
+    /// What happens when the reader has gone away, as `head` does.
+    package enum WhenClosed: Sendable {
+        /// The process ends by SIGPIPE without a word, as git's does.
+        case endProcess
+        /// What is still to be written is dropped: the work matters more than its report.
+        case discard
+    }
+
+    private struct State {
+        var pending: [UInt8] = []
+        var whenClosed = WhenClosed.endProcess
+        var isClosed = false
+        /// The first failure, in the words of the system.
+        var failure: String?
+    }
+
+    private let descriptor: Int32
+    private let state = Mutex(State())
+    private static let pieceSize = 65_536
+
+    package init(descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    package func setWhenClosed(_ reaction: WhenClosed) {
+        state.withLock { $0.whenClosed = reaction }
+    }
+
+    /// Adds text as it is; foreign parts are to be `escapedForDisplay` by then.
+    package func write(_ text: String) {
+        write(bytes: text.utf8)
+    }
+
+    package func line(_ text: String) {
+        write(text + "\n")
+    }
+
+    package func write(bytes: some Sequence<UInt8>) {
+        state.withLock { state in
+            state.pending.append(contentsOf: bytes)
+            if state.pending.count >= Self.pieceSize { send(&state) }
+        }
+    }
+
+    /// Writes what was collected: before waiting for anything, and at the end.
+    package func flush() {
+        state.withLock { send(&$0) }
+    }
+
+    /// Flushes; then why not everything could be written, `nil` when it could or the reader went away.
+    package func finish() -> String? {
+        state.withLock { state in
+            send(&state)
+            return state.failure
+        }
+    }
+
+    private func send(_ state: inout State) {
+        var sent = 0
+        while sent < state.pending.count, !state.isClosed {
+            let result = state.pending.withUnsafeBytes { bytes in
+                systemWrite(descriptor, bytes.baseAddress! + sent, bytes.count - sent)
+            }
+            if result >= 0 {
+                sent += result
+            } else if errno == EPIPE {
+                state.isClosed = true
+                if state.whenClosed == .endProcess { endByBrokenPipe() }
+            } else if errno != EINTR {
+                state.isClosed = true
+                state.failure = String(cString: strerror(errno))
+            }
+        }
+        state.pending.removeAll(keepingCapacity: true)
+    }
+}
+
+/// What is said to a person, on standard error: one line each, control characters of the whole line escaped.
+package enum Messages {
+    /// `drainq: error: cannot VERB 'OBJECT': REASON`, and a hint that is a command or a fact.
+    package static func error(_ message: String, hint: String? = nil) {
+        notice("error: " + message)
+        if let hint { notice("hint: " + hint) }
+    }
+
+    package static func error(_ error: UsageError) {
+        Self.error(error.message, hint: error.hint)
+    }
+
+    /// `drainq: …`, what somebody has to know or asked for with `--verbose`.
+    package static func notice(_ message: String) {
+        // One call for a line, so that the lines of several processes do not mix; a closed standard error is nobody's.
+        let line = Array("drainq: \(escapedForDisplay(message))\n".utf8)
+        _ = line.withUnsafeBytes { systemWrite(STDERR_FILENO, $0.baseAddress!, $0.count) }
+    }
+}
+
+/// Whether a person is at the other end.
+package enum Terminal {
+    package static var isOnStandardInput: Bool { isatty(STDIN_FILENO) == 1 }
+    package static var isOnStandardOutput: Bool { isatty(STDOUT_FILENO) == 1 }
+    package static var isOnStandardError: Bool { isatty(STDERR_FILENO) == 1 }
+}
+
+/// A closed pipe becomes an error of the write, which `Output` knows how to take, and no signal.
+func ignoreBrokenPipes() {
+    signal(SIGPIPE, SIG_IGN)
+}
+
+/// Ends the process after everything has been written.
+package func end(with status: ExitStatus) -> Never {
+    exit(status.rawValue)
+}
+
+private func endByBrokenPipe() -> Never {
+    signal(SIGPIPE, SIG_DFL)
+    raise(SIGPIPE)
+    _exit(128 + SIGPIPE)
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
+    write(descriptor, bytes, count)
+}

@@ -1,0 +1,142 @@
+package import LoopbackReceiver
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// `drainq receive`: prints what the receiver gets and answers as it is told to, until a signal, a count or a time.
+///
+/// Standard output, in this order:
+/// - as text: the URL alone on the first line, for `read -r url`; then a line a request, `METHOD TARGET BYTES KEY`,
+///   the idempotency key last and `-` where there is none
+/// - `json`: `{"event":"listening","url":…}`, then `{"event":"request",…}` for each, and `{"event":"end",…}`
+/// - `bodies` alone: nothing but a line of JSON for each body, so that what was sent can be piped on; JSON as it came
+///   but for its line breaks, other text as a string, other bytes as `{"base64":…}`
+/// - `bodies` and `json`: each request's event has a `body`
+package struct ReceiveCommand: Sendable {
+    package var port: UInt16
+    /// As given with `--answer`; none answer 204.
+    package var answers: [String]
+    /// Ends when so many requests have been answered.
+    package var count: Int?
+    package var maxTime: Duration?
+    package var json: Bool
+    package var bodies: Bool
+    /// Gets the URL and a newline, in one write, when requests are taken.
+    package var urlFile: String?
+
+    package init(
+        port: UInt16 = 0, answers: [String] = [], count: Int? = nil, maxTime: Duration? = nil, json: Bool = false,
+        bodies: Bool = false, urlFile: String? = nil
+    ) {
+        self.port = port
+        self.answers = answers
+        self.count = count
+        self.maxTime = maxTime
+        self.json = json
+        self.bodies = bodies
+        self.urlFile = urlFile
+    }
+
+    /// Why it ended, and after how much.
+    package struct Summary: Hashable, Sendable {
+        package enum Ending: String, Hashable, Sendable {
+            case count, time, signal
+        }
+
+        package var ending: Ending
+        package var requests: Int
+
+        package init(ending: Ending, requests: Int) {
+            self.ending = ending
+            self.requests = requests
+        }
+    }
+
+    package enum Failure: Error, Hashable, CustomStringConvertible {
+        /// A word of `--answer`: status 64.
+        case answer(ScriptError)
+        /// Status 74, or 77 for EACCES.
+        case listening(ReceiverError)
+        /// Status 74, or 77 for EACCES.
+        case urlFile(String, code: Int32)
+
+        package var description: String {
+            switch self {
+            case .answer(let error): error.description
+            case .listening(let error): error.description
+            case .urlFile(let path, let code): "cannot write '\(path)': \(String(cString: strerror(code)))"
+            }
+        }
+    }
+
+    /// Blocks its thread until the end. SIGINT and SIGTERM end it while it runs, and are as before afterwards.
+    ///
+    /// - Parameters:
+    ///   - output: gets each line of standard output without its end; to be flushed by each call.
+    ///   - notice: gets what is for a person, `listening on http://127.0.0.1:8080`.
+    package func run(output: (String) -> Void, notice: (String) -> Void) throws(Failure) -> Summary {
+        let start = ContinuousClock.now
+        let receiver = try listen()
+        defer { receiver.stop() }
+        let signals = StopSignals { receiver.stop() }
+        defer { signals.restore() }
+        if let urlFile { try write(receiver.url + "\n", to: urlFile) }
+        notice("listening on \(receiver.url)")
+        let line = ReceivedLine(json: json, bodies: bodies, start: start)
+        if let opening = line.opening(url: receiver.url) { output(opening) }
+
+        var printed = 0
+        func remaining() -> Duration { maxTime.map { max($0 - (.now - start), .zero) } ?? .seconds(86_400 * 365) }
+        func printWhatCame() {
+            for request in receiver.takeRequests() where printed < count ?? .max {
+                output(line.text(of: request))
+                printed += 1
+            }
+        }
+        while printed < count ?? .max, receiver.wait(forRequests: printed + 1, within: remaining()) {
+            printWhatCame()
+        }
+        if let count, printed == count {
+            // The last one is to have its answer before the connections are closed.
+            _ = receiver.wait(forAnswers: count, within: remaining())
+        }
+        receiver.stop()
+        printWhatCame()
+        let ending: Summary.Ending =
+            if let count, printed >= count { .count } else if signals.received { .signal } else { .time }
+        let summary = Summary(ending: ending, requests: printed)
+        if let closing = line.closing(summary) { output(closing) }
+        return summary
+    }
+
+    private func listen() throws(Failure) -> LoopbackReceiver {
+        let script: Script
+        do throws(ScriptError) {
+            script = try Script(answers)
+        } catch {
+            throw .answer(error)
+        }
+        do throws(ReceiverError) {
+            return try LoopbackReceiver(
+                at: .loopback(port: port), script: script, recording: bodies ? .everything : .heads)
+        } catch {
+            throw .listening(error)
+        }
+    }
+
+    private func write(_ text: String, to path: String) throws(Failure) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        if descriptor < 0 { throw .urlFile(path, code: errno) }
+        let bytes = Array(text.utf8)
+        let written = bytes.withUnsafeBytes { systemWrite(descriptor, $0) }
+        let code = errno
+        if close(descriptor) != 0 || written != bytes.count { throw .urlFile(path, code: written < 0 ? code : EIO) }
+    }
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+    write(descriptor, bytes.baseAddress, bytes.count)
+}

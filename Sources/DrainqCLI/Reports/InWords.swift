@@ -1,0 +1,29 @@
+import Policy
+
+/// Times and durations for a reader, in one unit or two: `in 5m`, `3h ago`, `1.2s`.
+enum InWords {
+    static func moment(_ moment: Timestamp, from now: Timestamp) -> String {
+        let distance = moment - now
+        if distance >= .seconds(-1), distance <= .milliseconds(1) { return "now" }
+        return distance > .zero ? "in \(rough(distance))" : "\(rough(.zero - distance)) ago"
+    }
+
+    /// Two units at most, the smaller one rounded down.
+    static func rough(_ distance: Duration) -> String {
+        let seconds = distance.inSeconds
+        if seconds < 10 { return short(distance) }
+        let whole = Int(seconds.rounded())
+        let (days, hours, minutes) = (whole / 86_400, whole / 3600 % 24, whole / 60 % 60)
+        if days > 0 { return days >= 7 || hours == 0 ? "\(days)d" : "\(days)d \(hours)h" }
+        if hours > 0 { return minutes == 0 ? "\(hours)h" : "\(hours)h \(minutes)m" }
+        return minutes > 0 ? (whole % 60 == 0 || minutes >= 10 ? "\(minutes)m" : "\(minutes)m \(whole % 60)s") : "\(whole)s"
+    }
+
+    /// `12ms`, `1.2s`, `75s`.
+    static func short(_ duration: Duration) -> String {
+        let milliseconds = duration.inSeconds * 1000
+        if milliseconds < 1000 { return "\(Int(milliseconds.rounded()))ms" }
+        let tenths = Int((milliseconds / 100).rounded())
+        return tenths % 10 == 0 || tenths >= 1000 ? "\(tenths / 10)s" : "\(tenths / 10).\(tenths % 10)s"
+    }
+}

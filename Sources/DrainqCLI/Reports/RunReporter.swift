@@ -1,0 +1,144 @@
+import Drain
+import Policy
+import Spool
+
+/// Says what a run does: to somebody who watches everything, to cron only what somebody has to act on, to a program NDJSON.
+struct RunReporter {
+    enum Voice {
+        /// Failures, quarantine, a hold that begins, input/output errors.
+        case actionable
+        /// Every attempt and a summary besides.
+        case everything
+        case json
+        case silent
+    }
+
+    /// So many failed operations get a line of their own where nobody watches.
+    private static let failuresShown = 10
+
+    let voice: Voice
+    private var failures = 0
+
+    init(voice: Voice) {
+        self.voice = voice
+    }
+
+    static func voice(_ command: ParsedCommand) -> Voice {
+        if command.flag(.json) { return .json }
+        if command.flag(.verbose) { return .everything }
+        if command.flag(.quiet) { return .actionable }
+        return Terminal.isOnStandardError ? .everything : .actionable
+    }
+
+    mutating func take(_ event: RunEvent) {
+        switch event {
+        case .attempted(let attempt), .gaveUp(let attempt): take(attempt)
+        case .quarantined(let item): quarantined(item)
+        case .destinationHeld(let destination, let record):
+            if voice == .actionable || voice == .everything {
+                Messages.error("'\(destination)' is held: \(cause(record))", hint: hint(for: record))
+            }
+        case .recovered(let recovery):
+            for item in recovery.quarantined { quarantined(item) }
+            if voice == .everything, !recovery.returned.isEmpty {
+                Messages.notice("returned \(recovery.returned.count) that a run which died had claimed")
+            }
+        case .inputOutputError(let error):
+            if voice != .silent { Messages.error(error.description, hint: error.hint) }
+        case .agentsFailed(let reason):
+            if voice != .silent { Messages.error(reason) }
+        }
+    }
+
+    func finish(_ summary: RunSummary, _ status: ExitStatus) {
+        switch voice {
+        case .silent: break
+        case .json: JSONLine.write(SummaryView(summary, status))
+        case .actionable:
+            if failures > Self.failuresShown {
+                Messages.error("and \(failures - Self.failuresShown) more failed", hint: "drainq list --state failed")
+            }
+        case .everything: Messages.notice(sentence(summary))
+        }
+    }
+
+    // MARK: - One event
+
+    private mutating func take(_ event: AttemptEvent) {
+        if event.record.outcome == .failed { failures += 1 }
+        switch voice {
+        case .silent: break
+        case .json: JSONLine.write(AttemptView(event))
+        case .everything: Messages.notice(line(event))
+        case .actionable:
+            if event.record.outcome == .failed, failures <= Self.failuresShown {
+                Messages.error("'\(event.id)' failed: \(cause(event.record))", hint: "drainq show \(event.id)")
+            }
+        }
+    }
+
+    private func quarantined(_ item: QuarantineItem) {
+        switch voice {
+        case .silent: break
+        case .json: JSONLine.write(QuarantineView(item))
+        case .actionable, .everything:
+            Messages.error(
+                "'\(item.originalName ?? item.fileName)' is not an operation: \(item.reason ?? "no reason kept")",
+                hint: "kept as 'quarantine/\(item.fileName)'")
+        }
+    }
+
+    // MARK: - Words
+
+    /// `t 6f96… delivered: 204 in 12ms`
+    private func line(_ event: AttemptEvent) -> String {
+        var text = "\(event.id) \(event.type) \(event.record.outcome.rawValue): \(cause(event.record))"
+        switch event.record.outcome {
+        case .deferred:
+            let count = event.attemptsAllowed.map { "\(event.attempts) of \($0)" } ?? "\(event.attempts)"
+            text += ", attempt \(count)"
+            if let due = event.nextDue { text += ", again \(InWords.moment(due, from: event.record.at + event.record.duration))" }
+        case .delivered: text += " in \(InWords.short(event.record.duration))"
+        case .held, .failed: break
+        }
+        return text
+    }
+
+    private func cause(_ record: AttemptRecord) -> String {
+        var text = record.status.map { "\($0)" } ?? record.error ?? record.rule
+        if record.outcome != .delivered, let excerpt = record.excerpt, !excerpt.isEmpty { text += " (\(excerpt))" }
+        return text
+    }
+
+    private func hint(for record: AttemptRecord) -> String {
+        switch record.status {
+        case 401, 403: "check the credentials, then run again"
+        case 407: "check the proxy's credentials, then run again"
+        case .some(300..<400): "redirects are not followed: set the route's url to where the server points"
+        default:
+            record.rule.contains("url")
+                ? "set routes.default.url in drainq.json" : "its operations wait, none was charged an attempt"
+        }
+    }
+
+    private func sentence(_ summary: RunSummary) -> String {
+        var parts = ["\(summary.delivered) delivered"]
+        let counts = [
+            (summary.deferred, "deferred"), (summary.held, "held"), (summary.failed, "failed"),
+            (summary.quarantined, "quarantined"), (summary.cutOff, "cut off"), (summary.leftDue, "still due"),
+        ]
+        for (count, word) in counts where count > 0 { parts.append("\(count) \(word)") }
+        var text = parts.joined(separator: ", ") + " in \(InWords.short(summary.duration))"
+        switch summary.end {
+        case .done: break
+        case .paused: text = "the queue is paused: nothing was attempted"
+        case .timeUp: text += "; stopped: --max-time was up"
+        case .signal(let number): text += "; stopped by signal \(number)"
+        case .broken(let reason): text += "; stopped: \(reason)"
+        }
+        if let due = summary.nextDue, summary.leftDue == 0 {
+            text += "; next due \(InWords.moment(due, from: summary.startedAt + summary.duration))"
+        }
+        return text
+    }
+}

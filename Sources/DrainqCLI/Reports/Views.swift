@@ -1,0 +1,194 @@
+import Drain
+import Policy
+import Spool
+
+/// The objects of every `--json`, schema 1: names are the contract, absent is absent.
+struct EntryView: Encodable {
+    var id: String
+    var type: String
+    var state: String
+    var destination: String
+    var key: String?
+    var createdAt: String
+    var due: String?
+    var notBefore: String?
+    var attempts: Int
+    var attemptsAllowed: Int?
+    var interruptions: Int?
+    var lastStatus: Int?
+    var lastError: String?
+    var lastAttempt: String?
+    var rule: String?
+    var path: String
+    var run: String?
+
+    /// What the name alone says; `read` adds the rest.
+    init(_ entry: Entry, destination: String, route: Route) {
+        let name = entry.name
+        id = name.id.description
+        type = name.type.description
+        state = entry.state.word
+        self.destination = destination
+        createdAt = name.createdAt.rfc3339
+        switch name.gate {
+        case .open: break
+        case .notBefore(let moment): notBefore = moment.rfc3339
+        case .due(let moment): due = moment.rfc3339
+        }
+        attempts = name.attempts
+        attemptsAllowed = route.retry.attemptsAllowed
+        interruptions = name.interruptions > 0 ? name.interruptions : nil
+        path = entry.path
+        run = entry.claimedBy
+    }
+
+    mutating func add(_ operation: Operation) {
+        key = operation.header.key
+        if let last = operation.attempts.last {
+            lastStatus = last.status
+            lastError = last.error
+            lastAttempt = last.at.rfc3339
+            rule = last.rule
+        }
+    }
+}
+
+struct RecordView: Encodable {
+    var at: String
+    var durationMs: Int
+    var outcome: String
+    var status: Int?
+    var error: String?
+    var rule: String
+    var retryAfter: Int?
+    var excerpt: String?
+
+    init(_ record: AttemptRecord) {
+        at = record.at.rfc3339
+        durationMs = Int(record.duration.wholeMicroseconds / 1000)
+        outcome = record.outcome.rawValue
+        status = record.status
+        error = record.error
+        rule = record.rule
+        retryAfter = record.retryAfter
+        excerpt = record.excerpt
+    }
+}
+
+struct AttemptView: Encodable {
+    var event = "attempt"
+    var schema = 1
+    var id: String
+    var type: String
+    var destination: String
+    var at: String
+    var durationMs: Int
+    var outcome: String
+    var status: Int?
+    var error: String?
+    var rule: String
+    var attempts: Int
+    var attemptsAllowed: Int?
+    var due: String?
+
+    init(_ event: AttemptEvent) {
+        id = event.id.description
+        type = event.type.description
+        destination = event.destination
+        at = event.record.at.rfc3339
+        durationMs = Int(event.record.duration.wholeMicroseconds / 1000)
+        outcome = event.record.outcome.rawValue
+        status = event.record.status
+        error = event.record.error
+        rule = event.record.rule
+        attempts = event.attempts
+        attemptsAllowed = event.attemptsAllowed
+        due = event.nextDue?.rfc3339
+    }
+}
+
+struct QuarantineView: Encodable {
+    var event = "quarantined"
+    var schema = 1
+    var id: String?
+    var state = "quarantined"
+    var createdAt: String?
+    var at: String?
+    var reason: String?
+    var originalName: String?
+    var source: String?
+    var path: String
+
+    init(_ item: QuarantineItem) {
+        id = item.name?.id.description
+        createdAt = item.name?.createdAt.rfc3339
+        at = item.at?.rfc3339
+        reason = item.reason
+        originalName = item.originalName
+        source = item.source
+        path = "quarantine/\(item.fileName)"
+    }
+}
+
+struct SummaryView: Codable {
+    var event = "summary"
+    var schema = 1
+    var startedAt: String
+    var durationMs: Int
+    var end: String
+    var exitStatus: Int32
+    var attempts: Int
+    var delivered: Int
+    var deferred: Int
+    var held: Int
+    var failed: Int
+    var quarantined: Int
+    var recovered: Int
+    var cutOff: Int
+    var inputOutputErrors: Int
+    var leftDue: Int
+    var nextDue: String?
+
+    init(_ summary: RunSummary, _ status: ExitStatus) {
+        startedAt = summary.startedAt.rfc3339
+        durationMs = Int(summary.duration.wholeMicroseconds / 1000)
+        end =
+            switch summary.end {
+            case .done: "done"
+            case .paused: "paused"
+            case .timeUp: "max-time"
+            case .signal(let number): "signal \(number)"
+            case .broken(let reason): reason
+            }
+        exitStatus = status.rawValue
+        attempts = summary.attempts
+        delivered = summary.delivered
+        deferred = summary.deferred
+        held = summary.held
+        failed = summary.failed
+        quarantined = summary.quarantined
+        recovered = summary.recovered
+        cutOff = summary.cutOff
+        inputOutputErrors = summary.inputOutputErrors
+        leftDue = summary.leftDue
+        nextDue = summary.nextDue?.rfc3339
+    }
+
+    var didSomething: Bool {
+        attempts + failed + quarantined + recovered + held + inputOutputErrors > 0
+    }
+}
+
+extension QueueState {
+    /// The state's name as users read it: the directory's, but `quarantined` (SPEC §7).
+    var word: String {
+        switch self {
+        case .new: "new"
+        case .deferred: "deferred"
+        case .claimed: "claimed"
+        case .failed: "failed"
+        case .quarantine: "quarantined"
+        case .delivered: "delivered"
+        }
+    }
+}

@@ -1,0 +1,187 @@
+/// One client's connection: reads a request, plays its answer, reads the next. Used from the receiver's thread only.
+final class Connection {
+    enum State {
+        case open
+        case over
+    }
+
+    private enum Phase {
+        case reading
+        case playing(Playback)
+        /// Nothing will ever be sent again; what arrives is thrown away until the client gives up.
+        case stalled
+        /// Refused: the rest of what the client sends is read and thrown away, so that the refusal is not lost in a reset.
+        case draining
+    }
+
+    let descriptor: Int32
+    private let number: Int
+    private var reader: RequestReader
+    private var phase = Phase.reading
+    private var sent = 0
+    private var blocked = false
+    private var peerFinished = false
+    /// Until when nothing is sent.
+    private(set) var pausedUntil: ContinuousClock.Instant?
+
+    /// Bytes that one connection may move before the others have their turn.
+    private static let turn = 1 << 20
+    /// Pipelined requests that wait; more stay in the kernel.
+    private static let backlog = 1 << 20
+
+    init(descriptor: Int32, number: Int, reader: RequestReader) {
+        self.descriptor = descriptor
+        self.number = number
+        self.reader = reader
+    }
+
+    var wantsToRead: Bool {
+        if peerFinished { return false }
+        switch phase {
+        case .reading, .stalled, .draining: return true
+        case .playing: return reader.waiting < Self.backlog
+        }
+    }
+
+    var wantsToWrite: Bool { blocked && pausedUntil == nil }
+
+    /// Takes what has arrived.
+    func receive(_ scratch: UnsafeMutableRawBufferPointer, _ desk: Desk) -> State {
+        switch Socket.receive(descriptor, into: scratch) {
+        case .bytes(let count):
+            switch phase {
+            case .reading, .playing: reader.append(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+            case .stalled, .draining: break
+            }
+        case .wouldBlock:
+            break
+        case .ended:
+            peerFinished = true
+            switch phase {
+            case .stalled, .draining:
+                Socket.finish(descriptor)
+                return .over
+            case .reading, .playing:
+                break
+            }
+        case .broken:
+            abandon(desk)
+            return .over
+        }
+        return .open
+    }
+
+    /// The client is gone, whatever was being said.
+    func abandon(_ desk: Desk) {
+        if case .playing = phase { desk.noteAnswered() }
+        _ = Socket.close(descriptor)
+    }
+
+    /// Goes as far as it can without waiting: requests that are there, answers that the client takes.
+    func advance(_ desk: Desk) -> State {
+        var budget = Self.turn
+        while true {
+            switch phase {
+            case .stalled, .draining:
+                return .open
+            case .reading:
+                guard read(desk) else {
+                    if !peerFinished { return .open }
+                    Socket.finish(descriptor)
+                    return .over
+                }
+            case .playing(let playback):
+                switch play(playback, budget: &budget) {
+                case .wait: return .open
+                case .broken:
+                    abandon(desk)
+                    return .over
+                case .done:
+                    desk.noteAnswered()
+                    sent = 0
+                    switch playback.ending {
+                    case .open:
+                        phase = .reading
+                    case .stall:
+                        phase = .stalled
+                    case .close:
+                        Socket.finish(descriptor)
+                        return .over
+                    case .reset:
+                        Socket.reset(descriptor)
+                        return .over
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether there is an answer to play now.
+    private func read(_ desk: Desk) -> Bool {
+        do throws(RequestReader.Refusal) {
+            switch try reader.next() {
+            case .incomplete:
+                return false
+            case .awaitingContinue:
+                // Lost only if the client's window is full before it has got a single byte.
+                let line = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+                _ = line.withUnsafeBytes { Socket.send(descriptor, $0) }
+                return false
+            case .request(let request):
+                start(desk.answer(to: request, on: number))
+            }
+        } catch {
+            desk.noteRefused()
+            let refusal = Playback(Answer(error.status), toHead: false, closing: true)
+            _ = refusal.withBytes(from: 0) { Socket.send(descriptor, $0) }
+            Socket.finishSending(descriptor)
+            phase = .draining
+            return false
+        }
+        return true
+    }
+
+    private func start(_ playback: Playback) {
+        phase = .playing(playback)
+        sent = 0
+        pausedUntil = playback.delay > .zero ? .now + playback.delay : nil
+    }
+
+    private enum Progress {
+        case wait, done, broken
+    }
+
+    private func play(_ playback: Playback, budget: inout Int) -> Progress {
+        if let pausedUntil {
+            if pausedUntil > .now { return .wait }
+            self.pausedUntil = nil
+        }
+        blocked = false
+        while sent < playback.length {
+            if budget <= 0 {
+                blocked = true
+                return .wait
+            }
+            switch playback.withBytes(from: sent, { Socket.send(descriptor, $0) }) {
+            case .bytes(let count):
+                sent += count
+                budget -= count
+            case .wouldBlock:
+                blocked = true
+                return .wait
+            case .ended, .broken:
+                return .broken
+            }
+            if let pause = playback.pause(at: sent) {
+                pausedUntil = .now + pause
+                return .wait
+            }
+        }
+        return .done
+    }
+
+    /// Lets go of the client because the receiver stops.
+    func end() {
+        Socket.finish(descriptor)
+    }
+}

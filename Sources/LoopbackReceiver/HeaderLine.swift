@@ -1,0 +1,26 @@
+/// One header or trailer field as it stands on the wire, names in the case they were given.
+package struct HeaderLine: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    package var name: String
+    package var value: String
+
+    package init(_ name: String, _ value: String) {
+        self.name = name
+        self.value = value
+    }
+
+    /// `"Retry-After: 5"`; blanks after the colon do not belong to the value.
+    package init(stringLiteral text: String) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        self.init(String(parts[0]), parts.count == 2 ? String(parts[1].drop { $0 == " " }) : "")
+    }
+
+    package var description: String { "\(name): \(value)" }
+}
+
+extension [HeaderLine] {
+    /// The value of the first field of that name, compared without case (RFC 9110 §5.1).
+    package func first(_ name: String) -> String? {
+        let sought = name.lowercased()
+        return first { $0.name.lowercased() == sought }?.value
+    }
+}

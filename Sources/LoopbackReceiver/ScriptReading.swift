@@ -1,0 +1,50 @@
+/// Where in its script a receiver is. Used from the receiver's thread only.
+struct ScriptReading {
+    private let source: Script.Source
+    private var used: [Int]
+    /// Every rule before this one is used up.
+    private var firstLive = 0
+    private var cached: (rule: Int, toHead: Bool, closing: Bool, playback: Playback)?
+
+    /// Whether the script looks at requests at all.
+    let needsRequest: Bool
+
+    init(_ script: Script) {
+        source = script.source
+        switch source {
+        case .rules(let rules):
+            used = Array(repeating: 0, count: rules.count)
+            needsRequest = !rules.allSatisfy(\.condition.asksForNothing)
+        case .decision:
+            used = []
+            needsRequest = true
+        }
+    }
+
+    mutating func playback(for request: ReceivedRequest, toHead: Bool, closing: Bool) -> Playback {
+        switch source {
+        case .decision(let decision):
+            return Playback(decision(request, request.number - 1), toHead: toHead, closing: closing)
+        case .rules(let rules):
+            guard let rule = choose(among: rules, for: request) else {
+                return Playback(Answer(404), toHead: toHead, closing: closing)
+            }
+            if let cached, cached.rule == rule, cached.toHead == toHead, cached.closing == closing {
+                return cached.playback
+            }
+            let playback = Playback(rules[rule].answer, toHead: toHead, closing: closing)
+            cached = (rule, toHead, closing, playback)
+            return playback
+        }
+    }
+
+    private mutating func choose(among rules: [Script.Rule], for request: ReceivedRequest) -> Int? {
+        while firstLive < rules.count, used[firstLive] >= rules[firstLive].times { firstLive += 1 }
+        for index in firstLive..<rules.count
+        where used[index] < rules[index].times && rules[index].condition.isMet(by: request) {
+            used[index] += 1
+            return index
+        }
+        return rules.lastIndex { $0.condition.isMet(by: request) }
+    }
+}

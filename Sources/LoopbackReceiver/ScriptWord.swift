@@ -1,0 +1,102 @@
+/// One word of a rule: `name`, `name=value` or `Name:value`.
+struct ScriptWord: Hashable {
+    enum Separator: Hashable {
+        case none, equals, colon
+    }
+
+    /// As written, for errors.
+    var text: String
+    var name: String
+    var separator: Separator
+    var value: [UInt8]
+
+    var string: String { String(decoding: value, as: UTF8.self) }
+
+    static func words(of rule: String) throws(ScriptError) -> [ScriptWord] {
+        let bytes = Array(rule.utf8)
+        var words: [ScriptWord] = []
+        var index = 0
+        func isBlank(_ byte: UInt8) -> Bool { byte == 32 || (9...13).contains(byte) }
+        while index < bytes.count {
+            if isBlank(bytes[index]) {
+                index += 1
+                continue
+            }
+            let start = index
+            while index < bytes.count, !isBlank(bytes[index]), bytes[index] != 0x3D, bytes[index] != 0x3A { index += 1 }
+            var word = ScriptWord(
+                text: "", name: String(decoding: bytes[start..<index], as: UTF8.self), separator: .none, value: [])
+            if index < bytes.count, !isBlank(bytes[index]) {
+                word.separator = bytes[index] == 0x3D ? .equals : .colon
+                index += 1
+                if index < bytes.count, bytes[index] == 0x22 {
+                    guard let quoted = unquoted(bytes, at: &index) else {
+                        let text = String(decoding: bytes[start...], as: UTF8.self)
+                        throw ScriptError(rule: rule, word: text, problem: .unclosedQuote)
+                    }
+                    word.value = quoted
+                } else {
+                    let valueStart = index
+                    while index < bytes.count, !isBlank(bytes[index]) { index += 1 }
+                    word.value = Array(bytes[valueStart..<index])
+                }
+            }
+            word.text = String(decoding: bytes[start..<index], as: UTF8.self)
+            words.append(word)
+        }
+        return words
+    }
+
+    /// The bytes between the quotation marks; `nil` without a second one or with an escape that does not exist.
+    private static func unquoted(_ bytes: [UInt8], at index: inout Int) -> [UInt8]? {
+        var value: [UInt8] = []
+        index += 1
+        while index < bytes.count {
+            let byte = bytes[index]
+            index += 1
+            if byte == 0x22 { return value }
+            guard byte == 0x5C else {
+                value.append(byte)
+                continue
+            }
+            guard index < bytes.count else { return nil }
+            index += 1
+            switch bytes[index - 1] {
+            case UInt8(ascii: "n"): value.append(10)
+            case UInt8(ascii: "r"): value.append(13)
+            case UInt8(ascii: "t"): value.append(9)
+            case 0x22: value.append(0x22)
+            case 0x5C: value.append(0x5C)
+            case UInt8(ascii: "x"):
+                guard index + 2 <= bytes.count,
+                    let code = UInt8(String(decoding: bytes[index..<index + 2], as: UTF8.self), radix: 16)
+                else { return nil }
+                value.append(code)
+                index += 2
+            default: return nil
+            }
+        }
+        return nil
+    }
+
+    /// The inverse of reading a value.
+    static func quoted(_ value: some Sequence<UInt8>) -> String {
+        let bytes = Array(value)
+        if !bytes.isEmpty, bytes[0] != 0x22, bytes.allSatisfy({ (0x21...0x7E).contains($0) }) {
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        var text = "\""
+        for byte in bytes {
+            switch byte {
+            case 10: text += "\\n"
+            case 13: text += "\\r"
+            case 9: text += "\\t"
+            case 0x22: text += "\\\""
+            case 0x5C: text += "\\\\"
+            case 0x20...0x7E: text.unicodeScalars.append(Unicode.Scalar(byte))
+            default: text += "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }
+        }
+        return text + "\""
+    }
+}

@@ -1,0 +1,159 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// The system calls that sockets need. Every descriptor made here is close-on-exec and does not block.
+enum Socket {
+    enum Transfer {
+        case bytes(Int)
+        case wouldBlock
+        /// The peer has finished sending; never for a sending.
+        case ended
+        /// The connection is broken.
+        case broken
+    }
+
+    static func listen(at address: ListenAddress) throws(ReceiverError) -> Int32 {
+        func failure(_ descriptor: Int32 = -1) -> ReceiverError {
+            let code = errno
+            if descriptor >= 0 { _ = Self.close(descriptor) }
+            return ReceiverError(action: "listen at", address: address.description, code: code)
+        }
+        let descriptor = socket(address.family, streamType, 0)
+        if descriptor < 0 { throw failure() }
+        prepare(descriptor)
+        set(SO_REUSEADDR, on: descriptor)
+        guard address.withSocketAddress({ bind(descriptor, $0, $1) == 0 }), Self.listen(descriptor) else {
+            throw failure(descriptor)
+        }
+        return descriptor
+    }
+
+    private static func listen(_ descriptor: Int32) -> Bool {
+        #if canImport(Glibc)
+            Glibc.listen(descriptor, 1024) == 0
+        #else
+            Darwin.listen(descriptor, 1024) == 0
+        #endif
+    }
+
+    /// The port that a listening socket was given, 0 for a unix socket.
+    static func port(of descriptor: Int32) -> UInt16 {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(descriptor, $0, &length) }
+            let family = Int32(pointer.pointee.ss_family)
+            if family == AF_INET {
+                return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                    UInt16(bigEndian: $0.pointee.sin_port)
+                }
+            }
+            if family == AF_INET6 {
+                return pointer.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+                    UInt16(bigEndian: $0.pointee.sin6_port)
+                }
+            }
+            return 0
+        }
+    }
+
+    /// The next connection, or `nil` with `errno`.
+    static func accept(_ listener: Int32) -> Int32? {
+        #if canImport(Glibc)
+            let descriptor = Glibc.accept(listener, nil, nil)
+        #else
+            let descriptor = Darwin.accept(listener, nil, nil)
+        #endif
+        if descriptor < 0 { return nil }
+        prepare(descriptor)
+        var on: Int32 = 1
+        _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+        return descriptor
+    }
+
+    static func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
+        while true {
+            let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count > 0 { return .bytes(count) }
+            if count == 0 { return .ended }
+            if errno == EAGAIN || errno == EWOULDBLOCK { return .wouldBlock }
+            if errno != EINTR { return .broken }
+        }
+    }
+
+    static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
+        #if canImport(Glibc)
+            let flags = Int32(MSG_NOSIGNAL)
+        #else
+            let flags: Int32 = 0
+        #endif
+        while true {
+            #if canImport(Glibc)
+                let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags)
+            #else
+                let count = Darwin.send(descriptor, bytes.baseAddress, bytes.count, flags)
+            #endif
+            if count >= 0 { return .bytes(count) }
+            if errno == EAGAIN || errno == EWOULDBLOCK { return .wouldBlock }
+            if errno != EINTR { return .broken }
+        }
+    }
+
+    /// FIN, also where a child process has inherited the descriptor in the moment before it became close-on-exec.
+    static func finish(_ descriptor: Int32) {
+        finishSending(descriptor)
+        _ = close(descriptor)
+    }
+
+    static func finishSending(_ descriptor: Int32) {
+        shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    /// RST: what was sent and is still on its way may be lost with it.
+    static func reset(_ descriptor: Int32) {
+        var now = linger(l_onoff: 1, l_linger: 0)
+        _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+        _ = close(descriptor)
+    }
+
+    static func pair() throws(ReceiverError) -> (reading: Int32, writing: Int32) {
+        var ends: (Int32, Int32) = (-1, -1)
+        let result = withUnsafeMutableBytes(of: &ends) { pipe($0.bindMemory(to: Int32.self).baseAddress!) }
+        if result != 0 { throw ReceiverError(action: "open", address: "a pipe", code: errno) }
+        prepare(ends.0)
+        prepare(ends.1)
+        return ends
+    }
+
+    static func close(_ descriptor: Int32) -> Int32 {
+        #if canImport(Glibc)
+            Glibc.close(descriptor)
+        #else
+            Darwin.close(descriptor)
+        #endif
+    }
+
+    private static func prepare(_ descriptor: Int32) {
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+        #if !canImport(Glibc)
+            set(SO_NOSIGPIPE, on: descriptor)
+        #endif
+    }
+
+    private static func set(_ option: Int32, on descriptor: Int32) {
+        var on: Int32 = 1
+        _ = setsockopt(descriptor, SOL_SOCKET, option, &on, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    private static var streamType: Int32 {
+        #if canImport(Glibc)
+            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        #else
+            SOCK_STREAM
+        #endif
+    }
+}

@@ -1,0 +1,112 @@
+extension BackoffSchedule {
+    /// What follows an attempt that was deferred.
+    package enum Next: Hashable, Sendable {
+        case attempt(at: Timestamp)
+        case attemptsUsedUp(allowed: Int)
+        case ageUsedUp(Duration)
+    }
+
+    /// The delay after the nth attempt (from 1), without jitter and whether or not another attempt is allowed.
+    package func delay(afterAttempt attempt: Int) -> Duration {
+        switch delays {
+        case .list(let list):
+            guard let last = list.last else { return .zero }
+            return attempt <= list.count ? list[max(attempt, 1) - 1] : last
+        case .exponential(let base, let multiplier, let longest):
+            let limit = longest.inSeconds
+            var seconds = base.inSeconds
+            // Ends where the limit is reached, or where nothing changes any more (a multiplier of 1, a base of 0).
+            for _ in 1..<min(max(attempt, 1), 9999) {
+                let product = seconds * multiplier
+                if seconds >= limit || product == seconds { break }
+                seconds = product
+            }
+            return seconds < limit ? .seconds(seconds) : longest
+        }
+    }
+
+    /// The delay after the nth attempt (from 1), spread by the jitter; `nil` when the attempts are used up.
+    package func delay(afterAttempt attempt: Int, using generator: inout some RandomNumberGenerator) -> Duration? {
+        if let attempts, attempt >= attempts { return nil }
+        let delay = delay(afterAttempt: attempt)
+        let spread = min(max(jitter, 0), 1)
+        if spread == 0 { return delay }
+        return delay.scaled(by: Double.random(in: (1 - spread)...(1 + spread), using: &generator))
+    }
+
+    /// When the attempt after the nth is due, in whole milliseconds as a name carries it, at least `atLeast` from now.
+    ///
+    /// The age ends with an attempt, not with a wait: where the schedule's next time lies behind the end of the age,
+    /// the last attempt is due exactly at the end, and only if that one is deferred too (or the end has passed already)
+    /// is the age used up. An operation that waited for a machine to come back still gets its attempt.
+    package func next(
+        afterAttempt attempt: Int, createdAt: Timestamp, now: Timestamp, atLeast: Duration = .zero,
+        using generator: inout some RandomNumberGenerator
+    ) -> Next {
+        guard let delay = delay(afterAttempt: attempt, using: &generator) else {
+            return .attemptsUsedUp(allowed: attempts ?? attempt)
+        }
+        return bounded(now + max(delay, atLeast), createdAt: createdAt, now: now)
+    }
+
+    /// That due time, or the end of the age if it comes first.
+    func bounded(_ due: Timestamp, createdAt: Timestamp, now: Timestamp) -> Next {
+        let due = due.roundedUpToMilliseconds
+        guard let maxAge else { return .attempt(at: due) }
+        let end = (createdAt + maxAge).roundedUpToMilliseconds
+        if now >= end { return .ageUsedUp(maxAge) }
+        return .attempt(at: min(due, end))
+    }
+
+    /// The furthest that this schedule can put a due time, jitter included.
+    package var longestDelay: Duration {
+        let longest =
+            switch delays {
+            case .list(let list): list.max() ?? .zero
+            case .exponential(let base, _, let longest): max(base, longest)
+            }
+        return longest.scaled(by: 1 + min(max(jitter, 0), 1))
+    }
+
+    /// The 8 of "3 of 8": the attempts, or as many as fit into the age (without jitter), whichever are fewer; `nil`
+    /// where neither ends it, or not within the 9,999 attempts that a name can count.
+    package var attemptsAllowed: Int? {
+        guard let maxAge else { return attempts }
+        let most = min(attempts ?? 9999, 9999)
+        var elapsed = Duration.zero
+        var count = 1
+        while count < most, elapsed < maxAge {
+            elapsed += delay(afterAttempt: count)
+            count += 1
+        }
+        return count >= 9999 ? attempts : count
+    }
+}
+
+extension Route {
+    /// The schedule after an answer with this status; `nil` for no answer.
+    package func schedule(afterStatus status: Int?) -> BackoffSchedule {
+        status == 429 ? retryRateLimited ?? retry : retry
+    }
+
+    /// The furthest that an attempt on this route can put a due time: a later one was set by a clock that was wrong.
+    /// One millisecond is for the rounding of due times.
+    package var longestDelay: Duration {
+        let schedules = max(retry.longestDelay, retryRateLimited?.longestDelay ?? .zero)
+        return max(schedules, RetryAfter.longest + RetryAfter.longestJitter) + .milliseconds(1)
+    }
+}
+
+extension Duration {
+    /// By way of seconds: `Duration * Double` multiplies attoseconds and makes 199,999.99… of 200,000 × 1.
+    func scaled(by factor: Double) -> Duration {
+        .seconds(inSeconds * factor)
+    }
+}
+
+extension Configuration {
+    /// The furthest that an attempt on any route can put a due time.
+    package var longestDelay: Duration {
+        routes.values.reduce(defaultRoute.longestDelay) { max($0, $1.longestDelay) }
+    }
+}

@@ -1,0 +1,34 @@
+extension BackoffSchedule {
+    /// 3 retries, 1 s ×2, at most 30 s: 4 attempts in all.
+    package static let quick = BackoffSchedule(
+        delays: .exponential(base: .seconds(1), multiplier: 2, max: .seconds(30)), attempts: 4)
+
+    /// 5 retries, 0.5 s ×2.5, at most 60 s: 6 attempts in all.
+    package static let aggressive = BackoffSchedule(
+        delays: .exponential(base: .milliseconds(500), multiplier: 2.5, max: .seconds(60)), attempts: 6)
+
+    /// 2 retries, 5 s ×3, at most 120 s: 3 attempts in all.
+    package static let rateLimit = BackoffSchedule(
+        delays: .exponential(base: .seconds(5), multiplier: 3, max: .seconds(120)), attempts: 3)
+
+    /// 5 s, 30 s, 2 min, then given up: 4 attempts in all.
+    package static let steps = BackoffSchedule(list: [.seconds(5), .seconds(30), .seconds(120)])
+
+    /// 1, 2, 4, 8, 16 s; 5 attempts.
+    ///
+    /// An attempt is one request, the first included, here as everywhere, and "3 of 5" counts them: so there are five
+    /// requests, 1, 2, 4 and 8 s apart. 16 s is where the doubling ends, for a route that allows more attempts.
+    package static let doubling = BackoffSchedule(
+        delays: .exponential(base: .seconds(1), multiplier: 2, max: .seconds(16)), attempts: 5)
+
+    /// The schedules that a configuration can name.
+    package static let presets: [(name: String, schedule: BackoffSchedule)] = [
+        ("standard", .standard), ("quick", .quick), ("aggressive", .aggressive), ("rate-limit", .rateLimit),
+        ("steps", .steps), ("doubling", .doubling),
+    ]
+
+    /// Each delay once, then given up.
+    package init(list: [Duration], maxAge: Duration? = nil, jitter: Double = 0) {
+        self.init(delays: .list(list), attempts: list.count + 1, maxAge: maxAge, jitter: jitter)
+    }
+}

@@ -1,0 +1,144 @@
+/// What an attempt's report means, and by which rule.
+package struct Verdict: Hashable, Sendable {
+    package var outcome: Outcome
+    package var rule: Rule
+    /// What the server asked for, cut to the cap; only with an answer.
+    package var retryAfter: Duration?
+
+    package init(outcome: Outcome, rule: Rule, retryAfter: Duration? = nil) {
+        self.outcome = outcome
+        self.rule = rule
+        self.retryAfter = retryAfter
+    }
+}
+
+/// The one place where it is decided what an answer means.
+package enum Classification {
+    /// What the report means on this route. `now` is the moment of the answer, for a Retry-After without a Date.
+    ///
+    /// Of the route's overrides that match, the one with the fewest statuses wins, and of those the last. Without one
+    /// the defaults decide. That this program ended the attempt itself means nothing and cannot be overridden.
+    package static func verdict(on report: AttemptReport, route: Route, now: Timestamp) -> Verdict {
+        switch report.result {
+        case .answer(let answer):
+            var verdict = verdict(onStatus: answer.status, route: route)
+            verdict.retryAfter = RetryAfter.asked(by: answer, now: now)
+            return verdict
+        case .failure(let error, _):
+            return verdict(on: error, route: route)
+        }
+    }
+
+    package static func verdict(onStatus status: Int, route: Route) -> Verdict {
+        let matches = route.classify.filter { override in
+            if case .statuses(let range) = override.match { return range.contains(status) }
+            return false
+        }
+        if let override = mostSpecific(of: matches) {
+            return Verdict(outcome: override.outcome, rule: .overridden(override))
+        }
+        let (range, outcome) = defaultOutcome(ofStatus: status)
+        return Verdict(outcome: outcome, rule: .status(status, default: range, outcome))
+    }
+
+    package static func verdict(on error: NetworkError, route: Route) -> Verdict {
+        if error != .cancelled, let override = route.classify.last(where: { $0.match == .error(error) }) {
+            return Verdict(outcome: override.outcome, rule: .overridden(override))
+        }
+        let outcome = defaultOutcome(of: error)
+        return Verdict(outcome: outcome, rule: .error(error, default: outcome))
+    }
+
+    /// Statuses with a meaning of their own; the ranges stand for all others.
+    private static let singleStatuses: [Outcome: [Int]] = [
+        .held: [401, 403, 407],
+        // 409 is deferred because every request carries our idempotency key: the server may still be at the first one.
+        .deferred: [408, 409, 421, 423, 425, 429],
+        .failed: [501, 505],
+    ]
+
+    private static let statusRanges: [(range: ClosedRange<Int>, outcome: Outcome)] = [
+        // An interim answer that was never followed by a final one.
+        (100...199, .deferred),
+        (200...299, .delivered),
+        // Redirects are not followed: where the requests should go is for a person to say.
+        (300...399, .held),
+        // Also those that nobody has assigned: the server blames the request (RFC 9110 §15).
+        (400...499, .failed),
+        (500...599, .deferred),
+    ]
+
+    private static func defaultOutcome(ofStatus status: Int) -> (ClosedRange<Int>, Outcome) {
+        for (outcome, statuses) in singleStatuses where statuses.contains(status) { return (status...status, outcome) }
+        // Outside 100–599 nothing is HTTP: a server error (RFC 9110 §15).
+        return statusRanges.first { $0.range.contains(status) } ?? (status...status, .deferred)
+    }
+
+    private static func defaultOutcome(of error: NetworkError) -> Outcome {
+        switch error {
+        case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .reset, .emptyAnswer, .truncated,
+            .malformedAnswer, .proxy, .offline, .agentDied, .cancelled, .other:
+            .deferred
+        case .tls: .held
+        case .badURL: .failed
+        }
+    }
+
+    private static func mostSpecific(of overrides: [ClassificationOverride]) -> ClassificationOverride? {
+        var best: (width: Int, override: ClassificationOverride)?
+        for override in overrides {
+            guard case .statuses(let range) = override.match else { continue }
+            if range.count <= best?.width ?? .max { best = (range.count, override) }
+        }
+        return best?.override
+    }
+}
+
+extension ClassificationOverride.Match: CustomStringConvertible {
+    /// `404`, `500-599` or the name of a network error, as a configuration writes it; `nil` for anything else, for a
+    /// status outside 100–599, and for `cancelled`, which no answer can mean.
+    package init?(_ text: some StringProtocol) {
+        if let error = NetworkError(rawValue: String(text)) {
+            guard error != .cancelled else { return nil }
+            self = .error(error)
+            return
+        }
+        let ends = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard (1...2).contains(ends.count), ends.allSatisfy({ $0.utf8.count == 3 && $0.utf8.first != 0x2B }),
+            let first = Int(ends[0]), let last = Int(ends[ends.count - 1]),
+            first <= last, first >= 100, last <= 599
+        else { return nil }
+        self = .statuses(first...last)
+    }
+
+    package var description: String {
+        switch self {
+        case .statuses(let range): range.shortDescription
+        case .error(let error): error.rawValue
+        }
+    }
+}
+
+extension ClosedRange<Int> {
+    /// `404` or `500-599`.
+    var shortDescription: String {
+        lowerBound == upperBound ? "\(lowerBound)" : "\(lowerBound)-\(upperBound)"
+    }
+}
+
+extension Outcome {
+    /// `deliver`, `defer`, `hold` or `fail`: the word of a configuration.
+    package init?(verb: some StringProtocol) {
+        guard let outcome = Outcome.allCases.first(where: { $0.verb == verb }) else { return nil }
+        self = outcome
+    }
+
+    package var verb: String {
+        switch self {
+        case .delivered: "deliver"
+        case .deferred: "defer"
+        case .held: "hold"
+        case .failed: "fail"
+        }
+    }
+}

@@ -1,0 +1,25 @@
+/// Whether an operation may be tried now.
+package enum Eligibility: Hashable, Sendable {
+    case due
+    case deferred(until: Timestamp)
+}
+
+/// Decides from the name alone whether an operation may be tried at `now`.
+///
+/// - `longestDelay` is the furthest a schedule could have put a due time, see `Route.longestDelay`: one further away was
+///   set by a clock that has since jumped back, and is due. What the operation itself asked for (`notBefore`) is meant
+///   however far away it is, and is waited for also under `ignoringBackoff` (`--now`).
+/// - A creation time in the future changes nothing: clocks jump.
+package func eligibility(
+    of name: EntryName, at now: Timestamp, longestDelay: Duration, ignoringBackoff: Bool
+) -> Eligibility {
+    switch name.gate {
+    case .open:
+        return .due
+    case .notBefore(let moment):
+        return moment <= now ? .due : .deferred(until: moment)
+    case .due(let moment):
+        if moment <= now || ignoringBackoff || moment - now > longestDelay { return .due }
+        return .deferred(until: moment)
+    }
+}

@@ -1,0 +1,117 @@
+/// Where requests go: one scheme, host and port. Its text is what names a destination.
+package struct Origin: Hashable, Sendable, Comparable, CustomStringConvertible {
+    package enum Scheme: String, Hashable, Sendable {
+        case http
+        case https
+
+        package var defaultPort: UInt16 {
+            switch self {
+            case .http: 80
+            case .https: 443
+            }
+        }
+    }
+
+    package let scheme: Scheme
+    /// In lower case; an IPv6 literal stands in its brackets.
+    package let host: String
+    package let port: UInt16
+
+    /// The origin of an absolute http or https URL, or of a URL template, whose placeholders stand behind the host.
+    ///
+    /// `nil` for anything else, also for user information (`http://user@host/`): credentials do not belong in a URL,
+    /// and what looks like a host in front of an `@` has deceived people.
+    package init?(url: String) {
+        guard let parts = URLParts(url) else { return nil }
+        self = parts.origin
+    }
+
+    init(scheme: Scheme, host: String, port: UInt16) {
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+    }
+
+    /// `https://api.example.com`, `http://[::1]:8080`: the port is left out where it is the scheme's own.
+    package var description: String {
+        "\(scheme)://\(host)" + (port == scheme.defaultPort ? "" : ":\(port)")
+    }
+
+    /// What an entry's name carries of the origin of an operation's own url.
+    package var digest: Digest { Digest(of: description) }
+
+    package static func < (left: Origin, right: Origin) -> Bool {
+        left.description.utf8.lexicographicallyPrecedes(right.description.utf8)
+    }
+}
+
+/// An absolute http or https URL, cut behind its authority.
+struct URLParts {
+    var origin: Origin
+    /// From the first `/`, `?` or `#` to the end, as it was given; empty where nothing follows the host.
+    var rest: Substring
+
+    init?(_ url: String) {
+        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")),
+            let scheme = Origin.Scheme(rawValue: url[..<colon].lowercased()),
+            url[colon...].hasPrefix("://")
+        else { return nil }
+        let start = url.utf8.index(colon, offsetBy: 3)
+        let end = url.utf8[start...].firstIndex { "/?#\\".utf8.contains($0) } ?? url.endIndex
+        guard end == url.endIndex || url.utf8[end] != UInt8(ascii: "\\"),
+            let (host, port) = Self.hostAndPort(url[start..<end])
+        else { return nil }
+        origin = Origin(scheme: scheme, host: host, port: port ?? scheme.defaultPort)
+        rest = url[end...]
+    }
+
+    private static func hostAndPort(_ authority: Substring) -> (host: String, port: UInt16?)? {
+        var host = authority
+        var port: UInt16?
+        // The last colon begins the port, unless it is inside an IPv6 literal.
+        if let colon = authority.utf8.lastIndex(of: UInt8(ascii: ":")),
+            !authority[colon...].utf8.contains(UInt8(ascii: "]"))
+        {
+            let digits = authority[authority.utf8.index(after: colon)...]
+            host = authority[..<colon]
+            if !digits.isEmpty {
+                guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+                    let number = UInt16(digits), number > 0
+                else { return nil }
+                port = number
+            }
+        }
+        if host.hasPrefix("[") {
+            guard host.hasSuffix("]"), isIPv6(host.dropFirst().dropLast()) else { return nil }
+        } else {
+            guard !host.isEmpty, host.unicodeScalars.allSatisfy(isHostScalar) else { return nil }
+        }
+        return (host.lowercased(), port)
+    }
+
+    /// Letters, digits and what names in use have besides. No percent-encoding: nothing that resolves has any.
+    private static func isHostScalar(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return UInt8(ascii: scalar).isIdentifierByte || scalar == "." }
+        return scalar.properties.isAlphabetic || scalar.properties.generalCategory == .nonspacingMark
+    }
+
+    private static func isIPv6(_ text: Substring) -> Bool {
+        var groups = text.split(separator: ":", omittingEmptySubsequences: false)
+        // An IPv4 address may stand for the last two groups.
+        if let last = groups.last, last.contains(".") {
+            let numbers = last.split(separator: ".", omittingEmptySubsequences: false)
+            guard numbers.count == 4, numbers.allSatisfy({ (1...3).contains($0.utf8.count) && UInt8($0) != nil }) else {
+                return false
+            }
+            groups.removeLast()
+            groups += ["0", "0"]
+        }
+        let gaps = text.indices.count { text[$0...].hasPrefix("::") }
+        guard gaps <= 1, gaps == 0 ? groups.count == 8 : groups.count <= 9 else { return false }
+        if text.hasPrefix(":"), !text.hasPrefix("::") { return false }
+        if text.hasSuffix(":"), !text.hasSuffix("::") { return false }
+        let written = groups.filter { !$0.isEmpty }
+        return written.count <= (gaps == 0 ? 8 : 7)
+            && written.allSatisfy { $0.utf8.count <= 4 && $0.utf8.allSatisfy(\.isHexDigit) }
+    }
+}

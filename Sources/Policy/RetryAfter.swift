@@ -1,0 +1,48 @@
+/// How long a server asks to be left alone: the field Retry-After (RFC 9110 §10.2.3).
+package enum RetryAfter {
+    /// A server gets at most this much time from one answer.
+    package static let longest = Duration.seconds(86_400)
+    /// On top of what a server asked for, so that those who were asked together do not come back together.
+    static let longestJitter = Duration.seconds(300)
+
+    /// The time asked for, from the moment of the answer; `nil` if the value is neither a number of seconds nor a date.
+    ///
+    /// A date is taken against the answer's own Date, so neither clock needs to be right; against `now` only where the
+    /// answer has none. A date that has passed asks for nothing, a number of any length is at most `cap`.
+    package static func parse(
+        _ value: String, date: String? = nil, now: Timestamp, cap: Duration = RetryAfter.longest
+    ) -> Duration? {
+        let value = value.trimmingBlanks
+        if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+            // All digits, so what does not fit is too large.
+            return Int64(value).map { min(.seconds($0), cap) } ?? cap
+        }
+        guard let then = Timestamp(httpDate: value, now: now) else { return nil }
+        let start = date.flatMap { Timestamp(httpDate: $0.trimmingBlanks, now: now) } ?? now
+        return min(max(then - start, .zero), cap)
+    }
+
+    /// What an answer asks for; `nil` where it asks for nothing that can be read.
+    package static func asked(
+        by answer: AttemptReport.Answer, now: Timestamp, cap: Duration = RetryAfter.longest
+    ) -> Duration? {
+        guard let value = answer.header("Retry-After") else { return nil }
+        return parse(value, date: answer.header("Date"), now: now, cap: cap)
+    }
+
+    /// The wait asked for, with up to a fifth more and never less.
+    static func spread(_ asked: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
+        asked + min(asked.scaled(by: Double.random(in: 0...0.2, using: &generator)), longestJitter)
+    }
+}
+
+extension String {
+    /// Without blanks and tabs at either end, as a field's value is read.
+    var trimmingBlanks: String {
+        let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+        guard let first = utf8.firstIndex(where: { !isBlank($0) }),
+            let last = utf8.lastIndex(where: { !isBlank($0) })
+        else { return "" }
+        return String(self[first...last])
+    }
+}

@@ -1,0 +1,47 @@
+/// The rule that decided about an operation, to be shown: `status 503: default 500-599 defers`.
+package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
+    case status(Int, default: ClosedRange<Int>, Outcome)
+    case error(NetworkError, default: Outcome)
+    /// A line of the route's `classify`.
+    case overridden(ClassificationOverride)
+    case attemptsUsedUp(allowed: Int, last: Rule)
+    case ageUsedUp(Duration, last: Rule)
+    case expired(at: Timestamp)
+    /// No request could be made of the operation; nothing was sent.
+    case request(RequestError)
+    case interrupted(times: Int)
+
+    package var description: String {
+        switch self {
+        case .status(let status, let range, let outcome):
+            "status \(status): default \(range.shortDescription) \(outcome.verb)s"
+        case .error(let error, let outcome):
+            "error \(error.rawValue): default \(outcome.verb)s"
+        case .overridden(let override):
+            "classify \"\(override.match)\": \(override.outcome.verb)"
+        case .attemptsUsedUp(let allowed, let last):
+            "attempts used up (\(allowed) of \(allowed)); last \(last)"
+        case .ageUsedUp(let age, let last):
+            "age used up (\(age.inWords)); last \(last)"
+        case .expired(let moment):
+            "expired at \(moment.rfc3339)"
+        case .request(let error):
+            "request: \(error)"
+        case .interrupted(let times):
+            "interrupted \(times) times without an outcome"
+        }
+    }
+}
+
+extension Duration {
+    /// As a configuration writes it, in the largest unit that is exact: `500ms`, `90s`, `5m`, `2h`, `3d`.
+    package var inWords: String {
+        let milliseconds = wholeMicroseconds / 1000
+        if milliseconds % 1000 != 0 { return "\(milliseconds)ms" }
+        for (unit, length) in [("d", Int64(86_400_000)), ("h", 3_600_000), ("m", 60_000)]
+        where milliseconds != 0 && milliseconds % length == 0 {
+            return "\(milliseconds / length)\(unit)"
+        }
+        return "\(milliseconds / 1000)s"
+    }
+}

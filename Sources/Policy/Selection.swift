@@ -1,0 +1,91 @@
+/// Chooses up to `limit` of the operations that are due, fed one name at a time in any order.
+///
+/// The oldest come first (by `createdAt`, then by id). Only where more are due than `limit` does each destination first
+/// get an equal share of it, its oldest; the oldest of all take what is left over. With more destinations than `limit`
+/// the share is one each, for those whose oldest has waited longest.
+///
+/// Exact in one pass and O(`limit`) memory: an element of the result is either among the oldest `limit` of all, or among
+/// the oldest share of its destination. (What is left over, L = limit − shares taken, goes to the oldest outside the
+/// shares; of the oldest `limit` at least L are outside, so none of them is missed.) Shares only shrink while new
+/// destinations appear, so what a smaller share dropped is never needed again.
+package struct Selection<Destination: Hashable, Element> {
+    package struct Candidate {
+        package var name: EntryName
+        package var destination: Destination
+        package var element: Element
+        fileprivate var key: Key
+    }
+
+    /// Every candidate has another one: two files of one id and time still differ by when they were offered.
+    fileprivate struct Key: Comparable {
+        var createdAt: Timestamp
+        var id: OperationID
+        var serial: Int
+
+        static func < (left: Key, right: Key) -> Bool {
+            if left.createdAt != right.createdAt { return left.createdAt < right.createdAt }
+            if left.id != right.id { return left.id < right.id }
+            return left.serial < right.serial
+        }
+    }
+
+    package let limit: Int
+    /// How many were offered: how many are due.
+    package private(set) var offered = 0
+
+    private var oldest = BoundedHeap<Candidate>(by: { $0.key < $1.key })
+    private var shares: [Destination: BoundedHeap<Candidate>] = [:]
+    /// More destinations than `limit` have been seen; only the `limit` with the oldest heads are in `shares`.
+    private var isCrowded = false
+    /// While crowded: the destination in `shares` whose head is youngest. Its head can only get older.
+    private var youngest: (destination: Destination, head: Key)?
+
+    package init(limit: Int) {
+        self.limit = max(limit, 0)
+    }
+
+    package mutating func offer(_ name: EntryName, destination: Destination, element: Element) {
+        offered += 1
+        if limit == 0 { return }
+        let candidate = Candidate(
+            name: name, destination: destination, element: element,
+            key: Key(createdAt: name.createdAt, id: name.id, serial: offered))
+        oldest.offer(candidate, capacity: limit)
+        if shares[destination] != nil {
+            shares[destination]!.offer(candidate, capacity: share)
+            if youngest?.destination == destination { youngest = nil }
+            return
+        }
+        if shares.count == limit {
+            isCrowded = true
+            let last = youngest ?? findYoungest()
+            youngest = last
+            guard candidate.key < last.head else { return }
+            shares[last.destination] = nil
+            youngest = nil
+        }
+        var heap = BoundedHeap<Candidate>(by: { $0.key < $1.key })
+        heap.offer(candidate, capacity: 1)
+        shares[destination] = heap
+    }
+
+    /// What is chosen, in the order in which to attempt it.
+    package func chosen() -> [Candidate] {
+        if offered <= limit { return oldest.sorted() }
+        var taken = shares.values.flatMap { $0.sorted().prefix(share) }
+        let serials = Set(taken.map(\.key.serial))
+        let rest = oldest.sorted().filter { !serials.contains($0.key.serial) }
+        taken += rest.prefix(limit - taken.count)
+        return taken.sorted { $0.key < $1.key }
+    }
+
+    private var share: Int {
+        isCrowded ? 1 : max(1, limit / max(shares.count, 1))
+    }
+
+    private func findYoungest() -> (destination: Destination, head: Key) {
+        // Crowded means a share of one, but a heap not offered to since may still hold more: the head is the smallest.
+        let heads = shares.map { (destination: $0.key, head: $0.value.elements.map(\.key).min()!) }
+        return heads.max { $0.head < $1.head }!
+    }
+}

@@ -1,0 +1,145 @@
+/// What becomes of an operation after an attempt, or instead of one: where its file goes and what is written down.
+package struct Settlement: Hashable, Sendable {
+    package var disposition: Disposition
+    package var rule: Rule
+    /// What happened. It is appended to the file unless the operation is put back, untouched; reports show it anyway.
+    package var record: AttemptRecord
+
+    package var isRecorded: Bool { disposition != .putBack }
+
+    /// Settles an attempt that began at `start` and was answered at `now`.
+    ///
+    /// - delivered: the file goes. held, or ended by this program itself: put back, nothing counted.
+    /// - deferred: due by the schedule, or given up where that is used up, with a rule that says so.
+    /// - A 429 or 503 with Retry-After is no attempt: it is due when the server said, a little later but never earlier,
+    ///   whatever step the schedule is at, and only the age bounds it. With any other status a Retry-After can only
+    ///   extend the schedule's delay. One of 0 asks for nothing.
+    /// - An operation that expires before its due time is due when it expires, so that it is seen to expire.
+    package static func decide(
+        on report: AttemptReport, verdict: Verdict, of operation: Operation, name: EntryName, route: Route,
+        keepsDelivered: Bool, start: Timestamp, now: Timestamp, using generator: inout some RandomNumberGenerator
+    ) -> Settlement {
+        var rule = verdict.rule
+        let disposition: Disposition
+        if case .error(.cancelled, _) = rule {
+            disposition = .putBack
+        } else {
+            switch verdict.outcome {
+            case .delivered: disposition = .delivered(keep: keepsDelivered)
+            case .held: disposition = .putBack
+            case .failed: disposition = .failed(countsAttempt: true)
+            case .deferred:
+                (disposition, rule) = whenDeferred(
+                    report, verdict, of: operation, name: name, route: route, now: now, using: &generator)
+            }
+        }
+        var outcome = verdict.outcome
+        if case .failed = disposition { outcome = .failed }
+        let record = AttemptRecord(
+            at: start, duration: report.duration, outcome: outcome, status: report.status,
+            error: report.error?.rawValue, rule: rule.description,
+            retryAfter: verdict.retryAfter.map { Int($0.components.seconds) }, excerpt: report.excerpt)
+        return Settlement(disposition: disposition, rule: rule, record: record)
+    }
+
+    /// Settles an operation of which no request can be made.
+    package static func decide(on error: RequestError, now: Timestamp) -> Settlement {
+        unsent(error.outcome, rule: .request(error), now: now)
+    }
+
+    /// Settles an operation that has expired; `nil` if it has not. To be asked before every attempt.
+    package static func decide(onExpiryOf header: OperationHeader, route: Route, now: Timestamp) -> Settlement? {
+        guard let expiry = expiry(of: header, route: route), expiry <= now else { return nil }
+        return unsent(.failed, rule: .expired(at: expiry), now: now)
+    }
+
+    /// From when the operation is not sent any more: its own time or the route's, whichever comes first.
+    package static func expiry(of header: OperationHeader, route: Route) -> Timestamp? {
+        let times = [header.expiresAt, route.expiresAfter.map { header.createdAt + $0 }]
+        return times.compactMap { $0 }.min()
+    }
+
+    private static func unsent(_ outcome: Outcome, rule: Rule, now: Timestamp) -> Settlement {
+        Settlement(
+            disposition: outcome == .held ? .putBack : .failed(countsAttempt: false), rule: rule,
+            record: AttemptRecord(at: now, duration: .zero, outcome: outcome, rule: rule.description))
+    }
+
+    private static func whenDeferred(
+        _ report: AttemptReport, _ verdict: Verdict, of operation: Operation, name: EntryName, route: Route,
+        now: Timestamp, using generator: inout some RandomNumberGenerator
+    ) -> (Disposition, Rule) {
+        let schedule = route.schedule(afterStatus: report.status)
+        let asked = verdict.retryAfter ?? .zero
+        let spread = asked > .zero ? RetryAfter.spread(asked, using: &generator) : .zero
+        let countsAttempt = !AttemptRecord.isOnlyAskedToWait(status: report.status, retryAfter: asked)
+        let createdAt = operation.header.createdAt
+        let next: BackoffSchedule.Next
+        if countsAttempt {
+            next = schedule.next(
+                afterAttempt: step(report, operation, name, route), createdAt: createdAt, now: now, atLeast: spread,
+                using: &generator)
+        } else {
+            next = schedule.bounded(now + spread, createdAt: createdAt, now: now)
+        }
+        switch next {
+        case .attempt(let due):
+            let expiry = expiry(of: operation.header, route: route)?.roundedUpToMilliseconds
+            return (.deferred(until: min(due, expiry ?? due), countsAttempt: countsAttempt), verdict.rule)
+        case .attemptsUsedUp(let allowed):
+            return (.failed(countsAttempt: countsAttempt), .attemptsUsedUp(allowed: allowed, last: verdict.rule))
+        case .ageUsedUp(let age):
+            return (.failed(countsAttempt: countsAttempt), .ageUsedUp(age, last: verdict.rule))
+        }
+    }
+
+    /// The number of this attempt on its schedule. A schedule of its own for 429 counts only 429s, so that a busy
+    /// server does not end an operation that has used its attempts on something else; only attempts since the last
+    /// `retry` are looked at, which are the last ones that the name counts.
+    private static func step(_ report: AttemptReport, _ operation: Operation, _ name: EntryName, _ route: Route) -> Int
+    {
+        guard report.status == 429, route.retryRateLimited != nil else { return name.attempts + 1 }
+        let counted = operation.attempts.filter(\.isCounted).suffix(name.attempts)
+        return counted.count { $0.status == 429 } + 1
+    }
+}
+
+extension AttemptRecord {
+    /// Whether the attempt is one of those that the name counts.
+    package var isCounted: Bool {
+        switch outcome {
+        case .deferred:
+            !Self.isOnlyAskedToWait(status: status, retryAfter: .seconds(retryAfter ?? 0))
+        case .failed: status != nil || error != nil
+        case .delivered, .held: false
+        }
+    }
+
+    static func isOnlyAskedToWait(status: Int?, retryAfter: Duration) -> Bool {
+        retryAfter > .zero && (status == 429 || status == 503)
+    }
+}
+
+extension AttemptReport {
+    package var status: Int? {
+        switch result {
+        case .answer(let answer): answer.status
+        case .failure: nil
+        }
+    }
+
+    package var error: NetworkError? {
+        switch result {
+        case .answer: nil
+        case .failure(let error, _): error
+        }
+    }
+
+    /// What a person needs to see of it; `nil` if there is nothing.
+    package var excerpt: String? {
+        switch result {
+        case .answer(let answer): Policy.excerpt(of: answer.body)
+        case .failure(_, let detail): Policy.excerpt(of: Array(detail.utf8))
+        }
+    }
+}

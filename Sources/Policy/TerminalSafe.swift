@@ -1,0 +1,47 @@
+/// The text with everything escaped that could steer a terminal or forge a line: C0, DEL and C1 controls, line and
+/// paragraph separators, bidirectional controls, invisible marks and tags. `\n`, `\r` and `\t` are written so, the
+/// others as `\u{1b}`. For every text that comes from names, servers or users, whether or not a terminal reads it.
+package func escapedForDisplay(_ text: some StringProtocol) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\n": result += "\\n"
+        case "\r": result += "\\r"
+        case "\t": result += "\\t"
+        default:
+            if scalar.isUnsafeForDisplay {
+                result += "\\u{\(String(scalar.value, radix: 16))}"
+            } else {
+                result.unicodeScalars.append(scalar)
+            }
+        }
+    }
+    return result
+}
+
+/// What an attempt's record keeps of an answer: one line, escaped, blanks run together, at most `limit` characters, the
+/// last of them `…` where something was cut. `nil` if nothing remains.
+package func excerpt(of bytes: some Collection<UInt8>, limit: Int = 200) -> String? {
+    let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }
+    // Cut first, for an answer of any size; four bytes a scalar is the most there is.
+    let head = bytes.lazy.drop(while: isBlank).prefix(limit * 8)
+    let words = String(decoding: Array(head), as: UTF8.self).unicodeScalars.split(whereSeparator: {
+        $0.isASCII && isBlank(UInt8(ascii: $0))
+    })
+    let line = escapedForDisplay(words.map(String.init).joined(separator: " "))
+    if line.isEmpty { return nil }
+    guard line.unicodeScalars.count > limit else { return line }
+    return String(String.UnicodeScalarView(line.unicodeScalars.prefix(limit - 1))) + "…"
+}
+
+extension Unicode.Scalar {
+    fileprivate var isUnsafeForDisplay: Bool {
+        switch value {
+        case 0...0x1F, 0x7F...0x9F: true
+        // Arabic letter mark, zero-width space, marks, separators, embeddings, isolates, invisible operators, BOM.
+        case 0x061C, 0x200B, 0x200E, 0x200F, 0x2028...0x202E, 0x2060...0x206F, 0xFEFF, 0xFFF9...0xFFFB: true
+        case 0xE0000...0xE007F: true
+        default: false
+        }
+    }
+}

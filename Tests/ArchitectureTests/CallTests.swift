@@ -1,0 +1,122 @@
+import Testing
+
+/// A thing that is done in one place, so that it is done one way.
+struct Law: Sendable, CustomTestStringConvertible {
+    var functions: [String]
+    /// The files that may, from Sources/.
+    var places: [String]
+    var reason: String
+
+    var testDescription: String { functions.joined(separator: ", ") }
+}
+
+@Suite struct `What is done in one place only` {
+    static let laws = [
+        Law(
+            functions: ["print", "debugPrint", "dump", "fputs", "puts", "putchar", "printf", "perror", "vfprintf"],
+            places: ["DrainqCLI/Messages.swift"],
+            reason: "words are DrainqCLI's: return a value and let Messages.swift say it"),
+        Law(
+            functions: ["exit"], places: ["DrainqCLI/Messages.swift", "drainq/main.swift"],
+            reason: "the exit status is decided where all that happened is known: return a value"),
+        Law(
+            functions: ["_exit"], places: ["DrainqCLI/Messages.swift", "Delivery/DeliveryAgent.swift"],
+            reason: "only a delivery agent ends in the middle: exit(3) crashes with transfers in flight (FACTS §1)"),
+        Law(
+            functions: [
+                "rename", "renameat", "renameat2", "renameatx_np", "csystem_rename_noreplace", "unlink", "unlinkat",
+                "rmdir", "link", "linkat",
+            ],
+            // The receiver removes the socket that it has made itself.
+            places: ["Spool/SystemCalls.swift", "LoopbackReceiver/LoopbackReceiver.swift"],
+            reason: "rename is the transaction: call it through SystemCalls, so that a test can fail the nth"),
+        Law(
+            functions: ["socket", "connect", "getaddrinfo"],
+            places: ["LoopbackReceiver/Socket.swift"],
+            reason: "Delivery's transports are the only code that opens a connection"),
+    ]
+
+    @Test(arguments: laws)
+    func `a function is called only where it may be`(law: Law) {
+        let files = House.sources.filter { !law.places.map { "Sources/\($0)" }.contains($0.path) }
+        for call in files.flatMap({ $0.calls(of: law.functions) }) {
+            Issue.record("\(call)\n\(law.reason)")
+        }
+    }
+
+    @Test(arguments: [
+        Law(
+            functions: [".moveItem(", ".removeItem(", ".replaceItem(", ".replaceItemAt(", ".trashItem(", ".linkItem("],
+            // The demo removes the temporary directory that it has made itself.
+            places: ["DrainqCLI/Commands/DemoCommand.swift"],
+            reason: "FileManager.moveItem is not race-free (FACTS §4): only SystemCalls renames and unlinks"),
+        Law(
+            functions: [".standardOutput", ".standardError"], places: ["DrainqCLI/Messages.swift"],
+            reason: "words are DrainqCLI's: return a value and let Messages.swift say it"),
+    ])
+    func `Foundation moves and removes no file, and writes to no stream`(law: Law) {
+        for file in House.sources where !law.places.contains(where: { "Sources/\($0)" == file.path }) {
+            for line in file.lines(where: { $0.words.contains(where: law.functions.contains) }) {
+                Issue.record("\(line)\n\(law.reason)")
+            }
+        }
+    }
+
+    @Test func `Policy asks no clock, no chance and no machine`() {
+        let words: Set = [
+            ".now", "ContinuousClock", "ContinuousClock(", "SuspendingClock", "SuspendingClock(",
+            "SystemRandomNumberGenerator", "SystemRandomNumberGenerator(", "FileManager", "ProcessInfo", "URLSession",
+        ]
+        for file in House.sources where file.target == "Policy" {
+            for line in file.lines(where: { !words.isDisjoint(with: $0.words) || $0.code.contains("Date()") }) {
+                Issue.record(
+                    """
+                    \(line)
+                    time is an argument and chance a generator: `at now: Timestamp`, `using: inout some RandomNumberGenerator`
+                    """)
+            }
+        }
+    }
+
+    @Test func `nothing is public: drainq is a program`() {
+        for line in House.sources.flatMap({ $0.lines { $0.words.first == "public" || $0.code.hasPrefix("open ") } }) {
+            Issue.record("\(line)\nwrite package, or nothing")
+        }
+    }
+
+    @Test func `no type has a name that hides a noun`() {
+        let kinds: Set = ["struct", "class", "enum", "actor", "protocol", "typealias"]
+        let hiding = [
+            "Manager", "Helper", "Util", "Utils", "Utility", "Handler", "Service", "Engine", "Context", "Info",
+        ]
+        for file in House.sources {
+            let lines = file.lines { line in
+                zip(line.words, line.words.dropFirst()).contains { kind, name in
+                    kinds.contains(kind) && hiding.contains(where: name.hasSuffix)
+                }
+            }
+            for line in lines { Issue.record("\(line)\nwhat is it that it manages, helps or handles? Call it that") }
+        }
+    }
+
+    @Test func `the reader of calls sees calls and nothing else`() {
+        let file = SourceFile(
+            path: "Sources/Spool/X.swift",
+            text: #"""
+                unlink(path)
+                try checked { unlinkat(1, path, 0) }
+                if unlink(path) != 0 {}
+                try system.unlink(path)
+                func rmdir(_ path: String) {}
+                rmdir(path)
+                // unlink(path)
+                let text = "unlink(path)", myunlink = unlinking(path)
+                let long = """
+                    unlink(path)
+                    """
+                Glibc.unlink(path)
+                """#)
+        let found = file.calls(of: ["unlink", "unlinkat", "rmdir"]).map { $0.split(separator: ":")[1] }
+        #expect(found == ["1", "2", "3", "12"])
+    }
+}

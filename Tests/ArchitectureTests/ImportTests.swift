@@ -1,0 +1,65 @@
+import Testing
+
+/// Imports run one way: Policy ← Spool, Delivery ← Drain ← DrainqCLI ← drainq.
+@Suite struct `Who may import whom` {
+    /// What a target may import: a new target needs a row, and a new import a reason.
+    static let allowed: [String: Set<String>] = [
+        "Policy": foundation,
+        "Spool": machine.union(["Policy", "CSystem"]),
+        "Delivery": machine.union(["Policy", "CSystem", "FoundationNetworking"]),
+        "LoopbackReceiver": machine.union(["CSystem"]),
+        "Drain": machine.union(["Policy", "Spool", "Delivery"]),
+        "DrainqCLI": machine.union(["Policy", "Spool", "Delivery", "Drain", "LoopbackReceiver", "CSystem"]),
+        "drainq": foundation.union(["DrainqCLI"]),
+    ]
+
+    static let foundation: Set<String> = ["FoundationEssentials", "Foundation"]
+    static let machine = foundation.union(["Glibc", "Musl", "Darwin", "Dispatch", "Synchronization"])
+
+    static let reasons = [
+        "Policy": "Policy decides on values and touches no machine: pass in what it needs to know",
+        "Spool":
+            "the queue directory knows nothing of attempts; Spool and Delivery never meet, Drain stands between them",
+        "Delivery":
+            "attempts know nothing of the queue directory; Spool and Delivery never meet, Drain stands between them",
+        "LoopbackReceiver": "the receiver plays a stranger: it must not know what drainq knows",
+        "Drain": "a run receives values and returns a summary: words and statuses are DrainqCLI's",
+        "drainq":
+            "main.swift hands arguments and environment to DrainqCLI and exits: what it did besides could not be tested",
+    ]
+
+    @Test(arguments: House.sources)
+    func `a file imports only what its target may know of`(file: SourceFile) throws {
+        let allowed = try #require(
+            Self.allowed[file.target], "\(file.target) is a new target: give it a row in ImportTests.allowed")
+        for (module, line) in file.imports where !allowed.contains(module) {
+            Issue.record(
+                "\(file.path):\(line) imports \(module), but \(Self.reasons[file.target, default: "that is not its business"])"
+            )
+        }
+    }
+
+    @Test func `URLSession is in one file of Delivery`() {
+        let files = House.sources.filter { $0.imports.contains { $0.module == "FoundationNetworking" } }.map(\.path)
+        #expect(
+            files.count <= 1 && files.allSatisfy { $0.hasPrefix("Sources/Delivery/") },
+            "FoundationNetworking is behind one transport, so that another can take its place: import it in one file of Delivery"
+        )
+    }
+
+    @Test func `the reader of imports sees all the ways to write one`() {
+        let file = SourceFile(
+            path: "Sources/Policy/X.swift",
+            text: """
+                import A
+                @preconcurrency import B
+                package import C
+                @testable @preconcurrency import D
+                    import struct E.F // indented
+                // import G
+                let text = "import H"; important()
+                """)
+        #expect(file.imports.map(\.module) == ["A", "B", "C", "D", "E"])
+        #expect(file.imports.last?.line == 5)
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Testing
+
+@Suite struct `The package` {
+    @Test func `the top level has the agreed folders and nothing else`() throws {
+        let agreed: Set = ["Package.swift", "README.md", "Sources", "Tests", "etc", "man", "completions"]
+        let files = try House.committedFiles()
+        #expect(files.contains("Package.swift"), "git ls-files names the files of this package")
+        let strangers = Set(files.compactMap { $0.split(separator: "/").first.map(String.init) })
+            .filter { !agreed.contains($0) && !$0.hasPrefix(".") }.sorted()
+        #expect(
+            strangers.isEmpty,
+            "what an administrator installs is in etc/, documents in man/, everything else in Sources/ and Tests/")
+    }
+
+    @Test func `nothing is downloaded to build it`() throws {
+        #expect(
+            !House.text("Package.swift").contains(".package("),
+            "the toolchain's Foundation, Dispatch, Synchronization, Glibc and Testing are all there is")
+        #expect(try !House.committedFiles().contains("Package.resolved"))
+    }
+
+    @Test func `every Swift target has the strict settings`() {
+        let targets = House.text("Package.swift").split(separator: /\.(target|executableTarget|testTarget)\(/)
+            .dropFirst()
+        for target in targets where !target.contains("swiftSettings: strict") {
+            let name = target.firstMatch(of: /name: "(\w+)"/).map { String($0.1) } ?? ""
+            #expect(
+                name.hasPrefix("C"),
+                "\(name): Swift 6 mode, ExistentialAny, InternalImportsByDefault, MemberImportVisibility, warnings as errors"
+            )
+        }
+        #expect(targets.count > 10)
+    }
+
+    @Test func `every folder of the sources and tests is a target with files`() throws {
+        let manifest = House.text("Package.swift")
+        let scripts: Set = ["Interop", "Torture", "Benchmarks"]
+        let parts = try House.committedFiles().map { $0.split(separator: "/").map(String.init) }
+        let folders = Set(parts.filter { $0.count > 2 && ["Sources", "Tests"].contains($0[0]) }.map { $0[1] })
+        for folder in folders.subtracting(scripts).sorted() where !manifest.contains("\"\(folder)\"") {
+            Issue.record("\(folder) is no target of Package.swift: nothing builds what is in it")
+        }
+    }
+
+    @Test(arguments: House.tests)
+    func `a test is a sentence`(file: SourceFile) {
+        var isTest = false
+        for line in file.lines {
+            isTest = isTest || line.code.contains("@Test")
+            guard isTest, let place = line.words.firstIndex(of: "func") else { continue }
+            isTest = false
+            if !line.code.contains("func `"), line.words.count > place + 1 {
+                Issue.record(
+                    """
+                    \(file.path):\(line.number): \(line.words[place + 1])) says what is called, not what holds
+                    @Test func `a deferred operation is not due before its time`()
+                    """)
+            }
+        }
+    }
+}

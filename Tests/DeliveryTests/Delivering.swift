@@ -1,0 +1,86 @@
+import Delivery
+import Foundation
+import LoopbackReceiver
+import Policy
+import Testing
+
+/// The built `drainq`, which lies beside the tests.
+let drainq = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(
+    path: "drainq"
+).path
+
+extension AgentSink {
+    /// A sink with agents of the real binary.
+    convenience init(concurrency: Int = 5, agents: Int = 1) {
+        self.init(executable: drainq, concurrency: concurrency, agents: agents)
+    }
+
+    /// Makes the attempts, all at once, and returns their reports in the same order.
+    func deliver(_ requests: [OutgoingRequest], within limit: Duration = .seconds(20)) throws -> [AttemptReport] {
+        for (ticket, request) in requests.enumerated() { try submit(request, ticket: ticket) }
+        let deadline = ContinuousClock.now + limit
+        var reports: [Int: AttemptReport] = [:]
+        while reports.count < requests.count, ContinuousClock.now < deadline {
+            for (ticket, report) in try self.reports(until: deadline) {
+                #expect(reports.updateValue(report, forKey: ticket) == nil, "ticket \(ticket) was reported twice")
+            }
+        }
+        return try requests.indices.map { try #require(reports[$0], "no report of ticket \($0)") }
+    }
+
+    func deliver(_ request: OutgoingRequest) throws -> AttemptReport {
+        try deliver([request])[0]
+    }
+}
+
+/// An executable file with these lines for bash, among the things built.
+func script(_ lines: String) throws -> String {
+    let directory = URL(filePath: drainq).deletingLastPathComponent().appending(path: "test-agents")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    let file = directory.appending(path: UUID().uuidString)
+    try "#!/bin/bash\n\(lines)\n".write(to: file, atomically: false, encoding: .utf8)
+    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: file.path)
+    return file.path
+}
+
+/// What one attempt comes to against a receiver that plays `script`.
+func attempt(_ script: Script, _ change: (inout OutgoingRequest) -> Void = { _ in }) throws -> AttemptReport.Result {
+    let receiver = try LoopbackReceiver(script: script)
+    var request = OutgoingRequest.post(to: receiver)
+    change(&request)
+    let sink = AgentSink()
+    defer { sink.close() }
+    return try sink.deliver(request).result
+}
+
+extension OutgoingRequest {
+    /// A small POST whose time-outs end a test soon.
+    static func post(to receiver: LoopbackReceiver, path: String = "/", body: String = #"{"n":1}"#) -> OutgoingRequest {
+        OutgoingRequest(
+            method: "POST", url: receiver.url + path,
+            headers: [HeaderField(name: "Content-Type", value: "application/json")],
+            body: Array(body.utf8),
+            timeouts: Timeouts(connect: .seconds(5), request: .seconds(5), total: .seconds(10)))
+    }
+}
+
+extension AttemptReport.Result {
+    var answer: AttemptReport.Answer? {
+        if case .answer(let answer) = self { answer } else { nil }
+    }
+
+    var failure: NetworkError? {
+        if case .failure(let error, _) = self { error } else { nil }
+    }
+
+    var detail: String? {
+        if case .failure(_, let detail) = self { detail } else { nil }
+    }
+}
+
+/// What makes Foundation trap: a chunked answer with a trailer, however correct (FACTS §1).
+let deadlyAnswer: Answer = {
+    var answer = Answer.status(200, body: "ok").framed(.chunked)
+    answer.trailers = ["X-Sum: 1"]
+    return answer
+}()

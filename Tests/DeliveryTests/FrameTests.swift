@@ -1,0 +1,99 @@
+import Delivery
+import Policy
+import Testing
+
+@Suite struct FrameTests {
+    static let frames: [Frame] = [
+        .setup(concurrency: 5),
+        .ready,
+        .cancel(ticket: .max),
+        .attempt(ticket: 0, OutgoingRequest(method: "GET", url: "http://a/")),
+        .attempt(
+            ticket: -1,
+            OutgoingRequest(
+                method: "PATCH", url: "https://a.example/ü?q=%20",
+                headers: [HeaderField(name: "A", value: ""), HeaderField(name: "A", value: "日本")],
+                body: [0, 255, 10, 13],
+                timeouts: Timeouts(connect: .milliseconds(1), request: .seconds(2), total: .seconds(Int64.max)),
+                answerLimit: 0)),
+        .attempt(ticket: 1, OutgoingRequest(method: "POST", url: "http://a/", body: [])),
+        .report(ticket: 7, AttemptReport(result: .failure(.emptyAnswer, detail: "x\0y"), duration: .nanoseconds(-1))),
+        .report(
+            ticket: 8,
+            AttemptReport(
+                result: .answer(
+                    AttemptReport.Answer(status: 503, headers: [HeaderField(name: "b", value: "c")], body: [1, 2])),
+                duration: .seconds(1))),
+    ]
+
+    @Test(arguments: frames)
+    func `a frame is read as it was written`(frame: Frame) throws {
+        var buffer = FrameBuffer()
+        buffer.append(try #require(frame.bytes))
+        #expect(try buffer.next() == frame)
+        #expect(try buffer.next() == nil)
+    }
+
+    @Test func `frames arrive whole however the bytes are cut`() throws {
+        let bytes = Self.frames.flatMap { $0.bytes ?? [] }
+        for length in [1, 3, 7, 1000] {
+            var buffer = FrameBuffer()
+            var arrived: [Frame] = []
+            for start in stride(from: 0, to: bytes.count, by: length) {
+                buffer.append(bytes[start..<min(bytes.count, start + length)])
+                while let frame = try buffer.next() { arrived.append(frame) }
+            }
+            #expect(arrived == Self.frames)
+        }
+    }
+
+    @Test(arguments: frames)
+    func `a frame cut short is an error at every length`(frame: Frame) throws {
+        let payload = try #require(frame.bytes).dropFirst(4)
+        for length in 0..<payload.count {
+            #expect(throws: FrameError.self) { try Frame(payload: payload.prefix(length)) }
+        }
+    }
+
+    @Test(arguments: frames)
+    func `a byte too many is an error`(frame: Frame) throws {
+        #expect(throws: FrameError.self) { try Frame(payload: try #require(frame.bytes).dropFirst(4) + [0]) }
+    }
+
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func `a damaged frame is read as another or refused, and never traps`(seed: UInt64) throws {
+        var generator = Dice(state: seed)
+        for frame in Self.frames {
+            var payload = try #require(frame.bytes).dropFirst(4)
+            for _ in 0..<3 {
+                let place = Int.random(in: payload.indices, using: &generator)
+                payload[place] = UInt8.random(in: 0...255, using: &generator)
+            }
+            if let other = try? Frame(payload: payload) { #expect(other.bytes != nil) }
+        }
+    }
+
+    @Test func `a length beyond the bound is an error before its bytes arrive`() {
+        var buffer = FrameBuffer(longest: 100)
+        buffer.append([0, 0, 0, 101])
+        #expect(throws: FrameError.self) { try buffer.next() }
+    }
+
+    @Test func `a number of headers that cannot be there is refused`() throws {
+        var bytes = try #require(Frame.attempt(ticket: 0, OutgoingRequest(method: "", url: "")).bytes).dropFirst(4)
+        bytes.replaceSubrange(bytes.startIndex + 25..<bytes.startIndex + 33, with: [0x10, 0, 0, 0, 0, 0, 0, 0])
+        #expect(throws: FrameError.self) { try Frame(payload: bytes) }
+    }
+}
+
+struct Dice: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ mixed >> 31
+    }
+}

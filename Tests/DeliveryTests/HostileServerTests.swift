@@ -1,0 +1,256 @@
+import Delivery
+import Foundation
+import LoopbackReceiver
+import Policy
+import Testing
+
+/// What a server can do to a client (FACTS §1), and what it is called afterwards.
+@Suite(.serialized) struct HostileServerTests {
+    @Test func `a reset before the answer is named reset`() throws {
+        #expect(try attempt(.always(.reset)).failure == .reset)
+    }
+
+    @Test func `a close before the answer is an empty answer`() throws {
+        #expect(try attempt(.always(.close)).failure == .emptyAnswer)
+    }
+
+    @Test func `a reset inside the answer is a truncated answer`() throws {
+        let answer = Answer.status(200, body: String(repeating: "x", count: 1000)).ending(.reset(at: .body(10)))
+        #expect(try attempt(.always(answer)).failure == .truncated)
+    }
+
+    @Test func `an answer shorter than announced is truncated`() throws {
+        #expect(try attempt(.always(Answer.status(200, body: "half").truncated(by: 4))).failure == .truncated)
+    }
+
+    @Test func `chunks that end early are a truncated answer`() throws {
+        let text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel"
+        #expect(try attempt(.always(Answer.verbatim(text).ending(.close(at: .end)))).failure == .truncated)
+    }
+
+    @Test func `what is not HTTP is a malformed answer`() throws {
+        let result = try attempt(.always(Answer.verbatim("SSH-2.0-OpenSSH_9.2\r\n\r\n").ending(.close(at: .end))))
+        #expect(result.failure == .malformedAnswer, "\(result)")
+    }
+
+    @Test func `a port where nobody listens is refused, and nothing was sent`() throws {
+        let receiver = try LoopbackReceiver()
+        let request = OutgoingRequest.post(to: receiver)
+        receiver.stop()
+        let sink = AgentSink()
+        defer { sink.close() }
+        let result = try sink.deliver(request).result
+        #expect(result.failure == .refused, "\(result)")
+        #expect(result.failure?.provesNotSent == true)
+    }
+
+    @Test func `a host that does not exist is a DNS error`() throws {
+        let result = try attempt(.always(.status(200))) { $0.url = "http://nowhere.invalid/" }
+        #expect(result.failure == .dns, "\(result)")
+    }
+
+    @Test func `a server that never answers is a time-out, to the tenth of a second`() throws {
+        let start = ContinuousClock.now
+        let result = try attempt(.always(.silence)) { $0.timeouts.request = .milliseconds(300) }
+        #expect(result.failure == .timeout)
+        #expect(start.duration(to: .now) < .seconds(2))
+    }
+
+    @Test func `a slow answer that keeps coming is not a time-out`() throws {
+        let answer = Answer.status(200, body: "0123456789").paced(
+            .init(bytes: 1, every: .milliseconds(100), onlyBody: true))
+        let result = try attempt(.always(answer)) { $0.timeouts.request = .milliseconds(600) }
+        #expect(result.answer?.body.count == 10, "\(result)")
+    }
+
+    @Test func `a slow answer that comes for too long passes the deadline`() throws {
+        let answer = Answer.status(200, body: "0123456789").paced(
+            .init(bytes: 1, every: .milliseconds(200), onlyBody: true))
+        let result = try attempt(.always(answer)) { $0.timeouts.total = .milliseconds(700) }
+        #expect(result.failure == .deadline)
+    }
+
+    @Test func `a connection that does not come about is a connect time-out where a body shows it`() throws {
+        // A listening socket whose queue is full leaves the next connection in the air.
+        let full = try FullSocket()
+        let result = try attempt(.always(.status(200))) {
+            $0.url = "http://127.0.0.1:\(full.port)/"
+            $0.timeouts.connect = .milliseconds(300)
+            $0.timeouts.request = .seconds(2)
+        }
+        #expect(result.failure == .connectTimeout, "\(result)")
+    }
+
+    @Test(arguments: [true, false])
+    func `an endless body is cut at the bound`(chunked: Bool) throws {
+        let result = try attempt(.always(.endlessBody(chunked: chunked)))
+        #expect(result.answer?.status == 200)
+        #expect(result.answer?.body.count == 65_536)
+    }
+
+    @Test func `endless headers end somehow and soon`() throws {
+        let start = ContinuousClock.now
+        let result = try attempt(.always(.endlessHeaders)) { $0.timeouts.total = .seconds(3) }
+        #expect(result.answer == nil)
+        #expect(start.duration(to: .now) < .seconds(8))
+    }
+
+    @Test func `a stale connection does not lose the request`() throws {
+        let receiver = try LoopbackReceiver(script: .always(Answer.status(200).ending(.close(at: .end))))
+        let sink = AgentSink()
+        defer { sink.close() }
+        for _ in 0..<5 {
+            #expect(try sink.deliver(.post(to: receiver)).result.answer?.status == 200)
+        }
+    }
+
+    /// If this fails with a newer toolchain, Foundation has been mended: say so in FACTS and find another poison.
+    @Test(arguments: [
+        deadlyAnswer, Answer.verbatim("HTTP/1.1 200 OK\r\nContent-Le").ending(.close(at: .end)),
+    ])
+    func `a request alone whose answer kills its agent is reported so`(poison: Answer) throws {
+        let result = try attempt(.always(poison))
+        #expect(result.failure == .agentDied, "\(result)")
+        #expect(
+            result.detail == "killed by signal 4 (Illegal instruction)" || result.detail?.contains("signal 5") == true)
+    }
+
+    @Test func `a POST on a connection that is closed as it arrives ends by the time-out`() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(200), .close, .status(200)]))
+        let sink = AgentSink(concurrency: 1)
+        defer { sink.close() }
+        var request = OutgoingRequest.post(to: receiver)
+        request.timeouts.request = .milliseconds(500)
+        #expect(try sink.deliver(request).result.answer?.status == 200)
+        let second = try sink.deliver(request).result
+        #expect([.timeout, .emptyAnswer, .reset].contains(second.failure), "\(second)")
+        #expect(try sink.deliver(request).result.answer?.status == 200)
+    }
+
+    @Test func `an answer that swells when unpacked is cut at the bound`() throws {
+        // Twenty megabytes of zeros, in twenty kilobytes.
+        let receiver = try LoopbackReceiver(
+            script: .always(Answer(200, headers: ["Content-Encoding: gzip"], body: .bytes(try bomb(megabytes: 20)))))
+        let sink = AgentSink()
+        defer { sink.close() }
+        let answer = try #require(try sink.deliver(.post(to: receiver)).result.answer)
+        #expect(answer.status == 200)
+        #expect(answer.body == [UInt8](repeating: 0, count: 65_536))
+    }
+
+    private func bomb(megabytes: Int) throws -> [UInt8] {
+        let process = Process()
+        let pipe = Pipe()
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = ["-c", "head -c \(megabytes)000000 /dev/zero | gzip -9"]
+        process.standardOutput = pipe
+        try process.run()
+        defer { process.waitUntilExit() }
+        return Array(try pipe.fileHandleForReading.readToEnd() ?? Data())
+    }
+
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")))
+    func `a certificate that nobody trusts is a TLS error`() throws {
+        let server = Process()
+        let (input, output) = (Pipe(), Pipe())
+        server.executableURL = URL(filePath: "/bin/sh")
+        server.arguments = [
+            "-c",
+            """
+            cd "$(mktemp -d)" && openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2 \
+              -keyout key -out certificate 2> /dev/null
+            exec openssl s_server -accept 127.0.0.1:0 -key key -cert certificate -www 2> /dev/null
+            """,
+        ]
+        (server.standardInput, server.standardOutput) = (input, output)
+        try server.run()
+        defer {
+            server.terminate()
+            server.waitUntilExit()
+        }
+        var said = ""
+        while !said.contains(/ACCEPT .*\n/) {
+            let more = output.fileHandleForReading.availableData
+            try #require(!more.isEmpty, "openssl ended: \(said)")
+            said += String(decoding: more, as: UTF8.self)
+        }
+        let port = try #require(said.firstMatch(of: /:(\d+)\s/)).1
+        let result = try attempt(.always(.status(200))) { $0.url = "https://127.0.0.1:\(port)/" }
+        #expect(result.failure == .tls, "\(result)")
+    }
+
+    /// A sink whose agents see one more variable; the tests' own environment is shared and stays.
+    private func sink(with variable: String) throws -> AgentSink {
+        AgentSink(executable: try script("export \(variable)\nexec '\(drainq)' agent"), concurrency: 1)
+    }
+
+    @Test func `a proxy that opens no tunnel is a proxy error`() throws {
+        let proxy = try LoopbackReceiver(script: .always(.status(403)))
+        let sink = try sink(with: "https_proxy=\(proxy.url)")
+        defer { sink.close() }
+        var request = OutgoingRequest.post(to: proxy)
+        request.url = "https://a.example/"
+        let result = try sink.deliver(request).result
+        #expect(result.failure == .proxy, "\(result)")
+    }
+
+    @Test func `the environment's proxy is used`() throws {
+        let proxy = try LoopbackReceiver(script: .always(.status(202)))
+        let sink = try sink(with: "http_proxy=\(proxy.url)")
+        defer { sink.close() }
+        var request = OutgoingRequest.post(to: proxy)
+        request.url = "http://nowhere.invalid/x"
+        #expect(try sink.deliver(request).result.answer?.status == 202)
+        #expect(proxy.requests().first?.target == "http://nowhere.invalid/x")
+    }
+
+    @Test func `four blameless requests beside a deadly one are delivered, and only it pays`() throws {
+        let receiver = try LoopbackReceiver(
+            script: .deciding { request, _ in
+                request.path == "/deadly"
+                    ? deadlyAnswer.delayed(.milliseconds(100))
+                    : Answer.status(200, body: request.text).delayed(.milliseconds(400))
+            })
+        let sink = AgentSink()
+        defer { sink.close() }
+        let requests = (0..<5).map {
+            OutgoingRequest.post(to: receiver, path: $0 == 2 ? "/deadly" : "/\($0)", body: "\($0)")
+        }
+        let reports = try sink.deliver(requests)
+        for (number, report) in reports.enumerated() {
+            if number == 2 {
+                #expect(report.result.failure == .agentDied)
+            } else {
+                #expect(report.result.answer?.body == Array("\(number)".utf8))
+            }
+        }
+        // Once together, once alone, and never again.
+        for number in [0, 1, 3, 4] { #expect(receiver.requests().filter { $0.path == "/\(number)" }.count == 2) }
+    }
+
+    @Test func `the sink goes on after many deaths`() throws {
+        let receiver = try LoopbackReceiver(
+            script: .deciding { request, _ in request.path == "/deadly" ? deadlyAnswer : .status(200) })
+        let sink = AgentSink()
+        defer { sink.close() }
+        for _ in 0..<4 {
+            #expect(try sink.deliver(.post(to: receiver, path: "/deadly")).result.failure == .agentDied)
+            #expect(try sink.deliver(.post(to: receiver)).result.answer?.status == 200)
+        }
+    }
+
+    @Test func `an attempt that is told to be redirected as it is cancelled does no harm`() throws {
+        let receiver = try LoopbackReceiver(
+            script: .always(Answer.status(302, headers: ["Location: /"]).delayed(.milliseconds(100))))
+        let sink = AgentSink(concurrency: 20)
+        defer { sink.close() }
+        let requests = (0..<40).map { number in
+            var request = OutgoingRequest.post(to: receiver)
+            request.timeouts.request = .milliseconds(90 + number)
+            return request
+        }
+        for report in try sink.deliver(requests) {
+            #expect(report.result.answer?.status == 302 || report.result.failure == .timeout, "\(report.result)")
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Delivery
+import Policy
+import Testing
+
+@Suite struct NetworkErrorTableTests {
+    struct Row: Sendable {
+        let code: Int
+        let message: String
+        let name: NetworkError
+
+        init(_ code: Int, _ message: String, _ name: NetworkError) {
+            (self.code, self.message, self.name) = (code, message, name)
+        }
+    }
+
+    static let rows: [Row] = [
+        Row(-1003, "Could not resolve host: nowhere.invalid", .dns),
+        Row(-1004, "Failed to connect to 127.0.0.1 port 1 after 0 ms: Couldn't connect to server", .refused),
+        Row(-1004, "", .refused),
+        Row(-1004, "Empty reply from server", .emptyAnswer),
+        Row(-1004, "Recv failure: Connection reset by peer", .reset),
+        Row(-1004, "transfer closed with 5 bytes remaining to read", .truncated),
+        Row(-1004, "SSL certificate problem: self-signed certificate", .tls),
+        Row(-1000, "HTTP URL must have a host", .badURL),
+        Row(-1002, "Protocol \"ftp\" not supported", .badURL),
+        Row(-1002, "Received HTTP/0.9 when not allowed", .malformedAnswer),
+        Row(-1103, "resource exceeds maximum size", .badURL),
+        Row(-1001, "", .timeout),
+        Row(-1001, "Failed to connect to 10.0.0.1 port 80 after 300000 ms: Connection timed out", .connectTimeout),
+        Row(-1001, "Failed to connect to 10.0.0.1 port 80 after 130000 ms: Timeout was reached", .connectTimeout),
+        Row(-1001, "Resolving timed out after 5000 milliseconds", .dns),
+        Row(-1001, "Operation timed out after 5000 milliseconds with 0 bytes received", .timeout),
+        Row(-1005, "Recv failure: Connection reset by peer", .reset),
+        Row(-1011, "Empty reply from server", .emptyAnswer),
+        Row(-999, "cancelled", .cancelled),
+        Row(-1009, "The Internet connection appears to be offline.", .offline),
+        Row(-1200, "An SSL error has occurred", .tls),
+        Row(-1, "SSL certificate problem: self-signed certificate", .tls),
+        Row(-1, "SSL: no alternative certificate subject name matches target host name 'a'", .tls),
+        Row(-1, "error:0A00010B:SSL routines::wrong version number", .tls),
+        Row(-1, "OpenSSL SSL_connect: Connection reset by peer in connection to a:443", .reset),
+        Row(-1, "OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to a:443", .reset),
+        Row(-1, "OpenSSL SSL_read: error:0A000126:SSL routines::unexpected eof while reading, errno 0", .reset),
+        Row(-1, "OpenSSL SSL_read: error:0A00045C:SSL routines::tlsv13 alert certificate required, errno 0", .tls),
+        Row(-1, "transfer closed with 5 bytes remaining to read", .truncated),
+        Row(-1, "transfer closed with outstanding read data remaining", .truncated),
+        Row(-1, "Received HTTP code 403 from proxy after CONNECT", .other),
+        Row(-1, "CONNECT tunnel failed, response 403", .proxy),
+        Row(-1, "Proxy CONNECT aborted", .proxy),
+        Row(-1, "Could not resolve proxy: nowhere.invalid", .proxy),
+        Row(-1, "Header without colon", .malformedAnswer),
+        Row(-1, "Unsupported HTTP version in response", .malformedAnswer),
+        Row(-1, "Received HTTP/0.9 when not allowed", .malformedAnswer),
+        Row(-1, "Illegal or missing hexadecimal sequence in chunked-encoding", .malformedAnswer),
+        Row(-1, "Error while processing content unencoding: incorrect header check", .malformedAnswer),
+        Row(-1, "Failed to connect to 10.0.0.1 port 80: Network is unreachable", .unreachable),
+        Row(-1, "Failed to connect to 10.0.0.1 port 80: No route to host", .unreachable),
+        Row(-1, "Send failure: Broken pipe", .reset),
+        Row(-1, "words that nobody has heard", .other),
+        Row(-4321, "", .other),
+    ]
+
+    @Test(arguments: rows)
+    func `a code and its words have one name`(row: Row) {
+        #expect(NetworkError(urlErrorCode: row.code, message: row.message) == row.name)
+    }
+
+    @Test func `whatever breaks off after a status is a truncated answer`() {
+        for (code, words) in [
+            (-1005, "Recv failure: Connection reset by peer"), (-1, "transfer closed with 5 bytes remaining to read"),
+            (-1, "SSL_read: unexpected eof while reading"), (-1, "who knows"), (-1004, "Empty reply from server"),
+        ] {
+            #expect(NetworkError(urlErrorCode: code, message: words, hasStatus: true) == .truncated)
+        }
+    }
+
+    @Test func `a proxy that has answered CONNECT does not hide what comes after`() {
+        for (words, name) in [
+            ("CONNECT tunnel failed, response 403", NetworkError.proxy), ("SSL certificate problem: expired", .tls),
+        ] {
+            #expect(NetworkError(urlErrorCode: -1, message: words, hasStatus: true) == name)
+        }
+    }
+
+    @Test func `a time-out after a status is still a time-out`() {
+        #expect(NetworkError(urlErrorCode: -1001, message: "", hasStatus: true) == .timeout)
+    }
+}

@@ -1,0 +1,54 @@
+import Policy
+import Testing
+
+@testable import Delivery
+
+@Suite struct RefusalTests {
+    private func request(_ url: String = "http://a/", method: String = "POST", header: (String, String)? = nil)
+        -> OutgoingRequest
+    {
+        OutgoingRequest(
+            method: method, url: url, headers: header.map { [HeaderField(name: $0.0, value: $0.1)] } ?? [], body: [1])
+    }
+
+    @Test(arguments: [
+        "", "a", "ftp://a/", "http:/a", "http://", "http:///x", "http://:80/", "https://[::1]/", "http://u@[::1]:80/",
+        "http://a/b c", "http://a/%zz", "http://a/%4", "http://a/\n", "/relative",
+    ])
+    func `a URL that cannot be requested is refused`(url: String) {
+        #expect(request(url).refusal != nil)
+    }
+
+    @Test(arguments: ["http://a", "HTTPS://A.example:443/x?y=%20#z", "http://127.0.0.1/", "http://bücher.example/ü"])
+    func `a URL that can be requested is not`(url: String) {
+        #expect(request(url).refusal == nil)
+    }
+
+    @Test func `a scheme is put in lower case and nothing else`() {
+        #expect(request("HTTP://A/B").normalizedURL == "http://A/B")
+        #expect(request("HttpS://A/B").normalizedURL == "https://A/B")
+    }
+
+    @Test(arguments: ["", "PO ST", "GET\r\nX: y", "CONNECT"])
+    func `a method that is not one is refused`(method: String) {
+        #expect(request(method: method).refusal != nil)
+    }
+
+    @Test func `a GET with a body is refused`() {
+        #expect(request(method: "GET").refusal != nil)
+    }
+
+    @Test(arguments: [
+        ("A", "b\r\nC: d"), ("A", "token\n"), ("A", "\0"), ("A b", ""), ("A\r\nB", ""), ("", "x"), ("A:", "x"),
+        ("Host", "b"), ("content-length", "1"), ("Transfer-Encoding", "chunked"), ("Connection", "close"),
+        ("EXPECT", ""), ("Accept-Encoding", "gzip"),
+    ])
+    func `a header that would break the request is refused`(name: String, value: String) {
+        #expect(request(header: (name, value)).refusal != nil)
+    }
+
+    @Test(arguments: [("X-Ok", "a\tb ü"), ("Authorization", "Bearer a.b"), ("Cookie", "")])
+    func `an ordinary header is not`(name: String, value: String) {
+        #expect(request(header: (name, value)).refusal == nil)
+    }
+}

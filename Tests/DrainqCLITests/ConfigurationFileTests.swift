@@ -1,0 +1,382 @@
+import Policy
+import Testing
+
+@testable import DrainqCLI
+
+@Suite struct `The configuration file` {
+    private func read(_ text: String) throws(ConfigurationErrors) -> Configuration {
+        try ConfigurationFile.read(Array(text.utf8), name: "drainq.json")
+    }
+
+    /// The errors as they are printed, `description; hint`.
+    private func errors(_ text: String) -> [String] {
+        do throws(ConfigurationErrors) {
+            _ = try read(text)
+            return []
+        } catch {
+            return error.errors.map { $0.description + ($0.hint.map { "; \($0)" } ?? "") }
+        }
+    }
+
+    /// The error of one key of the default route.
+    private func routeError(_ member: String) -> String? {
+        errors("{ routes: { default: { \(member) } } }").first.map {
+            String($0.dropFirst("drainq.json:1:".count).drop { $0 != " " }.dropFirst())
+        }
+    }
+
+    @Test func `an empty object is the default configuration`() throws {
+        #expect(try read("{}") == Configuration())
+    }
+
+    @Test func `every key has its value`() throws {
+        let configuration = try read(
+            """
+            {
+              version: 1, // of the format
+              'routes': { default: {
+                url: 'https://example.com:8443/v1/{type}/{payload.user.id}?id={id}&k={key}', method: "PUT",
+                headers: { "X-A": "1", Accept: "application/json", },
+                retry: { base: "1s", multiplier: 2.5, max: "1m", attempts: 9, maxAge: "1d", jitter: 0.5 },
+                retryRateLimited: { schedule: ["5s", "1h30m"], attempts: 3, jitter: 0 },
+                timeouts: { connect: "500ms", request: "5s", total: "1m" },
+                classify: { "404": "defer", "500-599": "hold", tls: "fail", "409": "deliver" },
+                expiresAfter: "7d", answerLimit: "1KiB",
+              } },
+              limits: { operations: 0x10, bytes: "1GB", operationBytes: 1000, minimumFree: "0B", whenFull: "dropOldest" },
+              retention: { delivered: "1h", failed: "30d" },
+            }
+            """)
+        let expected = Route(
+            url: "https://example.com:8443/v1/{type}/{payload.user.id}?id={id}&k={key}", method: "PUT",
+            headers: [HeaderField(name: "X-A", value: "1"), HeaderField(name: "Accept", value: "application/json")],
+            retry: BackoffSchedule(
+                delays: .exponential(base: .seconds(1), multiplier: 2.5, max: .seconds(60)), attempts: 9,
+                maxAge: .seconds(86_400), jitter: 0.5),
+            retryRateLimited: BackoffSchedule(delays: .list([.seconds(5), .seconds(5_400)]), attempts: 3),
+            timeouts: Timeouts(connect: .milliseconds(500), request: .seconds(5), total: .seconds(60)),
+            classify: [
+                ClassificationOverride(match: .statuses(404...404), outcome: .deferred),
+                ClassificationOverride(match: .statuses(500...599), outcome: .held),
+                ClassificationOverride(match: .error(.tls), outcome: .failed),
+                ClassificationOverride(match: .statuses(409...409), outcome: .delivered),
+            ], expiresAfter: .seconds(604_800), answerLimit: 1_024)
+        #expect(configuration.defaultRoute == expected)
+        #expect(
+            configuration.limits
+                == Limits(
+                    operations: 16, bytes: 1_000_000_000, operationBytes: 1_000, minimumFree: 0, whenFull: .dropOldest))
+        #expect(configuration.retention == Retention(delivered: .seconds(3_600), failed: .seconds(2_592_000)))
+    }
+
+    @Test func `a route inherits what it leaves out, wherever "default" stands`() throws {
+        let configuration = try read(
+            """
+            { routes: {
+              a: { method: "PATCH", timeouts: { total: "5m" }, headers: { accept: "text/plain", "X-B": null },
+                   classify: { "404": "fail" }, expiresAfter: null, retryRateLimited: null },
+              default: { url: "http://h/", headers: { Accept: "*/*", "X-B": "b", "X-C": "c" }, expiresAfter: "1d",
+                         timeouts: { connect: "1s" }, classify: { "404": "defer", tls: "fail" },
+                         retryRateLimited: "quick" },
+            } }
+            """)
+        let route = configuration.route(of: TypeName("a")!)
+        #expect(route.url == "http://h/")
+        #expect(route.method == "PATCH")
+        #expect(route.timeouts == Timeouts(connect: .seconds(1), request: .seconds(30), total: .seconds(300)))
+        #expect(
+            route.headers == [HeaderField(name: "X-C", value: "c"), HeaderField(name: "accept", value: "text/plain")])
+        #expect(
+            route.classify == [
+                ClassificationOverride(match: .error(.tls), outcome: .failed),
+                ClassificationOverride(match: .statuses(404...404), outcome: .failed),
+            ])
+        #expect(route.expiresAfter == nil)
+        #expect(route.retryRateLimited == nil)
+        #expect(configuration.route(of: TypeName("b")!) == configuration.defaultRoute)
+    }
+
+    @Test(arguments: [
+        ("{ limits: { operation: 1 } }", "1:13: limits.operation: there is no such key; did you mean 'operations'?"),
+        (
+            "{\n routes: { default: { timeouts: { conect: '1s' } } } }",
+            "2:35: routes.default.timeouts.conect: there is no such key; did you mean 'connect'?"
+        ),
+        ("{ route: {} }", "1:3: route: there is no such key; did you mean 'routes'?"),
+        ("{ url: 'http://h/' }", "1:3: url: there is no such key; did you mean 'routes.<type>.url'?"),
+        (
+            "{ secrets: {} }",
+            "1:3: secrets: there is no such key; the keys here are version, routes, limits, retention"
+        ),
+        ("{ routes: { t: { retri: 3 } } }", "1:18: routes.t.retri: there is no such key; did you mean 'retry'?"),
+        (
+            "{ 'limits.bytes': 1 }",
+            "1:3: 'limits.bytes': there is no such key; the keys here are version, routes, limits, retention"
+        ),
+    ])
+    func `an unknown key names the nearest known one`(text: String, expected: String) {
+        #expect(errors(text) == ["drainq.json:" + expected])
+    }
+
+    @Test(arguments: [
+        "secrets", "destinations", "conditions", "metrics", "hooks", "routes.default.accept", "routes.default.batch",
+        "routes.default.coalesce", "routes.default.ordering", "routes.default.protocol", "routes.default.body",
+    ])
+    func `a key that comes later is refused, never ignored`(path: String) {
+        let names = path.split(separator: ".")
+        let text = names.reversed().reduce("{}") { "{ \($1): \($0) }" }
+        #expect(errors(text).first?.contains("\(path): there is no such key") == true)
+    }
+
+    @Test(arguments: [
+        (
+            "timeouts: { total: '2 minuts' }",
+            "routes.default.timeouts.total: '2 minuts' is not a duration; durations are written 500ms 90s 5m 2h 3d"
+        ),
+        (
+            "timeouts: { total: 5 }",
+            "routes.default.timeouts.total: 5 is not a duration; durations are written 500ms 90s 5m 2h 3d"
+        ),
+        (
+            "timeouts: { total: '0s' }",
+            "routes.default.timeouts.total: '0s' is too short; it has to be more than nothing"
+        ),
+        ("timeouts: '5s'", "routes.default.timeouts: '5s' is not an object"),
+        (
+            "answerLimit: '1 MB'",
+            "routes.default.answerLimit: '1 MB' is not a size; sizes are written 512B 64KiB 10MB 1.5GB"
+        ),
+        ("answerLimit: -1", "routes.default.answerLimit: -1 is not a size; sizes are written 512B 64KiB 10MB 1.5GB"),
+        (
+            "method: 'post'",
+            "routes.default.method: 'post' is not a method; methods are written in capitals: POST PUT PATCH DELETE"
+        ),
+        (
+            "method: 'CONNECT'",
+            "routes.default.method: 'CONNECT' is not a method; methods are written in capitals: POST PUT PATCH DELETE"
+        ),
+        (
+            "method: null",
+            "routes.default.method: null is not a method; methods are written in capitals: POST PUT PATCH DELETE"
+        ),
+        ("url: [1]", "routes.default.url: a list is not a URL; a URL is text in quotes"),
+        (
+            "classify: { '4xx': 'fail' }",
+            "routes.default.classify.4xx: '4xx' is neither a status, a range of statuses nor an error; write \"404\", \"500-599\", or one of dns, refused, unreachable, connect-timeout, timeout, deadline, reset, empty-answer, truncated, malformed-answer, tls, proxy, bad-url, offline, agent-died, cancelled, other"
+        ),
+        (
+            "classify: { timeuot: 'fail' }",
+            "routes.default.classify.timeuot: 'timeuot' is neither a status, a range of statuses nor an error; did you mean 'timeout'?"
+        ),
+        (
+            "classify: { tls: 'held' }",
+            "routes.default.classify.tls: 'held' is not one of deliver, defer, hold, fail; did you mean 'hold'?"
+        ),
+        (
+            "classify: 'fail'",
+            "routes.default.classify: 'fail' is not an object; outcomes are written { \"404\": \"defer\", tls: \"hold\" }"
+        ),
+        ("retry: 'standrad'", "routes.default.retry: 'standrad' is not a preset; did you mean 'standard'?"),
+        ("retry: 5", "routes.default.retry: 5 is not a preset; the presets are "),
+        ("retry: { bse: '1s' }", "routes.default.retry.bse: there is no such key; did you mean 'base'?"),
+        (
+            "retry: { multiplier: 2 }",
+            "routes.default.retry: this schedule cannot be: it lacks 'base'; the first delay, as in { base: \"30s\", multiplier: 2, max: \"1h\" }"
+        ),
+        (
+            "retry: { base: '1s', multiplier: 0.5 }",
+            "routes.default.retry.multiplier: 0.5 is not a number; a number from 1.0 to 100.0"
+        ),
+        (
+            "retry: { base: '2h', max: '1h' }",
+            "routes.default.retry: this schedule cannot be: its 'max' is shorter than its 'base'"
+        ),
+        (
+            "retry: { base: '2h', schedule: ['1h'] }",
+            "routes.default.retry: this schedule cannot be: it has more than one kind of delays; leave out 'schedule', or 'preset', 'base', 'multiplier' and 'max'"
+        ),
+        (
+            "retry: { preset: 'steps', base: '2h' }",
+            "routes.default.retry: this schedule cannot be: its preset is a list of delays, which 'base', 'multiplier' and 'max' cannot change; leave out 'preset' to write a schedule of your own"
+        ),
+        (
+            "retry: { schedule: [] }",
+            "routes.default.retry.schedule: a list is not a list of durations; a schedule is written [\"5s\", \"30s\", \"2m\"]"
+        ),
+        (
+            "retry: { schedule: ['5s', 'x'] }",
+            "routes.default.retry.schedule: 'x' is not a duration; durations are written 500ms 90s 5m 2h 3d"
+        ),
+        (
+            "retry: { attempts: 0 }",
+            "routes.default.retry.attempts: 0 is not a count; a count is a whole number from 1 to 9999"
+        ),
+        ("headers: []", "routes.default.headers: a list is not an object; headers are written { Name: \"value\" }"),
+        (
+            "headers: { 'A b': 'x' }",
+            "routes.default.headers.A b: 'A b' is not the name of a header field; letters, digits and -, without a colon"
+        ),
+        (
+            "headers: { hOST: 'x' }",
+            "routes.default.headers.hOST: this header cannot be set; the transport writes it from the URL and the body"
+        ),
+        (
+            "headers: { 'Idempotency-Key': 'x' }",
+            "routes.default.headers.Idempotency-Key: this header cannot be set; each operation has its own; one for all would make a server drop the others"
+        ),
+        (
+            "headers: { A: 'x\\r\\nB: y' }",
+            "routes.default.headers.A: the value has a line break, a control character or a letter that is not ASCII; header values are printable ASCII"
+        ),
+        (
+            "headers: { A: 'x ' }",
+            "routes.default.headers.A: the value begins or ends with a space; no server would see it: leave it out"
+        ),
+        ("headers: { A: 1 }", "routes.default.headers.A: 1 is not text; header values are text in quotes"),
+        (
+            "headers: { A: 'x', a: 'y' }",
+            "routes.default.headers.a: this field is written twice; case makes no difference: 'A' is the same field"
+        ),
+        (
+            "headers: { Authorization: 'Bearer ${secret:api}' }",
+            "routes.default.headers.Authorization: there are no secrets yet: '${' would be sent as it stands; write the value itself, and keep the file readable by its owner only"
+        ),
+    ])
+    func `a wrong value says what is wrong and how it is written`(member: String, expected: String) {
+        #expect(routeError(member)?.hasPrefix(expected) == true, "\(routeError(member) ?? "no error")")
+    }
+
+    @Test(arguments: [
+        "Host", "Content-Length", "Transfer-Encoding", "Connection", "Expect", "Accept-Encoding", "TE", "Trailer",
+        "Upgrade", "Keep-Alive", "Proxy-Connection",
+    ])
+    func `the transport's own headers are refused`(name: String) {
+        #expect(routeError("headers: { '\(name)': 'x' }")?.contains("this header cannot be set") == true)
+    }
+
+    @Test(arguments: [
+        ("api.example.com", "is not an absolute URL"), ("ftp://h/", "is not an absolute URL"),
+        ("HTTP://h/", "is not an absolute URL"), ("https:///x", "has no host"),
+        ("https://h:0/", "has a port that is none: '0'"),
+        ("https://h:99999/", "has a port"), ("https://h:+1/", "has a port"), ("https://h:/", "has a port"),
+        ("https://u:p@h/", "has a name or password in it"), ("https://{type}.h/", "has a placeholder in its host"),
+        ("https://[::1]/", "has an IPv6 address"), ("https://h!/", "has a host that is none: 'h!'"),
+        ("https://h/#x", "has a fragment"), ("https://h/%zz", "has a '%' without"), ("https://h/a b", "U+0020"),
+        ("https://h/é", "U+00E9"), ("https://h/{", "has a '{' without '}'"), ("https://h/}", "has a '}' without '{'"),
+        ("https://h/{kind}", "has an unknown placeholder {kind}"),
+        ("https://h/{payload.}", "has an unknown placeholder"),
+        ("https://h/{payload.a..b}", "has an unknown placeholder"), ("https://h/{}", "has an unknown placeholder {}"),
+        ("https://h/<x>", "has a character that no URL can have, '<'"),
+        ("https://h/" + String(repeating: "x", count: 9_000), "is longer than 8192 bytes"),
+    ])
+    func `a URL that cannot be requested is refused`(url: String, reason: String) {
+        #expect(ConfigurationFile.urlError(url)?.contains(reason) == true)
+        #expect(routeError("url: '\(url)'")?.contains(reason) == true)
+    }
+
+    @Test(arguments: ["https://h", "http://127.0.0.1:8080?q={payload.a.b}", "https://xn--bcher-kva.example/%7B{id}"])
+    func `a URL that can be requested is taken`(url: String) {
+        #expect(ConfigurationFile.urlError(url) == nil)
+    }
+
+    @Test(
+        arguments: [
+            (
+                "{ base: '1h' }",
+                .init(
+                    delays: .exponential(base: .seconds(3_600), multiplier: 2, max: .seconds(43_200)),
+                    maxAge: .seconds(259_200), jitter: 0.2)
+            ),
+            (
+                "{ base: '1s', attempts: 3 }",
+                .init(
+                    delays: .exponential(base: .seconds(1), multiplier: 2, max: .seconds(43_200)), attempts: 3,
+                    jitter: 0.2)
+            ),
+            (
+                "{ base: '1d', maxAge: null }",
+                .init(delays: .exponential(base: .seconds(86_400), multiplier: 2, max: .seconds(86_400)), jitter: 0.2)
+            ),
+            ("{ schedule: ['1s', '2s'] }", .init(delays: .list([.seconds(1), .seconds(2)]), attempts: 3, jitter: 0.2)),
+            (
+                "{ schedule: ['1s'], maxAge: '1h' }",
+                .init(delays: .list([.seconds(1)]), maxAge: .seconds(3_600), jitter: 0.2)
+            ),
+            ("{ schedule: ['1s'], attempts: 7 }", .init(delays: .list([.seconds(1)]), attempts: 7, jitter: 0.2)),
+            (
+                "{ schedule: ['1s'], attempts: null, jitter: 0 }",
+                .init(delays: .list([.seconds(1)]), maxAge: .seconds(259_200))
+            ),
+        ] as [(String, BackoffSchedule)])
+    func `a schedule of one's own always ends, unless it says that it does not`(text: String, expected: BackoffSchedule)
+        throws
+    {
+        #expect(try read("{ routes: { default: { retry: \(text) } } }").defaultRoute.retry == expected)
+    }
+
+    @Test func `a schedule that names no delays changes the preset it names, or "standard"`() throws {
+        let configuration = try read(
+            "{ routes: { default: { retry: { attempts: 8 } }, a: { retry: { preset: 'quick', max: '9s', jitter: 0 } } } }"
+        )
+        var standard = BackoffSchedule.standard
+        standard.attempts = 8
+        #expect(configuration.defaultRoute.retry == standard)
+        let quick = BackoffSchedule.presets.first { $0.name == "quick" }!.schedule
+        let changed = configuration.route(of: TypeName("a")!).retry
+        #expect(changed.delays == .exponential(base: .seconds(1), multiplier: 2, max: .seconds(9)))
+        #expect(changed.attempts == quick.attempts)
+        #expect(changed.jitter == 0)
+    }
+
+    @Test func `a newer version is refused without another word`() {
+        #expect(
+            errors("{ version: 2, novelty: {} }") == [
+                "drainq.json:1:12: version: 2 is newer than this drainq; this drainq reads version 1"
+            ])
+        #expect(
+            errors("{ version: '1' }") == [
+                "drainq.json:1:12: version: '1' is not a version; this drainq reads version 1"
+            ])
+    }
+
+    @Test func `a key that is written twice is refused`() {
+        #expect(
+            errors("{ limits: { bytes: 1,\n bytes: 2 } }") == [
+                "drainq.json:2:2: limits.bytes: this key is written twice; the other one is in line 1"
+            ])
+    }
+
+    @Test func `a type that no file name can carry is refused`() {
+        #expect(
+            errors("{ routes: { 'a/b': {} } }") == [
+                "drainq.json:1:13: routes.a/b: 'a/b' is not a type; a type is 1 to 64 of A-Z a-z 0-9 _ - and ., and does not begin with a dot"
+            ])
+        #expect(errors("{ routes: [] }").first?.contains("a list is not an object; routes are written") == true)
+    }
+
+    @Test func `all that is wrong is reported in the order of the file, up to ten`() {
+        let text =
+            "{ x: 1,\n routes: { a: { method: 'get' }, default: { url: 'h' } },\n limits: { whenFull: 'rejcet' } }"
+        #expect(
+            errors(text).map { String($0.prefix { $0 != " " }) } == [
+                "drainq.json:1:3:", "drainq.json:2:25:", "drainq.json:2:50:", "drainq.json:3:22:",
+            ])
+        let many = "{" + (1...12).map { "zz\($0): 1," }.joined() + "}"
+        let error = #expect(throws: ConfigurationErrors.self) { try read(many) }
+        #expect(error?.errors.count == 10)
+        #expect(error?.omitted == 2)
+        #expect(error?.description.hasSuffix("\nand 2 more") == true)
+    }
+
+    @Test func `a syntax error has its place and no key`() {
+        #expect(errors("{\n  a: }") == ["drainq.json:2:6: expected a value, found '}'"])
+    }
+
+    @Test func `a file that is too large, and one that is no object, are refused`() {
+        #expect(
+            errors(String(repeating: " ", count: 1_048_577)) == [
+                "drainq.json:1:1: the file is larger than 1048576 bytes"
+            ])
+        #expect(errors("[]") == ["drainq.json:1:1: a list is not an object"])
+    }
+}

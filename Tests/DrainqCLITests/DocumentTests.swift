@@ -1,0 +1,80 @@
+import Foundation
+import Testing
+
+@testable import DrainqCLI
+
+/// The committed documents are what the tables make; `DRAINQ_RECORD=1 swift test --filter DocumentTests` writes them anew.
+struct DocumentTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardized
+
+    private static let documents: [(path: String, make: @Sendable () -> String)] = [
+        ("man/drainq.1", { manualPage() }),
+        ("completions/drainq.bash", { completionScript(for: .bash) }),
+        ("completions/_drainq", { completionScript(for: .zsh) }),
+        ("completions/drainq.fish", { completionScript(for: .fish) }),
+    ]
+
+    @Test(arguments: documents.map(\.path))
+    func `a committed document is what the tables make`(path: String) throws {
+        let text = try #require(Self.documents.first { $0.path == path }).make()
+        let file = Self.root.appending(path: path)
+        if ProcessInfo.processInfo.environment["DRAINQ_RECORD"] == "1" {
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: file)
+        }
+        let committed = try String(contentsOf: file, encoding: .utf8)
+        #expect(committed == text, "DRAINQ_RECORD=1 swift test --filter DocumentTests writes it anew")
+    }
+
+    @Test func `documents are plain text that ends in one newline`() {
+        for (path, make) in Self.documents {
+            let text = make()
+            #expect(text.utf8.allSatisfy { $0 == 0x0A || (0x20...0x7E).contains($0) }, "\(path)")
+            #expect(text.hasSuffix("\n") && !text.hasSuffix("\n\n"), "\(path)")
+            #expect(!text.split(separator: "\n").contains { $0.hasSuffix(" ") }, "\(path)")
+        }
+    }
+
+    @Test func `the exit statuses of the manual are the enumeration, in its order`() throws {
+        let section = try #require(manualPage().components(separatedBy: ".Sh EXIT STATUS\n").last)
+        let list = try #require(section.components(separatedBy: ".El\n").first)
+        let numbers = list.split(separator: "\n").filter { $0.hasPrefix(".It ") }.compactMap { Int32($0.dropFirst(4)) }
+        #expect(numbers == ExitStatus.allCases.map(\.rawValue))
+    }
+
+    @Test func `the manual has every command, every option and every example`() {
+        let lines = Set(manualPage().split(separator: "\n").map(String.init))
+        for command in CommandDescription.visible {
+            #expect(lines.contains(".Ss \(command.name.rawValue)"))
+            for example in command.examples {
+                let line = example.line.replacing("\\", with: "\\e").replacing("-", with: "\\-")
+                #expect(lines.contains(line), "\(line)")
+            }
+        }
+        for row in OptionDescription.table {
+            #expect(lines.contains { $0.hasPrefix(".It") && $0.contains("Fl -\(row.name.rawValue)") })
+        }
+    }
+
+    @Test func `help fits eighty columns, but for examples`() {
+        for text in [helpOverview()] + CommandDescription.visible.map(helpText) {
+            for line in text.components(separatedBy: "\nexamples:")[0].split(separator: "\n") {
+                #expect(line.count <= 80, "\(line)")
+            }
+        }
+    }
+
+    @Test func `help shows every option with its initial value`() {
+        let help = helpText(of: .of(.run))
+        #expect(help.contains("  -t, --type TYPE             attempt only this type\n"))
+        #expect(help.contains("[default: 100]"))
+        #expect(help.contains("  drainq run --until-empty --max-time 1h\n"))
+    }
+
+    @Test func `prose knows options and literal text by their marks`() {
+        let prose = Prose("See `a b` (`c`), or --limit, --sync=none.\n\nLast `-`.")
+        #expect(prose.options == ["limit", "sync"])
+        #expect(prose.lines(width: 20) == ["See 'a b' (c), or", "--limit,", "--sync=none.", "", "Last -."])
+    }
+}

@@ -1,0 +1,180 @@
+import DrainqCLI
+import Policy
+import Testing
+
+struct ParserTests {
+    private func parse(_ line: String) throws -> ParsedCommand {
+        try ParsedCommand(arguments: shellWords(line))
+    }
+
+    @Test func `options may stand anywhere`() throws {
+        let lines = [
+            "add -q Q a b", "-q Q add a b", "add a -q Q b", "add a b --queue=Q", "add a -qQ -- b", "add a b -q=Q",
+        ]
+        for line in lines {
+            let command = try parse(line)
+            #expect(command.command == .add)
+            #expect(command.operands == ["a", "b"], "\(line)")
+            #expect(command.text(.queue) == "Q", "\(line)")
+        }
+    }
+
+    @Test func `after two dashes everything is an operand`() throws {
+        #expect(try parse("add -- --json -q -").operands == ["--json", "-q", "-"])
+        #expect(try parse("add -- --json").flag(.json) == false)
+    }
+
+    @Test func `a dash alone is an operand`() throws {
+        #expect(try parse("show -").operands == ["-"])
+    }
+
+    @Test func `short options may be bundled, the last with a value`() throws {
+        let command = try parse("run -vnt a -tb")
+        #expect(command.flag(.verbose))
+        #expect(command.flag(.dryRun))
+        #expect(command.typeNames(.type).map(\.description) == ["a", "b"])
+    }
+
+    @Test func `values may begin with a dash`() throws {
+        let now = Timestamp(microseconds: 1_000_000_000_000)
+        #expect(try parse("list --since -2h").time(.since, now: now) == now - .seconds(7200))
+        #expect(try parse("list --since 2h").time(.since, now: now) == now - .seconds(7200))
+        #expect(try parse("add --expires 2h").time(.expires, now: now) == now + .seconds(7200))
+        #expect(try parse("add --key=--json").text(.key) == "--json")
+    }
+
+    @Test func `the last one wins where an option does not repeat`() throws {
+        let command = try parse("run --limit 5 --limit 7")
+        #expect(command.count(.limit) == 7)
+        #expect(command.texts(.limit) == ["7"])
+    }
+
+    @Test func `what repeats keeps its order`() throws {
+        let command = try parse("add -H 'A: 1' --header 'b:  two words  ' --header=C:")
+        #expect(
+            command.headers(.header) == [
+                HeaderField(name: "A", value: "1"), HeaderField(name: "b", value: "two words"),
+                HeaderField(name: "C", value: ""),
+            ])
+    }
+
+    @Test func `an option that is not given has the initial value of the table`() throws {
+        let command = try parse("run")
+        #expect(command.count(.limit) == 100)
+        #expect(command.count(.concurrency) == 5)
+        #expect(command.duration(.grace) == .seconds(10))
+        #expect(!command.isGiven(.limit))
+        #expect(command.duration(.maxTime) == nil)
+        #expect(command.typeNames(.type) == [])
+        #expect(command.time(.since, now: Timestamp(microseconds: 0)) == nil)
+        #expect(try parse("list").count(.limit) == nil)
+        #expect(try parse("add").typeNames(.type) == [.default])
+        #expect(try parse("add --id x").operationID(.id)?.description == "x")
+    }
+
+    @Test func `help and version end the reading where they stand`() throws {
+        #expect(try parse("--help") == parse("help"))
+        #expect(try parse("run -vh --nonsense") == parse("help run"))
+        #expect(try parse("drop --help") == parse("help drop"))
+        #expect(try parse("--version").command == .version)
+        #expect(try parse("run --version").command == .version)
+    }
+
+    @Test(
+        arguments: [
+            ("", "no command is given", "'drainq help' lists the commands"),
+            ("rnu", "unknown command 'rnu'", "did you mean drainq run?"),
+            ("frobnicate", "unknown command 'frobnicate'", "'drainq help' lists the commands"),
+            ("agnet", "unknown command 'agnet'", "'drainq help' lists the commands"),
+            ("run --limt 5", "unknown option '--limt'", "did you mean --limit?"),
+            ("run --conc 5", "unknown option '--conc'", "did you mean --concurrency?"),
+            ("run --frobnicate", "unknown option '--frobnicate'", "'drainq run --help' lists the options"),
+            ("run -z", "unknown option '-z'", "'drainq run --help' lists the options"),
+            ("--quue x run", "unknown option '--quue'", "did you mean --queue?"),
+            (
+                "add --limit 5", "unknown option '--limit' for 'drainq add'",
+                "it is an option of drainq run, drainq list"
+            ),
+            ("-q x version", "unknown option '--queue' for 'drainq version'", nil),
+            ("--limit 5 run", "option '--limit' stands before the command", "write it after: drainq run --limit"),
+            ("run --limit", "option '--limit' needs a value", "--limit N"),
+            ("run -q", "option '-q' needs a value", "--queue DIR"),
+            (
+                "add --key --json", "option '--key' needs a value, and '--json' is an option",
+                "if it is the value: --key=--json"
+            ),
+            ("run --json=yes", "option '--json' takes no value", nil),
+            ("run -q=", "cannot read '-q ': it is empty", nil),
+            ("run --limit five", "cannot read '--limit five': not a number", nil),
+            ("run --limit 0", "cannot read '--limit 0': less than 1", nil),
+            ("receive --port 65536", "cannot read '--port 65536': more than 65535", nil),
+            (
+                "run --max-time 5", "cannot read '--max-time 5': not a duration",
+                "durations have units: 500ms, 90s, 5m, 2h, 3d, 1h30m"
+            ),
+            (
+                "list --since yesterday", "cannot read '--since yesterday': not a time",
+                "times are 2026-11-21T09:15:00Z, 2026-11-21, now, -2h, +5m"
+            ),
+            (
+                "list --state faild",
+                "cannot read '--state faild': not one of new, deferred, claimed, failed, quarantined, delivered",
+                "did you mean failed?"
+            ),
+            ("add --header nothing", "cannot read '--header nothing': not a header", "headers are 'Name: value'"),
+            ("add --header 'a b: c'", "cannot read '--header a b: c': not a header", "headers are 'Name: value'"),
+            ("add --id a/b", "cannot read '--id a/b': not an id", "ids are 1 to 64 of A-Z a-z 0-9 _ -"),
+            ("add --type .a", "cannot read '--type .a': not a type", nil),
+            ("run --quiet -v", "options '--verbose' and '--quiet' exclude each other", nil),
+            ("add --delay 5m --at now", "options '--delay' and '--at' exclude each other", nil),
+            ("run x", "unexpected operand 'x'", "drainq run takes only options"),
+            ("show", "drainq show needs an operand", "drainq show [OPTIONS] ID..."),
+            ("add ''", "an operand is empty", nil),
+            ("completions", "drainq completions needs an operand", "drainq completions [OPTIONS] SHELL"),
+            ("completions fihs", "unknown shell 'fihs'", "did you mean fish?"),
+            ("completions powershell", "unknown shell 'powershell'", "one of bash, zsh, fish"),
+            ("completions bash zsh", "unexpected operand 'zsh'", "only one SHELL"),
+            ("help agent", "unknown command 'agent'", nil),
+            (
+                "drop", "drainq drop needs to know which operations",
+                "name ids, a filter such as --state failed, or --all"
+            ),
+            ("drop --dry-run", "drainq drop needs to know which operations", nil),
+            ("retry x --all", "'x' and --all exclude each other", "choose by ids, by filters, or by --all"),
+            ("retry x --state failed", "'x' and --state exclude each other", nil),
+            ("drop --key k --all", "--key and --all exclude each other", nil),
+        ] as [(String, String, String?)])
+    func `what cannot be understood says why and what helps`(line: String, message: String, hint: String?) {
+        let error = #expect(throws: UsageError.self) { try ParsedCommand(arguments: shellWords(line)) }
+        #expect(error?.message == message)
+        if let hint { #expect(error?.hint == hint) }
+    }
+
+    @Test func `a value with a NUL in it is refused, which no system call could take`() {
+        #expect(throws: UsageError.self) { try ParsedCommand(arguments: ["run", "--queue", "a\0b"]) }
+        #expect(throws: UsageError.self) { try ParsedCommand(arguments: ["add", "--header", "a: b\r\nc: d"]) }
+    }
+
+    @Test(
+        arguments: [
+            ("limt", "limit"), ("lmiit", "limit"), ("limits", "limit"), ("unt", "until-empty"), ("x", nil), ("", nil),
+        ] as [(String, String?)])
+    func `the nearest word is suggested, and none that is far`(word: String, expected: String?) {
+        #expect(nearest(to: word, in: ["limit", "until-empty", "wait"]) == expected)
+    }
+
+    @Test(arguments: [
+        (["DRAINQ_QUEUE": "/d", "XDG_STATE_HOME": "/x", "HOME": "/h"], "/d"),
+        (["DRAINQ_QUEUE": "", "XDG_STATE_HOME": "/x", "HOME": "/h"], "/x/drainq"),
+        (["XDG_STATE_HOME": "relative", "HOME": "/h"], "/h/.local/state/drainq"),
+        (["HOME": "/h"], "/h/.local/state/drainq"),
+    ])
+    func `the environment names the queue where no option does`(environment: [String: String], path: String) throws {
+        #expect(try queuePath(option: nil, environment: environment) == path)
+        #expect(try queuePath(option: "o", environment: environment) == "o")
+    }
+
+    @Test func `without option and environment there is no queue`() {
+        #expect(throws: UsageError.self) { try queuePath(option: nil, environment: ["HOME": ""]) }
+    }
+}

@@ -1,0 +1,110 @@
+import Testing
+
+@testable import DrainqCLI
+
+struct TableTests {
+    @Test func `every command and every option has its row`() {
+        #expect(CommandDescription.table.map(\.name.rawValue).sorted() == CommandName.allCases.map(\.rawValue).sorted())
+        #expect(Set(OptionDescription.table.map(\.name)) == Set(OptionName.allCases))
+    }
+
+    @Test(arguments: CommandName.allCases)
+    func `names and letters are unique within a command`(command: CommandName) {
+        let rows = OptionDescription.of(command)
+        #expect(Set(rows.map(\.name)).count == rows.count)
+        let letters = rows.compactMap(\.short)
+        #expect(Set(letters).count == letters.count)
+    }
+
+    @Test func `a letter means the same option everywhere`() {
+        for row in OptionDescription.table {
+            for other in OptionDescription.table where other.name == row.name { #expect(other.short == row.short) }
+            for other in OptionDescription.table where other.short == row.short && row.short != nil {
+                #expect(other.name == row.name)
+            }
+        }
+    }
+
+    @Test func `a row belongs to a command, and to each only once`() {
+        for row in OptionDescription.table {
+            #expect(!row.commands.isEmpty)
+            #expect(Set(row.commands).count == row.commands.count)
+        }
+    }
+
+    @Test func `summaries are short, begin in lower case and have no period`() {
+        let summaries = CommandDescription.table.map(\.summary) + OptionDescription.table.map(\.summary)
+        for summary in summaries {
+            #expect((4...60).contains(summary.count), "\(summary)")
+            #expect(summary.first?.isLowercase == true || summary.hasPrefix("JSON"), "\(summary)")
+            #expect(summary.last != ".", "\(summary)")
+            #expect(!summary.contains("'") || summary.contains("'s") || summary.contains("'Name"), "\(summary)")
+        }
+    }
+
+    @Test func `details are sentences`() {
+        for details in CommandDescription.table.map(\.details) + OptionDescription.table.map(\.details) {
+            #expect(details.last == ".", "\(details)")
+            #expect(!details.contains("  "), "\(details)")
+            #expect(details.count(where: { $0 == "`" }).isMultiple(of: 2), "\(details)")
+        }
+    }
+
+    @Test func `every option that prose mentions exists where it is mentioned`() {
+        for row in OptionDescription.table {
+            for word in Prose(row.details).options {
+                for command in row.commands {
+                    #expect(
+                        OptionDescription.of(command).contains { $0.name.rawValue == word }, "--\(word) in \(row.name)")
+                }
+            }
+        }
+        for command in CommandDescription.table {
+            for word in Prose(command.details).options {
+                #expect(
+                    OptionDescription.of(command.name).contains { $0.name.rawValue == word },
+                    "--\(word) in \(command.name)")
+            }
+        }
+    }
+
+    @Test(arguments: CommandDescription.table.flatMap(\.examples).map(\.line))
+    func `every example parses`(line: String) throws {
+        let calls = callsOfDrainq(in: line)
+        #expect(!calls.isEmpty)
+        for arguments in calls { _ = try ParsedCommand(arguments: arguments) }
+    }
+
+    @Test func `an example is of its command, and each does something but help and version`() {
+        for command in CommandDescription.visible {
+            for example in command.examples {
+                #expect(
+                    callsOfDrainq(in: example.line).contains { $0.first == command.name.rawValue }, "\(example.line)")
+                #expect(example.explanation.last != ".")
+            }
+            #expect(!command.examples.isEmpty || command.name == .version)
+        }
+    }
+
+    @Test func `initial values are of their kind`() {
+        for row in OptionDescription.table {
+            guard let initial = row.initial else { continue }
+            #expect(row.kind.defect(of: initial) == nil, "\(row.name)")
+        }
+    }
+
+    @Test func `options that exclude each other belong to the command`() {
+        for command in CommandDescription.table {
+            for name in command.exclusive.joined() {
+                #expect(OptionDescription.of(command.name).contains { $0.name == name })
+            }
+        }
+    }
+
+    @Test func `the agent is in no document and never suggested`() {
+        #expect(!CommandDescription.visible.contains { $0.name == .agent })
+        #expect(OptionDescription.of(.agent).isEmpty)
+        #expect(!manualPage().contains(".Ss agent"))
+        for shell in Shell.allCases { #expect(!completionScript(for: shell).contains("agent")) }
+    }
+}

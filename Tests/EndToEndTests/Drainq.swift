@@ -1,0 +1,127 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+/// The built program, beside the test bundle.
+private let executable: URL = {
+    var directory = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+    while directory.path != "/", !FileManager.default.isExecutableFile(atPath: directory.appending(path: "drainq").path) {
+        directory.deleteLastPathComponent()
+    }
+    return directory.appending(path: "drainq")
+}()
+
+/// What a finished process left.
+struct Finished {
+    var status: Int32
+    var output: String
+    var error: String
+    var lines: [String] { output.split(separator: "\n").map(String.init) }
+}
+
+/// A queue of its own for one test, and the program run on it.
+final class Drainq {
+    let directory: URL
+    var queue: URL { directory.appending(path: "queue") }
+
+    /// `configuration` becomes drainq.json; without one there is no such file.
+    init(_ configuration: String? = nil) throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "drainq-e2e-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        try #require(try run("init").status == 0)
+        if let configuration {
+            try configuration.write(to: queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
+        }
+    }
+
+    /// A queue whose default route goes to the receiver.
+    convenience init(to receiver: LoopbackReceiver, _ more: String = "") throws {
+        try self.init("{ routes: { default: { url: \"\(receiver.url)/{type}\", \(more) } } }")
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    /// Runs the program to its end, input and outputs being pipes or files, never a terminal.
+    @discardableResult
+    func run(_ arguments: String..., input: String = "") throws -> Finished {
+        try start(arguments, input: input).finish()
+    }
+
+    func start(_ arguments: String..., input: String = "") throws -> Started {
+        try start(arguments, input: input)
+    }
+
+    private func start(_ arguments: [String], input: String) throws -> Started {
+        try Started(arguments, input: input, queue: queue, directory: directory)
+    }
+
+    /// The names of the operations in a directory of the queue.
+    func names(_ state: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: queue.appending(path: state).path).sorted()
+    }
+
+    /// How many operations wait: new, deferred or claimed.
+    func waiting() throws -> Int {
+        let claimed = try names("claimed").reduce(0) { count, run in
+            try count + names("claimed/\(run)").count { $0.hasSuffix(".json") }
+        }
+        return try names("new").count + names("deferred").count + claimed
+    }
+
+    /// Puts a file into `new/` as another program would: written elsewhere, then renamed.
+    func drop(_ contents: Data, as name: String) throws {
+        let temporary = directory.appending(path: UUID().uuidString)
+        try contents.write(to: temporary)
+        try FileManager.default.moveItem(at: temporary, to: queue.appending(path: "new/\(name)"))
+    }
+}
+
+/// A process under way.
+final class Started {
+    let process = Process()
+    private let directory: URL
+    private let stem = UUID().uuidString
+
+    init(_ arguments: [String], input: String, queue: URL, directory: URL) throws {
+        self.directory = directory
+        process.executableURL = executable
+        process.arguments = arguments
+        var environment = ProcessInfo.processInfo.environment
+        environment["DRAINQ_QUEUE"] = queue.path
+        environment["SWIFT_BACKTRACE"] = "enable=no"
+        process.environment = environment
+        let stem = directory.appending(path: stem).path
+        for (suffix, text) in [("in", input), ("out", ""), ("err", "")] {
+            try text.write(toFile: "\(stem).\(suffix)", atomically: false, encoding: .utf8)
+        }
+        process.standardInput = FileHandle(forReadingAtPath: "\(stem).in")
+        process.standardOutput = FileHandle(forWritingAtPath: "\(stem).out")
+        process.standardError = FileHandle(forWritingAtPath: "\(stem).err")
+        try process.run()
+    }
+
+    /// Waits for the end, at most a minute: what hangs is killed, and its status tells.
+    func finish() throws -> Finished {
+        let pid = process.processIdentifier
+        let guardian = DispatchWorkItem { kill(pid, SIGKILL) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + 60, execute: guardian)
+        process.waitUntilExit()
+        guardian.cancel()
+        let stem = directory.appending(path: stem).path
+        return Finished(
+            status: process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus,
+            output: try String(contentsOfFile: "\(stem).out", encoding: .utf8),
+            error: try String(contentsOfFile: "\(stem).err", encoding: .utf8))
+    }
+
+    func signal(_ number: Int32) {
+        kill(process.processIdentifier, number)
+    }
+}
+
+/// `{"n":1}` … `{"n":count}`, one a line.
+func numbered(_ count: Int) -> String {
+    (1...count).map { "{\"n\":\($0)}\n" }.joined()
+}

@@ -1,0 +1,140 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+@Suite struct InputTests {
+    @Test func `a bad line is reported with its number, kept, and stops no other`() throws {
+        let drainq = try Drainq()
+        let added = try drainq.run("add", input: "{\"n\":1}\n{\"n\":\n{\"n\":3}\n")
+        #expect(added.status == 65)
+        #expect(added.lines.count == 2)
+        #expect(added.error.contains("cannot add line 2 of 'standard input'"))
+        #expect(try drainq.names("quarantine").count == 2)
+    }
+
+    @Test func `atomic takes all or none`() throws {
+        let drainq = try Drainq()
+        let added = try drainq.run("add", "--atomic", input: "{\"n\":1}\nno\n")
+        #expect(added.status == 65)
+        #expect(added.output.isEmpty)
+        #expect(try drainq.waiting() == 0)
+        #expect(try drainq.run("add", "--atomic", input: numbered(3)).lines.count == 3)
+    }
+
+    @Test func `a document over several lines is one operation`() throws {
+        let drainq = try Drainq()
+        let file = drainq.directory.appending(path: "document.json")
+        try "{\n  \"a\": [\n    1\n  ]\n}\n".write(to: file, atomically: true, encoding: .utf8)
+        let id = try #require(try drainq.run("add", file.path).lines.first)
+        let story = try json(drainq.run("show", "--json", id).lines[0])
+        #expect(story["body"] as? String == "{\n  \"a\": [\n    1\n  ]\n}")
+    }
+
+    @Test func `the lines of a broken document are no operations`() throws {
+        let drainq = try Drainq()
+        let added = try drainq.run("add", input: "{\n  \"a\": 1,,\n  \"b\"\n}\n{\"good\": true}\n")
+        #expect(added.status == 65)
+        #expect(added.lines.count == 1)
+        #expect(added.error.contains("in line 2"))
+    }
+
+    @Test func `an envelope carries its own fields, and its payload byte for byte`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        let added = try drainq.run(
+            "add", "--envelope",
+            input: "{\"drainq\":1,\"id\":\"mine\",\"type\":\"note\",\"method\":\"PUT\",\"payload\":{\"x\": 12345678901234567890}}\n")
+        #expect(added.lines == ["mine"])
+        #expect(try drainq.run("run").status == 0)
+        let request = try #require(receiver.requests().first)
+        #expect(request.method == "PUT" && request.path == "/note" && request.text == "{\"x\": 12345678901234567890}")
+        #expect(request.header("Content-Type") == "application/json")
+    }
+
+    @Test func `an id that is in the queue already is added once`() throws {
+        let drainq = try Drainq()
+        #expect(try drainq.run("add", "--id", "one", input: "1").status == 0)
+        let again = try drainq.run("add", "--id", "one", input: "2")
+        #expect(again.status == 0)
+        #expect(again.error.contains("'one' is in the queue already"))
+        #expect(try drainq.waiting() == 1)
+    }
+
+    @Test func `a body that is no JSON goes out as it is`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", "--content-type", "text/plain", input: "line one\nline two")
+        #expect(try drainq.run("run").status == 0)
+        #expect(receiver.requests().first?.text == "line one\nline two")
+        #expect(receiver.requests().first?.header("Content-Type") == "text/plain")
+    }
+
+    @Test func `files dropped into new are delivered where they are operations and quarantined where not`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        try drainq.drop(Data("{\"hello\": 1}".utf8), as: "good-1")
+        try drainq.drop(Data("{\"drainq\":1,\"type\":\"t\",\"payload\":2}".utf8), as: "good-2.json")
+        try drainq.drop(Data("{\"drainq\":1,\"payload\":".utf8), as: "truncated.json")
+        try drainq.drop(Data(), as: "empty")
+        try drainq.drop(Data("{\"a\":\"\0\"}".utf8), as: "nul.json")
+        let big = drainq.queue.appending(path: "new/big.json")
+        try Data().write(to: big)
+        try FileHandle(forWritingTo: big).truncate(atOffset: 100_000_000)
+        let new = drainq.queue.appending(path: "new")
+        try FileManager.default.createDirectory(at: new.appending(path: "directory"), withIntermediateDirectories: false)
+        mkfifo(new.appending(path: "fifo").path, 0o600)
+        try FileManager.default.createSymbolicLink(atPath: new.appending(path: "link").path, withDestinationPath: "/etc/passwd")
+        let run = try drainq.run("run")
+        #expect(run.status == 65)
+        #expect(Set(receiver.requests().map(\.text)) == ["{\"hello\": 1}", "2"])
+        for name in ["truncated.json", "empty", "nul.json", "big.json", "directory", "fifo", "link"] {
+            #expect(run.error.contains("'\(name)' is not an operation"), "\(name)")
+        }
+        #expect(try drainq.names("new").isEmpty)
+        #expect(try drainq.run("run").status == 0)
+    }
+
+    @Test func `wrong use, a missing queue and a bad configuration have statuses of their own`() throws {
+        let drainq = try Drainq()
+        let wrong = try drainq.run("run", "--limt", "5")
+        #expect(wrong.status == 64 && wrong.error.contains("did you mean --limit?"))
+        let missing = try drainq.run("run", "-q", "/nonexistent/queue")
+        #expect(missing.status == 66 && missing.error.contains("hint: drainq init"))
+        try "{ routes: { default: { ulr: \"x\" } } }".write(
+            to: drainq.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
+        let bad = try drainq.run("run")
+        #expect(bad.status == 78 && bad.error.contains("drainq.json:1"))
+        #expect(try drainq.run("check").status == 78)
+    }
+
+    @Test func `drop needs to be told what, and does it to that alone`() throws {
+        let drainq = try Drainq()
+        let ids = try drainq.run("add", input: numbered(3)).lines
+        #expect(try drainq.run("drop").status == 64)
+        #expect(try drainq.run("drop", "-", input: ids[1] + "\n").lines == [ids[1]])
+        #expect(try drainq.run("list", "--json").lines.compactMap { try json($0)["id"] as? String } == [ids[0], ids[2]])
+        #expect(try drainq.run("drop", "--all", "--dry-run").lines.count == 2)
+        #expect(try drainq.run("drop", "--all").lines.count == 2)
+        #expect(try drainq.waiting() == 0)
+    }
+
+    @Test func `status counts by state and destination`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(500)))
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", input: numbered(2))
+        try drainq.run("run", "--limit", "1")
+        let status = try json(drainq.run("status", "--json").lines[0])
+        let states = try #require(status["states"] as? [String: Int])
+        #expect(states["new"] == 1 && states["deferred"] == 1)
+        #expect((status["destinations"] as? [[String: Any]])?.first?["destination"] as? String == receiver.url)
+        #expect((status["lastRun"] as? [String: Any])?["exitStatus"] as? Int == 75)
+    }
+
+    @Test func `the demo drains what it is given, retry included`() throws {
+        let drainq = try Drainq()
+        let demo = try drainq.run("demo", input: "{\"mine\":1}\n{\"mine\":2}\n")
+        #expect(demo.status == 0)
+        #expect(demo.lines.count == 3)
+        #expect(demo.error.contains("2 delivered"))
+    }
+}

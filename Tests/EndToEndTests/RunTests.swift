@@ -1,0 +1,203 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+@Suite struct RunTests {
+    @Test func `two lines added are two requests in order, then the queue is empty and nothing is said`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        let added = try drainq.run("add", "--type", "t", input: "{\"n\":1}\n{\"n\": 1.10}\n")
+        #expect(added.status == 0)
+        #expect(added.lines.count == 2)
+        let run = try drainq.run("run", "--concurrency", "1")
+        #expect(run.status == 0)
+        #expect(run.output.isEmpty && run.error.isEmpty)
+        #expect(receiver.requests().map(\.text) == ["{\"n\":1}", "{\"n\": 1.10}"])
+        #expect(receiver.requests().map(\.path) == ["/t", "/t"])
+        #expect(receiver.requests().map { $0.header("Idempotency-Key") } == added.lines.map { "\"\($0)\"" })
+        #expect(try drainq.waiting() == 0)
+    }
+
+    @Test func `twelve operations with a limit of five go five, five and two, oldest first`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", input: numbered(12))
+        var seen: [Int] = []
+        for expected in [5, 5, 2, 0] {
+            #expect(try drainq.run("run", "--limit", "5", "--concurrency", "1").status == 0)
+            #expect(receiver.takeRequests().map(\.text) == (0..<expected).map { "{\"n\":\(seen.count + $0 + 1)}" })
+            seen += Array(repeating: 0, count: expected)
+        }
+    }
+
+    @Test func `a 503 defers by the schedule, is left alone until then, and fails after the last attempt`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(503, body: "busy")))
+        let drainq = try Drainq(to: receiver, "retry: { schedule: [\"30s\"], attempts: 2, jitter: 0 }")
+        let id = try #require(try drainq.run("add", input: "1").lines.first)
+        #expect(try drainq.run("run").status == 75)
+        let row = try json(drainq.run("list", "--json").lines[0])
+        let due = try date(row["due"]), last = try date(row["lastAttempt"])
+        #expect((29.9...31).contains(due.timeIntervalSince(last)))
+        #expect(row["attempts"] as? Int == 1 && row["attemptsAllowed"] as? Int == 2)
+        #expect(try drainq.run("run").status == 0)
+        #expect(receiver.receivedCount == 1)
+        let second = try drainq.run("run", "--now")
+        #expect(second.status == 1)
+        #expect(second.error.contains("'\(id)' failed: 503 (busy)"))
+        #expect(try drainq.names("failed").count == 1)
+        #expect(receiver.takeRequests().map { $0.header("Drainq-Attempt") } == ["1", "2"])
+        #expect(try drainq.run("retry", id).lines == [id])
+        #expect(try json(drainq.run("list", "--json").lines[0])["attempts"] as? Int == 0)
+    }
+
+    @Test func `a run that waits sees an operation through its schedule`() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(503), .status(503), .status(200)]))
+        let drainq = try Drainq(to: receiver, "retry: { schedule: [\"200ms\", \"200ms\"], jitter: 0 }")
+        try drainq.run("add", input: "1")
+        let run = try drainq.run("run", "--until-empty", "--max-time", "20s", "--json")
+        #expect(run.status == 0)
+        #expect(receiver.receivedCount == 3)
+        #expect(try json(run.lines.last!)["delivered"] as? Int == 1)
+    }
+
+    @Test(arguments: [2, 8])
+    func `several runs at once deliver each of 500 exactly once and say nothing`(runs: Int) throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", input: numbered(500))
+        let started = try (0..<runs).map { _ in try drainq.start("run", "--limit", "500") }
+        for run in started {
+            let finished = try run.finish()
+            #expect(finished.status == 0)
+            #expect(finished.error.isEmpty)
+        }
+        let bodies = receiver.requests().map(\.text)
+        #expect(bodies.count == 500)
+        #expect(Set(bodies).count == 500)
+        #expect(try drainq.waiting() == 0)
+    }
+
+    @Test func `after a kill the next run returns what was claimed and delivers everything`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(20))))
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", input: numbered(100))
+        let victim = try drainq.start("run", "--concurrency", "5")
+        #expect(receiver.wait(forRequests: 20, within: .seconds(20)))
+        victim.signal(SIGKILL)
+        _ = try victim.finish()
+        #expect(try drainq.run("run", "--until-empty", "--max-time", "30s").status == 0)
+        #expect(try drainq.waiting() == 0)
+        let bodies = receiver.requests().map(\.text)
+        #expect(Set(bodies).count == 100)
+        #expect(bodies.count <= 105)
+    }
+
+    @Test func `SIGTERM lets attempts finish, claims no more and leaves the rest due`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(100))))
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", input: numbered(100))
+        let run = try drainq.start("run", "--concurrency", "2")
+        #expect(receiver.wait(forRequests: 4, within: .seconds(20)))
+        run.signal(SIGTERM)
+        let finished = try run.finish()
+        #expect(finished.status == 75)
+        let delivered = receiver.answeredCount
+        #expect(delivered == receiver.receivedCount)
+        #expect(try drainq.names("new").count == 100 - delivered)
+        #expect(try drainq.names("claimed").isEmpty)
+    }
+
+    @Test func `a second signal cuts off what is in flight, and it is put back`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.silence))
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", input: numbered(3))
+        let run = try drainq.start("run")
+        #expect(receiver.wait(forRequests: 3, within: .seconds(20)))
+        run.signal(SIGTERM)
+        run.signal(SIGINT)
+        let finished = try run.finish()
+        #expect(finished.status == 130 || finished.status == 143)
+        #expect(try drainq.waiting() == 3)
+        #expect(try drainq.names("claimed").isEmpty)
+    }
+
+    @Test func `a 401 holds the destination, and no operation is charged or lost`() throws {
+        let receiver = try LoopbackReceiver(
+            script: .always(.status(401, headers: ["WWW-Authenticate: Basic realm=\"x\""])))
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", input: numbered(20))
+        let run = try drainq.run("run", "--concurrency", "1")
+        #expect(run.status == 69)
+        #expect(run.error.contains("'\(receiver.url)' is held: 401"))
+        #expect(receiver.receivedCount == 1)
+        #expect(try drainq.names("new").count == 20)
+    }
+
+    @Test func `a type without a url is held with a hint, and the others are delivered`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq("{ routes: { good: { url: \"\(receiver.url)/good\" } } }")
+        try drainq.run("add", "--type", "bad", input: "1")
+        try drainq.run("add", "--type", "good", input: "2")
+        let run = try drainq.run("run")
+        #expect(run.status == 69)
+        #expect(run.error.contains("no url is configured for type 'bad'"))
+        #expect(run.error.contains("hint: set routes"))
+        #expect(receiver.requests().map(\.text) == ["2"])
+    }
+
+    @Test func `a server that kills Foundation costs that one attempt`() throws {
+        let fatal = Answer.status(200, body: "x").framed(.chunked)
+        var trapped = fatal
+        trapped.trailers = ["X-Trailer: 1"]
+        let answer = trapped
+        let receiver = try LoopbackReceiver(
+            script: .deciding { request, _ in request.text.contains("\"n\":3}") ? answer : .status(204) })
+        let drainq = try Drainq(to: receiver, "retry: { schedule: [\"1h\"] }")
+        try drainq.run("add", input: numbered(10))
+        let run = try drainq.run("run")
+        #expect(run.status == 75)
+        #expect(run.error.isEmpty)
+        let left = try drainq.run("list", "--json").lines.map(json)
+        #expect(left.count == 1)
+        #expect(left.first?["lastError"] as? String == "agent-died")
+        #expect(left.first?["attempts"] as? Int == 1)
+        #expect(Set(receiver.requests().map(\.text)).count == 10)
+    }
+
+    @Test func `a dry run shows the order and touches nothing`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        let ids = try drainq.run("add", input: numbered(3)).lines
+        let run = try drainq.run("run", "--dry-run")
+        #expect(run.lines.map { String($0.prefix(36)) } == ids)
+        #expect(receiver.receivedCount == 0)
+        #expect(try drainq.names("new").count == 3)
+    }
+
+    @Test func `a paused queue attempts nothing`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", input: "1")
+        try Data().write(to: drainq.queue.appending(path: "paused"))
+        #expect(try drainq.run("run").status == 0)
+        #expect(receiver.receivedCount == 0)
+    }
+
+    @Test func `max-time ends a run that would go on, and what is left is due`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(50))))
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", input: numbered(200))
+        let run = try drainq.run("run", "--limit", "200", "--concurrency", "1", "--max-time", "500ms")
+        #expect(run.status == 75)
+        #expect((1...15).contains(receiver.receivedCount))
+        #expect(try drainq.waiting() == 200 - receiver.receivedCount)
+    }
+}
+
+func json(_ line: String) throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+}
+
+func date(_ value: Any?) throws -> Date {
+    try Date(#require(value as? String), strategy: .iso8601.year().month().day().time(includingFractionalSeconds: true))
+}

@@ -1,0 +1,220 @@
+import LoopbackReceiver
+import Testing
+
+/// Every behaviour as a client sees it on the wire.
+@Suite struct AnswerTests {
+    static let close: [HeaderLine] = ["Connection: close"]
+
+    @Test func `an answer has its status, reason, headers and body`() throws {
+        var answer = Answer.status(429, headers: ["Retry-After: 5", "Connection: close"], body: "later")
+        answer.reason = "Slow down"
+        let (text, end) = try exchange(answer)
+        #expect(
+            text
+                == "HTTP/1.1 429 Slow down\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 5\r\n\r\nlater")
+        #expect(end == .finished)
+    }
+
+    @Test func `a delayed answer comes after its delay`() throws {
+        let start = ContinuousClock.now
+        #expect(try exchange(Answer(204, headers: Self.close).delayed(.milliseconds(30))).end == .finished)
+        #expect(ContinuousClock.now - start >= .milliseconds(30))
+    }
+
+    @Test func `a reset before the answer sends nothing`() throws {
+        let (text, end) = try exchange(.reset)
+        #expect(text.isEmpty)
+        #expect(end == .reset)
+    }
+
+    @Test func `a close before the answer sends nothing`() throws {
+        let (text, end) = try exchange(.close)
+        #expect(text.isEmpty)
+        #expect(end == .finished)
+    }
+
+    @Test func `silence keeps the connection and says nothing`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.silence))
+        let client = Client(receiver)
+        client.send(Client.get)
+        #expect(receiver.wait(forAnswers: 1, within: .seconds(5)))
+        let (text, end) = client.readAll(patience: 10)
+        #expect(text.isEmpty)
+        #expect(end == .silent)
+        client.finishSending()
+        #expect(client.readAll().end == .finished)
+    }
+
+    @Test func `a truncated answer announces more than it sends`() throws {
+        let (text, end) = try exchange(.status(200, body: "hello").truncated(by: 10))
+        #expect(text.hasSuffix("Content-Length: 15\r\n\r\nhello"))
+        #expect(end == .finished)
+    }
+
+    @Test func `a wrong length may be too small, and the connection goes on`() throws {
+        let (text, end) = try exchange(
+            .status(200, body: "hello").framed(.wrongLength(by: -3)), Client.get + Client.lastGet)
+        #expect(text.components(of: "Content-Length: 2\r\n") == 2)
+        #expect(text.hasSuffix("hello"))
+        #expect(end == .finished)
+    }
+
+    @Test func `an answer can end in the middle of its headers`() throws {
+        let (text, end) = try exchange(.status(200, body: "x").ending(.close(at: .bytes(20))))
+        #expect(text == "HTTP/1.1 200 OK\r\nCon")
+        #expect(end == .finished)
+    }
+
+    @Test func `an answer can end with a reset inside its body`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(200, body: "hello").ending(.reset(at: .body(3)))))
+        let client = Client(receiver)
+        client.send(Client.get)
+        // What was sent may be lost with the reset; that it was a reset is certain.
+        #expect(client.readAll().end == .reset)
+    }
+
+    @Test func `an answer can stall inside its body`() throws {
+        let (text, end) = try exchange(.status(200, body: "hello").ending(.stall(at: .body(2))), patience: 20)
+        #expect(text.hasSuffix("\r\n\r\nhe"))
+        #expect(end == .silent)
+    }
+
+    @Test func `a stale connection is closed without a word after the answer`() throws {
+        let (text, end) = try exchange(.status(200, body: "x").ending(.close(at: .end)))
+        #expect(!text.contains("Connection"))
+        #expect(text.hasSuffix("\r\n\r\nx"))
+        #expect(end == .finished)
+    }
+
+    @Test func `a used connection can be closed as the next request arrives`() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(204), .close, .status(200)]))
+        let client = Client(receiver)
+        client.send(Client.get)
+        #expect(client.read(until: "\r\n\r\n").contains("204"))
+        client.send("POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\nx")
+        let (text, end) = client.readAll()
+        #expect(text.isEmpty)
+        #expect(end == .finished)
+        #expect(receiver.requests().map(\.connection) == [1, 1])
+    }
+
+    @Test func `a dripping answer comes in pieces`() throws {
+        let start = ContinuousClock.now
+        let answer = Answer(200, headers: Self.close, body: .text("abcd"))
+        let (text, _) = try exchange(answer.paced(.init(bytes: 1, every: .milliseconds(5), onlyBody: true)))
+        #expect(text.hasSuffix("\r\n\r\nabcd"))
+        #expect(ContinuousClock.now - start >= .milliseconds(20))
+        let whole = try exchange(Answer(204, headers: Self.close).paced(.init(bytes: 20, every: .milliseconds(1))))
+        #expect(whole.text == "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+    }
+
+    @Test func `a chunked answer has chunks and trailers`() throws {
+        var answer = Answer(200, headers: Self.close, body: .text("hello")).framed(.chunked)
+        answer.trailers = ["X-Sum: 1"]
+        let (text, _) = try exchange(answer)
+        #expect(text.hasSuffix("Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n"))
+    }
+
+    @Test func `malformed chunking has a size that is no number`() throws {
+        let (text, _) = try exchange(Answer(200, headers: Self.close, body: .text("hi")).framed(.malformedChunks))
+        #expect(text.hasSuffix("\r\n\r\n2\r\nhi\r\nzz\r\nnot a chunk\r\n"))
+    }
+
+    @Test(arguments: [0, 1, 32_767, 32_768, 32_769, 100_000, 1_000_000])
+    func `a large body is as long as it says, chunked or not`(size: Int) throws {
+        let answer = Answer(200, headers: Self.close, body: .repeated(UInt8(ascii: "x"), count: size))
+        let plain = try exchange(answer).text
+        #expect(plain.contains("Content-Length: \(size)\r\n"))
+        #expect(plain.utf8.count { $0 == UInt8(ascii: "x") } == size)
+        let chunked = try exchange(answer.framed(.chunked)).text
+        let body = chunked.split(separator: "\r\n\r\n", maxSplits: 1)[1]
+        #expect(body.utf8.count { $0 == UInt8(ascii: "x") } == size)
+        #expect(body.hasSuffix("0\r\n\r\n"))
+        let lines = body.split(separator: "\r\n")
+        for index in stride(from: 0, to: lines.count - 1, by: 2) {
+            #expect(Int(lines[index], radix: 16) == lines[index + 1].utf8.count)
+        }
+    }
+
+    @Test func `a body until the end of the connection announces nothing`() throws {
+        let (text, end) = try exchange(.status(200, body: "hi").framed(.untilClose))
+        #expect(text == "HTTP/1.1 200 OK\r\n\r\nhi")
+        #expect(end == .finished)
+    }
+
+    @Test(arguments: [Answer.endlessBody(), .endlessBody(chunked: false), .endlessHeaders])
+    func `what is endless goes on until the client leaves`(answer: Answer) throws {
+        let receiver = try LoopbackReceiver(script: .always(answer))
+        do {
+            let client = Client(receiver)
+            client.send(Client.get)
+            #expect(client.readAll(limit: 3_000_000).text.utf8.count >= 3_000_000)
+            #expect(receiver.answeredCount == 0)
+        }
+        #expect(receiver.wait(forAnswers: 1, within: .seconds(5)))
+    }
+
+    @Test func `an endless answer does not keep another client waiting`() throws {
+        let receiver = try LoopbackReceiver(
+            script: .rules([
+                .init(.endlessBody(), when: .init(path: "/endless")), .init(.status(204)),
+            ]))
+        let greedy = Client(receiver)
+        greedy.send("GET /endless HTTP/1.1\r\n\r\n")
+        #expect(receiver.wait(forRequests: 1, within: .seconds(5)))
+        let other = Client(receiver)
+        other.send(Client.lastGet)
+        #expect(other.readAll().end == .finished)
+    }
+
+    @Test func `raw bytes go out as they are`() throws {
+        let (text, end) = try exchange(.verbatim("\u{1b}[1m nonsense\n").ending(.close(at: .end)))
+        #expect(text == "\u{1b}[1m nonsense\n")
+        #expect(end == .finished)
+    }
+
+    @Test func `a precompressed body is sent as it is given`() throws {
+        let bytes: [UInt8] = [0x1F, 0x8B, 8, 0, 0]
+        let (text, _) = try exchange(
+            Answer(200, headers: ["Content-Encoding: gzip", "Connection: close"], body: .bytes(bytes)))
+        #expect(text.contains("Content-Encoding: gzip\r\n"))
+        #expect(text.contains("Content-Length: 5\r\n"))
+    }
+
+    @Test func `a receiver stops though an answer is still to come`() throws {
+        let receiver = try LoopbackReceiver(script: .always(Answer(204).delayed(.seconds(600))))
+        let client = Client(receiver)
+        client.send(Client.get)
+        #expect(receiver.wait(forRequests: 1, within: .seconds(5)))
+        receiver.stop()
+        #expect(receiver.answeredCount == 0)
+        #expect(client.readAll().end == .finished)
+    }
+
+    @Test func `the last answer of a sequence repeats`() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(503), .status(204)]))
+        let client = Client(receiver)
+        client.send(Client.get + Client.get + Client.lastGet)
+        let statuses = client.readAll().text.split(separator: "\r\n").filter { $0.hasPrefix("HTTP") }
+        #expect(statuses.map { $0.dropFirst(9).prefix(3) } == ["503", "204", "204"])
+    }
+
+    @Test func `rules answer by method, path and header, each in its own order`() throws {
+        let receiver = try LoopbackReceiver(
+            script: Script(["POST /a* 503 *2", "POST /a* 201", "X-T:b 403", "/q 200"]))
+        let client = Client(receiver)
+        for line in ["POST /a1", "GET /q?x=y", "POST /a2", "POST /a", "POST /ab", "PUT /a", "GET /q"] {
+            client.send("\(line) HTTP/1.1\r\n\r\n")
+        }
+        client.send("GET /z HTTP/1.1\r\nx-t: b\r\nConnection: close\r\n\r\n")
+        let statuses = client.readAll().text.split(separator: "\r\n").filter { $0.hasPrefix("HTTP") }
+        #expect(
+            statuses.map { $0.dropFirst(9).prefix(3) } == ["503", "200", "503", "201", "201", "404", "200", "403"])
+    }
+}
+
+extension String {
+    fileprivate func components(of part: String) -> Int {
+        ranges(of: part).count
+    }
+}

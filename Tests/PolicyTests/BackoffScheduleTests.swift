@@ -1,0 +1,144 @@
+import Policy
+import Testing
+
+@Suite struct BackoffScheduleTests {
+    static let start = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
+
+    /// The delays after attempt 1, 2, …, without jitter, in seconds, until the schedule ends or 13 have been seen.
+    private func delays(_ schedule: BackoffSchedule) -> [Double] {
+        var plain = schedule
+        plain.jitter = 0
+        var generator = SeededGenerator(seed: 0)
+        var now = Self.start
+        var delays: [Double] = []
+        for attempt in 1...20 {
+            switch plain.next(afterAttempt: attempt, createdAt: Self.start, now: now, using: &generator) {
+            case .attempt(let due):
+                delays.append((due - now).inSeconds)
+                now = due
+            case .attemptsUsedUp, .ageUsedUp: return delays
+            }
+        }
+        return delays
+    }
+
+    @Test func `every preset has its exact delays`() {
+        let table: [String: [Double]] = [
+            // The last one is cut so that the last attempt is made when the operation is 3 days old.
+            "standard": [30, 120, 600, 1800, 3600, 10800, 21600, 43200, 43200, 43200, 43200, 43200, 4650],
+            "quick": [1, 2, 4],
+            "aggressive": [0.5, 1.25, 3.125, 7.813, 19.532],
+            "rate-limit": [5, 15],
+            "steps": [5, 30, 120],
+            "doubling": [1, 2, 4, 8],
+        ]
+        #expect(BackoffSchedule.presets.map(\.name).sorted() == table.keys.sorted())
+        for (name, schedule) in BackoffSchedule.presets {
+            let exact = delays(schedule)
+            let text = exact.map { "\($0) s" }.joined(separator: ", ")
+            print("\(name): \(text); \(schedule.attemptsAllowed.map(String.init) ?? "any number of") attempts")
+            #expect(exact == table[name], "\(name)")
+            #expect(schedule.attemptsAllowed == exact.count + 1, "\(name)")
+        }
+    }
+
+    @Test func `delays are exact, and only due times are rounded to what a name carries`() {
+        #expect(BackoffSchedule.aggressive.delay(afterAttempt: 5) == .microseconds(19_531_250))
+        #expect(BackoffSchedule.aggressive.delay(afterAttempt: 7) == .seconds(60))
+        #expect(BackoffSchedule.doubling.delay(afterAttempt: 5) == .seconds(16))
+        #expect(BackoffSchedule.doubling.delay(afterAttempt: 6) == .seconds(16))
+        #expect(BackoffSchedule.doubling.delay(afterAttempt: 0) == .seconds(1))
+        #expect(BackoffSchedule.standard.delay(afterAttempt: 100) == .seconds(43_200))
+    }
+
+    @Test func `a schedule of any numbers ends in an answer`() {
+        func delay(_ base: Duration, _ multiplier: Double, _ longest: Duration) -> Duration {
+            BackoffSchedule(delays: .exponential(base: base, multiplier: multiplier, max: longest))
+                .delay(afterAttempt: Int.max)
+        }
+        #expect(delay(.seconds(1), 1, .seconds(10)) == .seconds(1))
+        #expect(delay(.zero, 2, .seconds(10)) == .zero)
+        #expect(delay(.seconds(1), 1e300, .seconds(10)) == .seconds(10))
+        #expect(delay(.seconds(30), 2, .seconds(10)) == .seconds(10))
+        #expect(delay(.seconds(1), 2, .seconds(Int64.max)) == .seconds(Int64.max))
+        let nothing = BackoffSchedule(delays: .list([]))
+        #expect(nothing.delay(afterAttempt: 3) == .zero)
+        #expect(nothing.longestDelay == .zero)
+    }
+
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func `jitter stays within its bounds and uses them`(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let drawn = try (0..<200).map { _ in
+            try #require(BackoffSchedule.standard.delay(afterAttempt: 2, using: &generator)).inSeconds
+        }
+        #expect(drawn.allSatisfy { (96...144).contains($0) })
+        #expect(drawn.min()! < 100 && drawn.max()! > 140)
+        var again = SeededGenerator(seed: seed)
+        #expect(BackoffSchedule.standard.delay(afterAttempt: 2, using: &again)?.inSeconds == drawn[0])
+    }
+
+    @Test func `no delay is longer than the longest, and the longest is not far from one`() {
+        var generator = SeededGenerator(seed: 1)
+        for (name, schedule) in BackoffSchedule.presets {
+            for attempt in 1...20 {
+                guard let delay = schedule.delay(afterAttempt: attempt, using: &generator) else { break }
+                #expect(delay <= schedule.longestDelay, "\(name)")
+            }
+        }
+        #expect(BackoffSchedule.standard.longestDelay == .seconds(51_840))
+        #expect(BackoffSchedule.doubling.longestDelay == .seconds(16))
+    }
+
+    @Test func `after the last attempt there is none`() {
+        var generator = SeededGenerator(seed: 0)
+        func next(_ attempt: Int) -> BackoffSchedule.Next {
+            BackoffSchedule.steps.next(
+                afterAttempt: attempt, createdAt: Self.start, now: Self.start, using: &generator)
+        }
+        #expect(next(3) == .attempt(at: Self.start + .seconds(120)))
+        #expect(next(4) == .attemptsUsedUp(allowed: 4))
+        #expect(next(9) == .attemptsUsedUp(allowed: 4))
+    }
+
+    @Test func `the age ends with an attempt, not with a wait`() {
+        var generator = SeededGenerator(seed: 0)
+        let schedule = BackoffSchedule(delays: .list([.seconds(100)]), maxAge: .seconds(150))
+        func next(at second: Int) -> BackoffSchedule.Next {
+            let now = Self.start + .seconds(second)
+            return schedule.next(afterAttempt: 2, createdAt: Self.start, now: now, using: &generator)
+        }
+        #expect(next(at: 0) == .attempt(at: Self.start + .seconds(100)))
+        #expect(next(at: 100) == .attempt(at: Self.start + .seconds(150)))
+        #expect(next(at: 149) == .attempt(at: Self.start + .seconds(150)))
+        #expect(next(at: 150) == .ageUsedUp(.seconds(150)))
+        #expect(next(at: 100_000) == .ageUsedUp(.seconds(150)))
+        #expect(schedule.attemptsAllowed == 3)
+    }
+
+    @Test func `attempts allowed are those of the limit that ends first`() {
+        let delays = BackoffSchedule.Delays.list([.seconds(10)])
+        #expect(BackoffSchedule(delays: delays).attemptsAllowed == nil)
+        #expect(BackoffSchedule(delays: delays, attempts: 3).attemptsAllowed == 3)
+        #expect(BackoffSchedule(delays: delays, attempts: 3, maxAge: .seconds(1000)).attemptsAllowed == 3)
+        #expect(BackoffSchedule(delays: delays, attempts: 30, maxAge: .seconds(100)).attemptsAllowed == 11)
+        #expect(BackoffSchedule(delays: .list([.zero]), maxAge: .seconds(100)).attemptsAllowed == nil)
+    }
+
+    @Test func `a route's longest delay covers its schedules and what a server may ask for`() {
+        #expect(Route(retry: .quick).longestDelay == .milliseconds(86_700_001))
+        let slow = BackoffSchedule(list: [.seconds(200_000)])
+        #expect(Route(retry: .quick, retryRateLimited: slow).longestDelay == .milliseconds(200_000_001))
+        let configuration = Configuration(routes: [TypeName("slow")!: Route(retry: slow)])
+        #expect(configuration.longestDelay == .milliseconds(200_000_001))
+        #expect(configuration.route(of: TypeName("slow")!).retry == slow)
+    }
+
+    @Test func `429 has its own schedule where one is configured`() {
+        let route = Route(retry: .quick, retryRateLimited: .rateLimit)
+        #expect(route.schedule(afterStatus: 429) == .rateLimit)
+        #expect(route.schedule(afterStatus: 503) == .quick)
+        #expect(route.schedule(afterStatus: nil) == .quick)
+        #expect(Route(retry: .quick).schedule(afterStatus: 429) == .quick)
+    }
+}

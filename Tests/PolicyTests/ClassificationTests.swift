@@ -1,0 +1,121 @@
+import Policy
+import Testing
+
+@Suite struct ClassificationTests {
+    private let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
+
+    private func answer(_ status: Int, _ route: Route = Route(), _ headers: [HeaderField] = []) -> Verdict {
+        let report = AttemptReport(result: .answer(.init(status: status, headers: headers)), duration: .seconds(1))
+        return Classification.verdict(on: report, route: route, now: now)
+    }
+
+    private func failure(_ error: NetworkError, _ route: Route = Route()) -> Verdict {
+        let report = AttemptReport(result: .failure(error, detail: ""), duration: .seconds(1))
+        return Classification.verdict(on: report, route: route, now: now)
+    }
+
+    private func overriding(_ lines: KeyValuePairs<String, Outcome>) -> Route {
+        Route(classify: lines.map { ClassificationOverride(match: .init($0.key)!, outcome: $0.value) })
+    }
+
+    /// Written out once more, so that neither table can change unseen.
+    @Test func `every status from 100 to 599 has its outcome`() {
+        let held: Set = [401, 403, 407]
+        let deferred: Set = [408, 409, 421, 423, 425, 429]
+        for status in 100...599 {
+            let expected: Outcome =
+                switch status {
+                case 100..<200: .deferred
+                case 200..<300: .delivered
+                case 300..<400: .held
+                case 400..<500: held.contains(status) ? .held : deferred.contains(status) ? .deferred : .failed
+                default: status == 501 || status == 505 ? .failed : .deferred
+                }
+            #expect(answer(status).outcome == expected, "\(status)")
+        }
+        for status in [400, 404, 405, 406, 410, 411, 413, 414, 415, 416, 417, 422, 426, 428, 431, 451, 501, 505] {
+            #expect(answer(status).outcome == .failed, "\(status)")
+        }
+        #expect(answer(0).outcome == .deferred)
+        #expect(answer(999).outcome == .deferred)
+    }
+
+    @Test(arguments: NetworkError.allCases)
+    func `every network error has its outcome`(error: NetworkError) {
+        let expected: Outcome =
+            switch error {
+            case .tls: .held
+            case .badURL: .failed
+            case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .reset, .emptyAnswer, .truncated,
+                .malformedAnswer, .proxy, .offline, .agentDied, .cancelled, .other:
+                .deferred
+            }
+        #expect(failure(error).outcome == expected)
+        #expect(failure(error).rule.description == "error \(error.rawValue): default \(expected.verb)s")
+        #expect(ClassificationOverride.Match(error.rawValue) == (error == .cancelled ? nil : .error(error)))
+    }
+
+    @Test func `only what cannot have reached the server proves that nothing was sent`() {
+        let proofs = NetworkError.allCases.filter(\.provesNotSent)
+        #expect(Set(proofs) == [.dns, .refused, .badURL, .offline, .unreachable, .connectTimeout])
+    }
+
+    @Test(arguments: [
+        (503, "status 503: default 500-599 defers"), (501, "status 501: default 501 fails"),
+        (401, "status 401: default 401 holds"), (204, "status 204: default 200-299 delivers"),
+        (302, "status 302: default 300-399 holds"), (418, "status 418: default 400-499 fails"),
+        (600, "status 600: default 600 defers"),
+    ])
+    func `the rule that decided can be shown`(status: Int, text: String) {
+        #expect(answer(status).rule.description == text)
+    }
+
+    @Test func `the most specific override wins, and of equals the last`() {
+        let route = overriding([
+            "404": .deferred, "400-499": .held, "400-409": .delivered, "410-419": .deferred, "500": .failed,
+            "500-500": .held,
+        ])
+        #expect(answer(404, route) == Verdict(outcome: .deferred, rule: .overridden(route.classify[0])))
+        #expect(answer(404, route).rule.description == "classify \"404\": defer")
+        #expect(answer(409, route).outcome == .delivered)
+        #expect(answer(409, route).rule.description == "classify \"400-409\": deliver")
+        #expect(answer(411, route).outcome == .deferred)
+        #expect(answer(499, route).outcome == .held)
+        #expect(answer(500, route).outcome == .held)
+        #expect(answer(502, route).outcome == .deferred)
+    }
+
+    @Test func `a named error can be overridden, but not that this program stopped`() {
+        let route = overriding(["tls": .failed, "tls": .deferred, "200-299": .held])
+        #expect(failure(.tls, route).outcome == .deferred)
+        #expect(failure(.tls, route).rule.description == "classify \"tls\": defer")
+        let stubborn = Route(classify: [ClassificationOverride(match: .error(.cancelled), outcome: .failed)])
+        #expect(failure(.cancelled, stubborn).outcome == .deferred)
+    }
+
+    @Test(arguments: [
+        "", "4", "04040", "99", "600", "500-499", "-404", "404-", "400-499-500", "+40", "4xx", "TLS", "0-999",
+    ])
+    func `what matches nothing is no override`(text: String) {
+        #expect(ClassificationOverride.Match(text) == nil)
+    }
+
+    @Test func `the verbs of the configuration are those of the outcomes`() {
+        for outcome in Outcome.allCases { #expect(Outcome(verb: outcome.verb) == outcome) }
+        #expect(Outcome(verb: "deferred") == nil)
+    }
+
+    @Test func `a verdict carries the time that the server asked for`() {
+        let asking = [HeaderField(name: "retry-after", value: "30")]
+        #expect(answer(429, Route(), asking).retryAfter == .seconds(30))
+        #expect(answer(503).retryAfter == nil)
+    }
+
+    @Test func `durations are shown as a configuration writes them`() {
+        let table: [(Duration, String)] = [
+            (.zero, "0s"), (.milliseconds(500), "500ms"), (.seconds(90), "90s"), (.seconds(300), "5m"),
+            (.seconds(7200), "2h"), (.seconds(259_200), "3d"), (.milliseconds(1500), "1500ms"),
+        ]
+        for (duration, text) in table { #expect(duration.inWords == text) }
+    }
+}

@@ -1,0 +1,47 @@
+import Policy
+import Testing
+
+@Suite struct EligibilityTests {
+    static let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
+
+    private func decide(
+        _ gate: EntryName.Gate, longestDelay: Duration = .seconds(3600), ignoringBackoff: Bool = false
+    ) -> Eligibility {
+        let name = EntryName(createdAt: Self.now - .seconds(60), id: OperationID("a")!, gate: gate)
+        return eligibility(of: name, at: Self.now, longestDelay: longestDelay, ignoringBackoff: ignoringBackoff)
+    }
+
+    @Test func `an operation that nothing keeps back is due`() {
+        #expect(decide(.open) == .due)
+    }
+
+    @Test func `a deferred operation is not due before its time`() {
+        let soon = Self.now + .microseconds(1)
+        #expect(decide(.due(soon)) == .deferred(until: soon))
+        #expect(decide(.due(Self.now)) == .due)
+        #expect(decide(.due(Self.now - .seconds(1))) == .due)
+    }
+
+    @Test func `a due time that no schedule could have set is due`() {
+        let last = Self.now + .seconds(3600)
+        #expect(decide(.due(last)) == .deferred(until: last))
+        #expect(decide(.due(last + .microseconds(1))) == .due)
+        #expect(decide(.due(.lastInNames)) == .due)
+    }
+
+    @Test func `what the operation asked for is meant, however far away`() {
+        #expect(decide(.notBefore(.lastInNames)) == .deferred(until: .lastInNames))
+        #expect(decide(.notBefore(Self.now)) == .due)
+    }
+
+    @Test func `ignoring backoff does not ignore what the operation asked for`() {
+        let later = Self.now + .seconds(10)
+        #expect(decide(.due(later), ignoringBackoff: true) == .due)
+        #expect(decide(.notBefore(later), ignoringBackoff: true) == .deferred(until: later))
+    }
+
+    @Test func `a creation time in the future does not matter`() {
+        let name = EntryName(createdAt: .lastInNames, id: OperationID("a")!)
+        #expect(eligibility(of: name, at: Self.now, longestDelay: .zero, ignoringBackoff: false) == .due)
+    }
+}

@@ -1,0 +1,150 @@
+import Policy
+import Testing
+
+@Suite struct SelectionTests {
+    private func name(_ second: Int, _ id: String = "a") -> EntryName {
+        EntryName(createdAt: Timestamp(microseconds: Int64(second) * 1_000_000), id: OperationID(id)!)
+    }
+
+    private func choose(_ limit: Int, _ offers: [(destination: String, second: Int)]) -> [String] {
+        var selection = Selection<String, Int>(limit: limit)
+        for offer in offers {
+            selection.offer(name(offer.second), destination: offer.destination, element: offer.second)
+        }
+        return selection.chosen().map { "\($0.destination)\($0.element)" }
+    }
+
+    @Test func `the oldest are chosen, in order, whatever order they come in`() {
+        #expect(choose(5, (1...12).shuffled().map { ("a", $0) }) == ["a1", "a2", "a3", "a4", "a5"])
+    }
+
+    @Test func `where all fit nobody needs a share`() {
+        #expect(choose(4, [("a", 3), ("b", 4), ("a", 1), ("a", 2)]) == ["a1", "a2", "a3", "b4"])
+    }
+
+    @Test func `ten for a live destination are chosen beside ten thousand for a dead one`() {
+        let dead = (1...10_000).map { (destination: "dead", second: $0) }
+        let live = (20_001...20_010).map { (destination: "live", second: $0) }
+        let chosen = choose(20, dead + live)
+        #expect(chosen == (1...10).map { "dead\($0)" } + (20_001...20_010).map { "live\($0)" })
+        #expect(choose(20, live + dead) == chosen)
+    }
+
+    @Test func `what a small destination leaves over goes to the oldest of all`() {
+        let offers = [("a", 1), ("a", 2), ("a", 3), ("a", 4), ("b", 5), ("c", 6), ("c", 7), ("c", 8)]
+        #expect(choose(6, offers) == ["a1", "a2", "a3", "b5", "c6", "c7"])
+    }
+
+    @Test func `with more destinations than places those that waited longest get one each`() {
+        let offers = (1...50).map { ("a", $0) } + (60...90).map { ("d\($0)-", $0) }
+        #expect(choose(3, offers) == ["a1", "d60-60", "d61-61"])
+        #expect(choose(3, offers.reversed()) == ["a1", "d60-60", "d61-61"])
+    }
+
+    @Test func `equal times are ordered by id`() {
+        var selection = Selection<Int, Void>(limit: 2)
+        for id in ["c", "a", "b"] { selection.offer(name(1, id), destination: 0, element: ()) }
+        #expect(selection.chosen().map(\.name.id.description) == ["a", "b"])
+        #expect(selection.offered == 3)
+    }
+
+    @Test func `a limit of nothing chooses nothing`() {
+        #expect(choose(0, [("a", 1)]) == [])
+        #expect(choose(-1, [("a", 1)]) == [])
+    }
+
+    /// The same rule, with everything sorted and held.
+    private func slowly(_ limit: Int, _ offers: [(destination: String, second: Int)]) -> [String] {
+        let sorted = offers.sorted { $0.second < $1.second }
+        if sorted.count <= limit { return sorted.map { "\($0.destination)\($0.second)" } }
+        let groups = Dictionary(grouping: sorted, by: \.destination)
+        var taken: [Int] = []
+        if groups.count > limit {
+            taken = Array(groups.values.map { $0[0].second }.sorted().prefix(limit))
+        } else {
+            taken = groups.values.flatMap { $0.prefix(limit / groups.count).map(\.second) }
+        }
+        let rest = sorted.map(\.second).filter { !taken.contains($0) }
+        taken += rest.prefix(limit - taken.count)
+        return sorted.filter { taken.contains($0.second) }.map { "\($0.destination)\($0.second)" }
+    }
+
+    @Test(arguments: 0..<100 as Range<UInt64>)
+    func `one pass chooses what sorting everything would`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let destinations = Int.random(in: 1...12, using: &generator)
+        let count = Int.random(in: 0...80, using: &generator)
+        let offers = (0..<count).shuffled(using: &generator).map { second in
+            // Skewed: the first destinations have most.
+            let pick = Int.random(in: 0..<destinations, using: &generator)
+            return (destination: "d\(Int.random(in: 0...pick, using: &generator))-", second: second)
+        }
+        let limit = Int.random(in: 1...30, using: &generator)
+        #expect(choose(limit, offers) == slowly(limit, offers))
+    }
+}
+
+@Suite struct DispatchOrderTests {
+    private func order(_ concurrency: Int, _ destinations: String) -> DispatchOrder<Character, String> {
+        var order = DispatchOrder<Character, String>(concurrency: concurrency)
+        for (index, destination) in destinations.enumerated() {
+            order.append("\(destination)\(index)", to: destination)
+        }
+        return order
+    }
+
+    /// Takes all that may start while nothing ends.
+    private func fill(_ order: inout DispatchOrder<Character, String>, _ inFlight: [Character: Int] = [:]) -> [String] {
+        var inFlight = inFlight
+        var started: [String] = []
+        while let element = order.next(inFlight: inFlight) {
+            started.append(element)
+            inFlight[element.first!, default: 0] += 1
+        }
+        return started
+    }
+
+    @Test func `one destination is attempted in its order, on every slot`() {
+        var order = order(3, "aaaaa")
+        #expect(fill(&order) == ["a0", "a1", "a2"])
+        #expect(fill(&order, ["a": 2]) == ["a3"])
+        #expect(fill(&order) == ["a4"])
+        #expect(order.waiting == 0)
+        #expect(fill(&order) == [])
+    }
+
+    @Test func `a destination that only times out leaves a slot for each other one`() {
+        var order = order(5, "aaaaaaaabbbc")
+        #expect(fill(&order) == ["a0", "a1", "a2", "b8", "c11"])
+        #expect(fill(&order, ["a": 3, "c": 1]) == ["b9"])
+        #expect(fill(&order, ["a": 3, "b": 1]) == ["a3"])
+    }
+
+    @Test func `one slot goes to the oldest`() {
+        var order = order(1, "aabab")
+        var started: [String] = []
+        while let element = order.next(inFlight: [:]) { started.append(element) }
+        #expect(started == ["a0", "a1", "b2", "a3", "b4"])
+    }
+
+    @Test func `with more destinations than slots an idle one comes before a second attempt`() {
+        var order = order(2, "aabbc")
+        #expect(fill(&order) == ["a0", "b2"])
+        #expect(fill(&order, ["a": 1]) == ["b3"])
+        #expect(fill(&order, ["a": 1]) == ["c4"])
+        #expect(fill(&order, ["a": 1]) == ["a1"])
+    }
+
+    @Test func `what waits for a held destination is taken out in order`() {
+        var order = order(2, "abaab")
+        #expect(order.next(inFlight: [:]) == "a0")
+        let removed = order.removeAll(of: "a")
+        #expect(removed == ["a2", "a3"])
+        #expect(order.waiting == 2)
+        let nothing = order.removeAll(of: "z")
+        #expect(nothing == [])
+        let rest = order.removeAll()
+        #expect(rest == ["b1", "b4"])
+        #expect(order.waiting == 0)
+    }
+}

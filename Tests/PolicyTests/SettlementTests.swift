@@ -1,0 +1,196 @@
+import Policy
+import Testing
+
+@Suite struct SettlementTests {
+    static let created = Timestamp(rfc3339: "2026-11-21T09:00:00Z")!
+    static let now = created + .seconds(900)
+    static let id = OperationID("a")!
+
+    private func settle(
+        _ result: AttemptReport.Result, attempts: Int = 0, records: [AttemptRecord] = [],
+        route: Route = Route(retry: .steps), keeps: Bool = false, expiresAt: Timestamp? = nil,
+        now: Timestamp = SettlementTests.now
+    ) -> Settlement {
+        let report = AttemptReport(result: result, duration: .milliseconds(1500))
+        let header = OperationHeader(id: Self.id, createdAt: Self.created, expiresAt: expiresAt)
+        var generator = SeededGenerator(seed: 4)
+        return Settlement.decide(
+            on: report, verdict: Classification.verdict(on: report, route: route, now: now),
+            of: Operation(header: header, body: [], attempts: records),
+            name: EntryName(createdAt: Self.created, id: Self.id, attempts: attempts), route: route,
+            keepsDelivered: keeps, start: now - .seconds(2), now: now, using: &generator)
+    }
+
+    private func answer(_ status: Int, retryAfter: String? = nil, body: String = "") -> AttemptReport.Result {
+        let headers = retryAfter.map { [HeaderField(name: "Retry-After", value: $0)] } ?? []
+        return .answer(.init(status: status, headers: headers, body: Array(body.utf8)))
+    }
+
+    private func record(_ status: Int, retryAfter: Int? = nil, outcome: Outcome = .deferred) -> AttemptRecord {
+        AttemptRecord(
+            at: Self.created, duration: .zero, outcome: outcome, status: status, rule: "", retryAfter: retryAfter)
+    }
+
+    @Test func `a delivered operation goes, or is kept where that is wanted`() {
+        #expect(settle(answer(204)).disposition == .delivered(keep: false))
+        #expect(settle(answer(204), keeps: true).disposition == .delivered(keep: true))
+    }
+
+    @Test func `an attempt is written down`() {
+        let settled = settle(answer(503, body: "{\n\"a\":\u{1B}1}"), attempts: 1)
+        #expect(
+            settled.record
+                == AttemptRecord(
+                    at: Self.now - .seconds(2), duration: .milliseconds(1500), outcome: .deferred, status: 503,
+                    rule: "status 503: default 500-599 defers", excerpt: "{ \"a\":\\u{1b}1}"))
+        #expect(settled.isRecorded)
+        let failure = settle(.failure(.reset, detail: "Connection reset\nby peer"))
+        #expect(failure.record.error == "reset")
+        #expect(failure.record.excerpt == "Connection reset by peer")
+        #expect(failure.record.rule == "error reset: default defers")
+    }
+
+    @Test func `a deferred operation waits as long as the schedule says`() {
+        #expect(
+            settle(answer(503)).disposition == .deferred(until: Self.now + .seconds(5), countsAttempt: true))
+        #expect(
+            settle(.failure(.agentDied, detail: ""), attempts: 2).disposition
+                == .deferred(until: Self.now + .seconds(120), countsAttempt: true))
+    }
+
+    @Test func `after the last attempt an operation has failed, and the rule says so`() {
+        let settled = settle(answer(503), attempts: 3)
+        #expect(settled.disposition == .failed(countsAttempt: true))
+        #expect(settled.record.outcome == .failed)
+        #expect(settled.record.rule == "attempts used up (4 of 4); last status 503: default 500-599 defers")
+    }
+
+    @Test func `an operation that is too old has failed, and the rule says so`() {
+        let route = Route(retry: BackoffSchedule(delays: .list([.seconds(60)]), maxAge: .seconds(900)))
+        let settled = settle(answer(503), attempts: 3, route: route)
+        #expect(settled.disposition == .failed(countsAttempt: true))
+        #expect(settled.record.rule == "age used up (15m); last status 503: default 500-599 defers")
+    }
+
+    @Test func `a permanent failure has failed at once`() {
+        let settled = settle(answer(422))
+        #expect(settled.disposition == .failed(countsAttempt: true))
+        #expect(settled.rule.description == "status 422: default 400-499 fails")
+    }
+
+    @Test func `a held operation is put back untouched`() {
+        let settled = settle(answer(401))
+        #expect(settled.disposition == .putBack)
+        #expect(!settled.isRecorded)
+        #expect(settled.record.outcome == .held)
+    }
+
+    @Test func `what this program ended itself is put back`() {
+        #expect(settle(.failure(.cancelled, detail: "")).disposition == .putBack)
+    }
+
+    @Test(arguments: [429, 503])
+    func `waiting because a server asked is not an attempt, and ends no earlier than asked`(status: Int) throws {
+        // Far behind the schedule's end: what the server asked for is not charged.
+        let settled = settle(answer(status, retryAfter: "100"), attempts: 50)
+        guard case .deferred(let until, countsAttempt: false) = settled.disposition else {
+            Issue.record("\(settled.disposition)")
+            return
+        }
+        #expect(until >= Self.now + .seconds(100) && until <= Self.now + .milliseconds(120_001))
+        #expect(settled.record.retryAfter == 100)
+        #expect(!settled.record.isCounted)
+    }
+
+    @Test func `a server's wait of any length stays below the longest delay`() {
+        guard case .deferred(let until, _) = settle(answer(429, retryAfter: "999999")).disposition else {
+            Issue.record("not deferred")
+            return
+        }
+        #expect(until - Self.now <= Route(retry: .steps).longestDelay)
+    }
+
+    @Test func `the age bounds also what a server asks for`() {
+        let route = Route(retry: BackoffSchedule(delays: .list([.seconds(60)]), maxAge: .seconds(1000)))
+        #expect(
+            settle(answer(429, retryAfter: "500"), route: route).disposition
+                == .deferred(until: Self.created + .seconds(1000), countsAttempt: false))
+        #expect(
+            settle(answer(429, retryAfter: "500"), route: route, now: Self.created + .seconds(1000)).disposition
+                == .failed(countsAttempt: false))
+    }
+
+    @Test func `a wait of nothing asks for nothing`() {
+        #expect(
+            settle(answer(503, retryAfter: "0")).disposition
+                == .deferred(until: Self.now + .seconds(5), countsAttempt: true))
+    }
+
+    @Test func `elsewhere a server's wait only extends the schedule's`() {
+        guard case .deferred(let until, countsAttempt: true) = settle(answer(502, retryAfter: "100")).disposition else {
+            Issue.record("not deferred")
+            return
+        }
+        #expect(until >= Self.now + .seconds(100))
+        #expect(
+            settle(answer(502, retryAfter: "1")).disposition
+                == .deferred(until: Self.now + .seconds(5), countsAttempt: true))
+    }
+
+    @Test func `429 follows its own schedule and counts only itself`() {
+        let route = Route(retry: .quick, retryRateLimited: .rateLimit)
+        func until(_ attempts: Int, _ records: [AttemptRecord]) -> Disposition {
+            settle(answer(429), attempts: attempts, records: records, route: route).disposition
+        }
+        let first = Disposition.deferred(until: Self.now + .seconds(5), countsAttempt: true)
+        let second = Disposition.deferred(until: Self.now + .seconds(15), countsAttempt: true)
+        #expect(until(0, []) == first)
+        #expect(until(3, [record(503), record(503), record(503)]) == first)
+        #expect(until(1, [record(429), record(429, retryAfter: 5)]) == second)
+        #expect(until(2, [record(429), record(429)]) == .failed(countsAttempt: true))
+        // The records of before a retry do not count.
+        #expect(until(0, [record(429), record(429)]) == first)
+        #expect(until(1, [record(429), record(429)]) == second)
+        #expect(
+            settle(answer(429), attempts: 1, route: Route(retry: .steps)).disposition
+                == .deferred(until: Self.now + .seconds(30), countsAttempt: true))
+    }
+
+    @Test func `records that count are those of attempts that were charged`() {
+        #expect(record(503).isCounted)
+        #expect(record(400, outcome: .failed).isCounted)
+        #expect(!record(503, retryAfter: 1).isCounted)
+        #expect(record(502, retryAfter: 1).isCounted)
+        #expect(!record(401, outcome: .held).isCounted)
+        #expect(!record(200, outcome: .delivered).isCounted)
+        #expect(!Settlement.decide(on: .badIdempotencyKey, now: Self.now).record.isCounted)
+    }
+
+    @Test func `an operation is due when it expires, if that is earlier`() {
+        let soon = Self.now + .seconds(2)
+        #expect(
+            settle(answer(503), expiresAt: soon).disposition == .deferred(until: soon, countsAttempt: true))
+    }
+
+    @Test func `an expired operation fails unsent`() throws {
+        var header = OperationHeader(id: Self.id, createdAt: Self.created)
+        #expect(Settlement.decide(onExpiryOf: header, route: Route(), now: Self.now) == nil)
+        header.expiresAt = Self.now + .microseconds(1)
+        #expect(Settlement.decide(onExpiryOf: header, route: Route(), now: Self.now) == nil)
+        header.expiresAt = Self.now
+        let settled = try #require(Settlement.decide(onExpiryOf: header, route: Route(), now: Self.now))
+        #expect(settled.disposition == .failed(countsAttempt: false))
+        #expect(settled.record.rule == "expired at 2026-11-21T09:15:00Z")
+        let route = Route(expiresAfter: .seconds(60))
+        #expect(Settlement.expiry(of: header, route: route) == Self.created + .seconds(60))
+    }
+
+    @Test func `an operation of which no request can be made fails or waits, by whose fault it is`() {
+        let own = Settlement.decide(on: .missingValue(placeholder: "key"), now: Self.now)
+        #expect(own.disposition == .failed(countsAttempt: false))
+        #expect(own.record.rule == "request: the operation has no value for '{key}' in the url")
+        let route = Settlement.decide(on: .noURL(.default), now: Self.now)
+        #expect(route.disposition == .putBack)
+        #expect(Rule.interrupted(times: 5).description == "interrupted 5 times without an outcome")
+    }
+}
