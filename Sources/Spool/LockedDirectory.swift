@@ -56,7 +56,7 @@ final class LockedDirectory {
         do throws(Errno) {
             try system.makeDirectory(root, path.bytes, 0o700)
             descriptor = try system.open(root, lockPath.bytes, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-        } catch  where error == .missing || error == .exists {
+        } catch let error where error == .missing || error == .exists {
             // Swept between the two calls, or the sweeper is at it.
             return nil
         } catch {
@@ -82,11 +82,11 @@ final class LockedDirectory {
         let descriptor: Int32
         do throws(Errno) {
             descriptor = try system.open(root, lockPath.bytes, O_RDWR | O_NOFOLLOW, 0)
-        } catch  where error == .missing {
+        } catch let error where error == .missing {
             // Its owner died between mkdir and open, or its remover before rmdir.
             do throws(Errno) {
                 descriptor = try system.open(root, lockPath.bytes, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
-            } catch  where error == .missing || error == .exists {
+            } catch let error where error == .missing || error == .exists {
                 return nil
             }
         }
@@ -101,7 +101,7 @@ final class LockedDirectory {
             do throws(Errno) {
                 let standing = try queue.system.statusAt(queue.root, lockPath.bytes)
                 return try queue.system.status(descriptor).isSameFile(as: standing)
-            } catch  where error == .missing {
+            } catch let error where error == .missing {
                 return false
             }
         }

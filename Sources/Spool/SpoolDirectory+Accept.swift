@@ -79,7 +79,7 @@ extension SpoolDirectory {
                 do throws(Errno) {
                     try move(temporaries[index], path)
                     published.append(path)
-                } catch  where error == .exists {
+                } catch let error where error == .exists {
                     exists(index)
                 }
             }

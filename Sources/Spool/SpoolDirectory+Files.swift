@@ -41,7 +41,7 @@ extension SpoolDirectory {
     func status(_ path: QueuePath, _ verb: String) throws(SpoolError) -> FileStatus? {
         do throws(Errno) {
             return try system.statusAt(root, path.bytes)
-        } catch  where error == .missing {
+        } catch let error where error == .missing {
             return nil
         } catch {
             throw SpoolError(error, verb, path)
@@ -154,9 +154,9 @@ extension SpoolDirectory {
             do throws(Errno) {
                 try system.renameNoReplace(root, from.bytes, to.bytes)
                 return
-            } catch  where error == .invalid {
+            } catch let error where error == .invalid {
                 renamesWithoutReplacing = false
-            } catch  where error == .exists {
+            } catch let error where error == .exists {
                 try finishMove(from, to)
                 return
             } catch {
@@ -168,10 +168,10 @@ extension SpoolDirectory {
         }
         do throws(Errno) {
             try system.link(root, from.bytes, to.bytes)
-        } catch  where error == .exists {
+        } catch let error where error == .exists {
             try finishMove(from, to)
             return
-        } catch  where error == .notPermitted {
+        } catch let error where error == .notPermitted {
             // Directories cannot be linked. Their targets are names made up by us, so nothing is replaced.
             if try exists(to) { throw .exists }
             try system.rename(root, from.bytes, to.bytes)
@@ -192,7 +192,7 @@ extension SpoolDirectory {
         do throws(Errno) {
             _ = try system.statusAt(root, path.bytes)
             return true
-        } catch  where error == .missing {
+        } catch let error where error == .missing {
             return false
         }
     }

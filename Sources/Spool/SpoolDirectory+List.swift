@@ -18,7 +18,7 @@ extension SpoolDirectory {
                 others += try forEachName(in: QueuePath(in: state.path, run)) {
                     body(Entry(state: state, name: $0, claimedBy: runName))
                 }
-            } catch  where error.code == Errno.missing.code || error.code == Errno.notADirectory.code {
+            } catch let error where error.code == Errno.missing.code || error.code == Errno.notADirectory.code {
                 // The run has ended meanwhile, or this is no run's directory.
             }
         }

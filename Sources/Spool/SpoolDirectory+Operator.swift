@@ -67,7 +67,7 @@ extension SpoolDirectory {
         }
         for path in old {
             try attempt("remove", path) { () throws(Errno) in
-                do throws(Errno) { try system.unlink(root, path.bytes) } catch  where error == .missing {}
+                do throws(Errno) { try system.unlink(root, path.bytes) } catch let error where error == .missing {}
             }
         }
         if !old.isEmpty { try syncDirectory(state.path) }
@@ -82,7 +82,7 @@ extension SpoolDirectory {
                 try move(path, temporary, isOwn: false)
                 try system.unlink(root, temporary.bytes)
                 return true
-            } catch  where error == .missing {
+            } catch let error where error == .missing {
                 return false
             }
         }
@@ -95,7 +95,7 @@ extension SpoolDirectory {
                 try sync(to.parent)
                 try sync(from.parent)
                 return true
-            } catch  where error == .missing {
+            } catch let error where error == .missing {
                 return false
             }
         }

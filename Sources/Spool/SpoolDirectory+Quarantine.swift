@@ -53,7 +53,7 @@ extension SpoolDirectory {
                 try sync(QueueState.quarantine.path)
                 try sync(path.parent)
                 return item
-            } catch  where error == .exists {
+            } catch let error where error == .exists {
                 continue
             } catch {
                 try? system.unlink(root, item.reasonPath.bytes)

@@ -85,7 +85,7 @@ package final class SpoolDirectory {
                     try withDescriptor(system, root, QueuePath(directory), O_RDONLY | O_DIRECTORY) {
                         (descriptor) throws(Errno) in try system.chmod(descriptor, 0o700)
                     }
-                } catch  where error == .exists {}
+                } catch let error where error == .exists {}
             }
             try system.fsync(root)
         } catch {
@@ -114,7 +114,7 @@ package final class SpoolDirectory {
                     (descriptor) throws(Errno) in try system.chmod(descriptor, 0o600)
                 }
             } else {
-                do throws(Errno) { try system.unlink(root, path.bytes) } catch  where error == .missing {}
+                do throws(Errno) { try system.unlink(root, path.bytes) } catch let error where error == .missing {}
             }
         }
         try syncDirectory(QueuePath("."))
@@ -172,7 +172,7 @@ package final class SpoolDirectory {
                         (descriptor) throws(Errno) in try system.chmod(descriptor, 0o700)
                     }
                 }
-            } catch  where error == .exists {
+            } catch let error where error == .exists {
             } catch {
                 throw SpoolError(
                     kind: error.code == EACCES ? .permission : .io, verb: "make", path: made, code: error.code)

@@ -84,7 +84,7 @@ extension SpoolRun {
         try queue.attempt("put back", path) { () throws(Errno) in
             do throws(Errno) {
                 try queue.move(path, QueuePath(in: QueueState.new.path, name))
-            } catch  where error == .exists {
+            } catch let error where error == .exists {
                 try queue.move(path, QueuePath("new/\(Self.newAdmittingName())"))
             }
         }

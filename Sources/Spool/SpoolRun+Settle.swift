@@ -63,7 +63,7 @@ extension SpoolRun {
             do throws(Errno) {
                 try queue.move(path, target)
                 return false
-            } catch  where error == .exists {
+            } catch let error where error == .exists {
                 return true
             }
         }
@@ -107,7 +107,8 @@ extension SpoolRun {
     private func removeDelivered(_ claim: Claim) throws(SpoolError) {
         let path = path(of: claim)
         func unlink() throws(Errno) {
-            do throws(Errno) { try queue.system.unlink(queue.root, path.bytes) } catch  where error == .missing {}
+            do throws(Errno) { try queue.system.unlink(queue.root, path.bytes) } catch let error where error == .missing
+            {}
         }
         do throws(Errno) {
             do throws(Errno) { try unlink() } catch { try unlink() }

@@ -89,7 +89,7 @@ extension SystemCalls {
                 do throws(Errno) {
                     try checked { flock(descriptor, LOCK_EX | LOCK_NB) }
                     return true
-                } catch  where error.code == EWOULDBLOCK {
+                } catch let error where error.code == EWOULDBLOCK {
                     return false
                 }
             },
