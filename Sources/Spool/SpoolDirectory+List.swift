@@ -107,7 +107,8 @@ extension EntryName {
         let name = EntryName(
             createdAt: header.createdAt, id: header.id, type: header.type,
             keyDigest: header.key.map { Digest(of: $0) },
-            originDigest: header.url.map { Digest(of: Self.origin(of: $0)) },
+            // A url that cannot be requested is a destination of its own: nobody else's hold or share is its.
+            originDigest: header.url.map { Origin(url: $0)?.digest ?? Digest(of: $0) },
             gate: header.notBefore.map { .notBefore($0) } ?? .open)
         self = name.asWritten
     }
@@ -116,13 +117,5 @@ extension EntryName {
     var asWritten: EntryName {
         // Every description is canonical; what is not would stay as it is.
         EntryName(description) ?? self
-    }
-
-    /// `scheme://host[:port]` in lower case, as far as the text has them: the part that names a destination.
-    static func origin(of url: String) -> String {
-        guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else { return url.lowercased() }
-        let authority = url[colon...].dropFirst(3).prefix { !"/?#".contains($0) }
-        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-        return "\(url[..<colon])://\(host)".lowercased()
     }
 }

@@ -153,6 +153,12 @@ struct SpoolDirectoryTests {
         #expect(name.keyDigest == Digest(of: "k") && name.originDigest == Digest(of: "https://api.example.com"))
         #expect(name.gate == .notBefore(TemporaryQueue.now.roundedUpToMilliseconds))
         #expect(queue.names("new") == [name.description])
+        operation.header.id = OperationID("b")!
+        operation.header.url = "nowhere"
+        guard case .accepted(let odd) = try queue.open().accept([operation], limits: Limits()).results[0] else {
+            throw Errno(0)
+        }
+        #expect(odd.originDigest == Digest(of: "nowhere"))
     }
 
     @Test func `a system that fails is not taken for an answer`() throws {
