@@ -44,7 +44,7 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case .badMethod(let method, let owner): "the \(owner)'s method '\(escapedForDisplay(method))' cannot be used"
         case .badHeader(let name, let defect, let owner):
             "the \(owner)'s header '\(escapedForDisplay(name))' \(defect)"
-        case .badIdempotencyKey: "the idempotency key has characters other than printable ASCII"
+        case .badIdempotencyKey: "the idempotency key is empty or has characters other than printable ASCII"
         }
     }
 }

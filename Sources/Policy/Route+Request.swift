@@ -10,10 +10,11 @@ extension Route {
     ) throws(RequestError) -> OutgoingRequest {
         let header = operation.header
         let method = try method(for: header)
+        let body = Self.body(of: operation, method: method)
         return OutgoingRequest(
             method: method, url: try url(for: operation),
-            headers: try headers(for: header, attempt: attempt, version: version),
-            body: Self.body(of: operation, method: method), timeouts: timeouts, answerLimit: answerLimit)
+            headers: try headers(for: header, hasBody: body?.isEmpty == false, attempt: attempt, version: version),
+            body: body, timeouts: timeouts, answerLimit: answerLimit)
     }
 
     /// The address alone, for an operation whose destination must be known before it is attempted.
@@ -39,7 +40,7 @@ extension Route {
     }
 
     private func headers(
-        for header: OperationHeader, attempt: Int, version: String
+        for header: OperationHeader, hasBody: Bool, attempt: Int, version: String
     ) throws(RequestError) -> [HeaderField] {
         for (fields, owner) in [(headers, RequestError.Owner.route), (header.headers, .operation)] {
             for field in fields {
@@ -49,7 +50,9 @@ extension Route {
         let own = Set(header.headers.map { $0.name.lowercased() })
         var fields = headers.filter { !own.contains($0.name.lowercased()) } + header.headers
         let names = Set(fields.map { $0.name.lowercased() })
-        if let contentType = header.contentType, !names.contains("content-type") {
+        // Bytes of no declared type are said to be just that: a transport left alone would call them a form.
+        let contentType = header.contentType ?? (hasBody ? "application/octet-stream" : nil)
+        if let contentType, !names.contains("content-type") {
             let field = HeaderField(name: "Content-Type", value: contentType)
             if let defect = field.defect {
                 throw .badHeader(name: field.name, reason: defect, ownedBy: .operation)
@@ -76,9 +79,9 @@ extension Route {
 }
 
 extension String {
-    /// The text as a string of RFC 8941 §3.3.3, in its quotes; `nil` if it has other than printable ASCII.
+    /// The text as a string of RFC 8941 §3.3.3, in its quotes; `nil` if it is empty or has other than printable ASCII.
     var structuredString: String? {
-        guard utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
+        guard !isEmpty, utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
         var quoted = "\""
         for scalar in unicodeScalars {
             if scalar == "\"" || scalar == "\\" { quoted += "\\" }

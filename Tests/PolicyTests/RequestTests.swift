@@ -182,6 +182,13 @@ import Testing
         #expect(request.body == sent.map { Array($0.utf8) })
     }
 
+    @Test func `bytes of no declared type are sent as just that`() throws {
+        let untyped = operation("x") { $0.contentType = nil }
+        let request = try Route(url: "http://a").request(for: untyped, attempt: 1, version: "1")
+        #expect(request.headers.first == HeaderField(name: "Content-Type", value: "application/octet-stream"))
+        #expect(error(Route(url: "http://a"), operation { $0.idempotencyKey = "" }) == .badIdempotencyKey)
+    }
+
     @Test func `what the route did waits for a person, what the operation did fails`() {
         let table: [(RequestError, Outcome, String)] = [
             (.noURL(.default), .held, "no url is configured for type 'default'"),
@@ -207,7 +214,7 @@ import Testing
                 "the route's header 'X Y' has a name that is not a token"
             ),
             (
-                .badIdempotencyKey, .failed, "the idempotency key has characters other than printable ASCII"
+                .badIdempotencyKey, .failed, "the idempotency key is empty or has characters other than printable ASCII"
             ),
         ]
         for (error, outcome, text) in table {
