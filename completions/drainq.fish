@@ -138,7 +138,7 @@ complete -c drainq -n '__fish_seen_subcommand_from receive' -l port -x -d 'liste
 complete -c drainq -n '__fish_seen_subcommand_from receive' -l answer -x -d 'answer like this'
 complete -c drainq -n '__fish_seen_subcommand_from receive' -l count -x -d 'end after so many requests'
 complete -c drainq -n '__fish_seen_subcommand_from receive' -l max-time -x -d 'end after so long'
-complete -c drainq -n '__fish_seen_subcommand_from receive' -l bodies -d 'show bodies too'
+complete -c drainq -n '__fish_seen_subcommand_from receive' -l bodies -d 'show bodies alone'
 complete -c drainq -n '__fish_seen_subcommand_from receive' -l url-file -r -F -d 'write the URL to this file'
 complete -c drainq -n '__fish_seen_subcommand_from receive' -l json -d 'print JSON, an object on each line'
 complete -c drainq -n '__fish_seen_subcommand_from receive' -s v -l verbose -d 'say more on standard error'

@@ -126,7 +126,8 @@ extension OptionDescription {
         OptionDescription(
             .maxTime, .duration, of: [.receive], "end after so long", "End after this time, whatever came."),
         OptionDescription(
-            .bodies, of: [.receive], "show bodies too", "Print the body of each request after its line."),
+            .bodies, of: [.receive], "show bodies alone",
+            "Print the bodies and nothing else, each as a line of JSON; with --json, in the object of its request."),
         OptionDescription(
             .urlFile, .file("FILE"), of: [.receive], "write the URL to this file",
             "Write the URL to this file as soon as requests are taken, so that a script knows when and where."),

@@ -1,0 +1,38 @@
+import Delivery
+import Policy
+
+/// A sink that answers from a closure, at once, and remembers what it was given; never more in flight than allowed.
+final class FakeSink: Sink {
+    let concurrency: Int
+    var answer: (OutgoingRequest) -> AttemptReport.Result
+    private(set) var requests: [OutgoingRequest] = []
+    private(set) var mostInFlight = 0
+    private(set) var isClosed = false
+    private var waiting: [(ticket: Int, request: OutgoingRequest)] = []
+    /// Thrown by the next `reports`.
+    var failure: SinkError?
+
+    init(concurrency: Int, answer: @escaping (OutgoingRequest) -> AttemptReport.Result) {
+        self.concurrency = concurrency
+        self.answer = answer
+    }
+
+    func submit(_ request: OutgoingRequest, ticket: Int) throws(SinkError) {
+        requests.append(request)
+        waiting.append((ticket, request))
+        mostInFlight = max(mostInFlight, waiting.count)
+    }
+
+    func reports(
+        until deadline: ContinuousClock.Instant, wakeup: Int32
+    ) throws(SinkError) -> [(ticket: Int, report: AttemptReport)] {
+        if let failure { throw failure }
+        if waiting.isEmpty { return [] }
+        let (ticket, request) = waiting.removeFirst()
+        return [(ticket, AttemptReport(result: answer(request), duration: .milliseconds(1)))]
+    }
+
+    func close() {
+        isClosed = true
+    }
+}

@@ -1,0 +1,230 @@
+import Delivery
+import Foundation
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+/// A queue in a temporary directory, and runs over it with a fake world.
+private final class Bench {
+    let directory: URL
+    let spool: SpoolDirectory
+    var now = Timestamp(rfc3339: "2026-11-21T12:00:00Z")!
+    var configuration = Configuration(
+        defaultRoute: Route(
+            url: "http://one/{type}", retry: BackoffSchedule(delays: .list([.seconds(60)]), attempts: 2)),
+        routes: [TypeName("other")!: Route(url: "http://two/")])
+    var sink: FakeSink?
+    var events: [RunEvent] = []
+    var failure: SinkError?
+
+    init() throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "drain-\(UUID().uuidString)")
+        spool = try SpoolDirectory.create(at: directory.path)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    @discardableResult
+    func add(_ count: Int, type: String = "default", change: (inout OperationHeader) -> Void = { _ in }) throws
+        -> [String]
+    {
+        let operations = (0..<count).map { number in
+            now = now + .microseconds(1)
+            var header = OperationHeader(
+                id: OperationID("\(type)-\(number)")!, type: TypeName(type)!, createdAt: now,
+                contentType: "application/json")
+            change(&header)
+            return Operation(header: header, body: Array("\(number)".utf8))
+        }
+        _ = try spool.accept(operations, limits: Limits(), durable: false)
+        return operations.map(\.header.id.description)
+    }
+
+    func run(
+        _ options: RunOptions = RunOptions(),
+        answer: @escaping (OutgoingRequest) -> AttemptReport.Result = { _ in .status(204) }
+    ) throws -> RunSummary {
+        let world = Run.World(
+            version: "1", now: { self.now }, generator: SystemRandomNumberGenerator(),
+            makeSink: { concurrency in
+                let sink = FakeSink(concurrency: concurrency, answer: answer)
+                sink.failure = self.failure
+                self.sink = sink
+                return sink
+            })
+        return try Run(spool: spool, configuration: configuration, options: options, world: world) {
+            self.events.append($0)
+        }()
+    }
+
+    func names(_ state: QueueState) throws -> [EntryName] {
+        var names: [EntryName] = []
+        try spool.forEachEntry(in: state) { names.append($0.name) }
+        return names.sorted { $0.createdAt < $1.createdAt }
+    }
+}
+
+extension AttemptReport.Result {
+    fileprivate static func status(_ status: Int, _ headers: [HeaderField] = []) -> Self {
+        .answer(AttemptReport.Answer(status: status, headers: headers))
+    }
+}
+
+@Suite struct RunTests {
+    @Test func `nothing due starts no sink`() throws {
+        let bench = try Bench()
+        let summary = try bench.run()
+        #expect(bench.sink == nil)
+        #expect(summary.attempts == 0 && summary.end == .done)
+    }
+
+    @Test func `operations are attempted in order and never more at once than asked`() throws {
+        let bench = try Bench()
+        try bench.add(12)
+        let summary = try bench.run(RunOptions(limit: 10, concurrency: 3))
+        #expect(
+            bench.sink?.requests.map { String(decoding: $0.body ?? [], as: UTF8.self) } == (0..<10).map(String.init))
+        #expect(bench.sink?.mostInFlight == 3)
+        #expect(bench.sink?.isClosed == true)
+        #expect(summary.delivered == 10 && summary.leftDue == 2)
+    }
+
+    @Test func `a deferred operation is due after its delay and not before`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        let summary = try bench.run { _ in .status(503) }
+        #expect(summary.deferred == 1)
+        let name = try #require(try bench.names(.deferred).first)
+        #expect(name.attempts == 1 && name.gate == .due(bench.now + .seconds(60)))
+        bench.now = bench.now + .seconds(59)
+        #expect(try bench.run().attempts == 0)
+        bench.now = bench.now + .seconds(1)
+        #expect(try bench.run().delivered == 1)
+    }
+
+    @Test func `a clock that jumped back does not keep an operation waiting`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        _ = try bench.run { _ in .status(503) }
+        bench.now = bench.now - .seconds(10 * 86_400)
+        #expect(try bench.run().delivered == 1)
+    }
+
+    @Test func `the last attempt ends in failed, with its history`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        _ = try bench.run { _ in .status(503) }
+        let summary = try bench.run(RunOptions(ignoresBackoff: true)) { _ in .status(502) }
+        #expect(summary.failed == 1)
+        var kept: [Entry] = []
+        try bench.spool.forEachEntry(in: .failed) { kept.append($0) }
+        guard case .operation(let stored) = try bench.spool.read(try #require(kept.first)) else {
+            Issue.record("the failed operation cannot be read")
+            return
+        }
+        #expect(stored.operation.attempts.map(\.status) == [503, 502])
+        #expect(stored.operation.attempts.last?.rule.hasPrefix("attempts used up") == true)
+    }
+
+    @Test func `a held destination is left alone for the rest of the run, the others go on`() throws {
+        let bench = try Bench()
+        try bench.add(5)
+        try bench.add(5, type: "other")
+        let summary = try bench.run(RunOptions(concurrency: 1)) {
+            $0.url.hasPrefix("http://one") ? .status(401) : .status(200)
+        }
+        #expect(summary.held == 1 && summary.delivered == 5 && summary.failed == 0)
+        #expect(try bench.names(.new).count == 5)
+        #expect(try bench.names(.new).allSatisfy { $0.attempts == 0 })
+        let holds = bench.events.count { if case .destinationHeld = $0 { true } else { false } }
+        #expect(holds == 1)
+    }
+
+    @Test func `waiting because a server asked is no attempt`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        _ = try bench.run { _ in .status(429, [HeaderField(name: "Retry-After", value: "100")]) }
+        let name = try #require(try bench.names(.deferred).first)
+        #expect(name.attempts == 0)
+        guard case .due(let due) = name.gate else {
+            Issue.record("no due time")
+            return
+        }
+        #expect(due >= bench.now + .seconds(100))
+    }
+
+    @Test func `an expired operation is given up unsent`() throws {
+        let bench = try Bench()
+        let expiry = bench.now + .seconds(5)
+        try bench.add(1) { $0.expiresAt = expiry }
+        bench.now = bench.now + .seconds(10)
+        let summary = try bench.run()
+        #expect(summary.failed == 1 && summary.attempts == 0)
+        #expect(bench.sink == nil)
+    }
+
+    @Test func `agents that cannot be started end the run with everything put back`() throws {
+        let bench = try Bench()
+        try bench.add(3)
+        bench.failure = SinkError("cannot start a delivery agent: no")
+        let summary = try bench.run()
+        #expect(summary.end == .broken("cannot start a delivery agent: no"))
+        #expect(summary.inputOutputErrors == 1)
+        #expect(try bench.names(.new).count + bench.names(.deferred).count == 3)
+        #expect(try bench.names(.deferred).allSatisfy { $0.attempts == 0 })
+    }
+
+    @Test func `until empty goes on through deferrals and passes`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.milliseconds(1)]), attempts: 9)
+        try bench.add(7)
+        var answers = 0
+        let summary = try bench.run(RunOptions(limit: 2, stay: .untilEmpty)) { _ in
+            answers += 1
+            bench.now = bench.now + .milliseconds(5)
+            return .status(answers % 3 == 0 ? 503 : 204)
+        }
+        #expect(summary.delivered == 7 && summary.deferred == 0 && summary.end == .done)
+        #expect(try bench.names(.deferred).isEmpty)
+    }
+
+    @Test func `only the types asked for are attempted`() throws {
+        let bench = try Bench()
+        try bench.add(2)
+        try bench.add(2, type: "other")
+        #expect(try bench.run(RunOptions(types: [TypeName("other")!])).delivered == 2)
+        #expect(try bench.names(.new).map(\.type) == [.default, .default])
+    }
+
+    @Test func `retention keeps delivered copies and prunes them`() throws {
+        let bench = try Bench()
+        bench.configuration.retention.delivered = .seconds(3600)
+        bench.now = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6))
+        try bench.add(1)
+        #expect(try bench.run().delivered == 1)
+        #expect(try bench.names(.delivered).count == 1)
+        bench.now = bench.now + .seconds(7200)
+        _ = try bench.run()
+        #expect(try bench.names(.delivered).isEmpty)
+    }
+
+    @Test func `time up leaves the rest due`() throws {
+        let bench = try Bench()
+        try bench.add(3)
+        let summary = try bench.run(RunOptions(maxTime: .zero))
+        #expect(summary.end == .timeUp && summary.attempts == 0 && summary.leftDue == 3)
+        #expect(try bench.names(.new).count == 3)
+    }
+
+    @Test func `a paused queue is left alone`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        try bench.spool.setPaused(true)
+        #expect(try bench.run().end == .paused)
+        #expect(bench.sink == nil)
+    }
+}
