@@ -218,11 +218,11 @@ import Testing
         ),
         (
             "headers: { hOST: 'x' }",
-            "routes.default.headers.hOST: this header cannot be set; the transport writes it from the URL and the body"
+            "routes.default.headers.hOST: this header cannot be set; drainq writes it for each request, from the URL, the body and the operation"
         ),
         (
             "headers: { 'Idempotency-Key': 'x' }",
-            "routes.default.headers.Idempotency-Key: this header cannot be set; each operation has its own; one for all would make a server drop the others"
+            "routes.default.headers.Idempotency-Key: this header cannot be set; drainq writes it for each request, from the URL, the body and the operation"
         ),
         (
             "headers: { A: 'x\\r\\nB: y' }",
@@ -248,7 +248,8 @@ import Testing
 
     @Test(arguments: [
         "Host", "Content-Length", "Transfer-Encoding", "Connection", "Expect", "Accept-Encoding", "TE", "Trailer",
-        "Upgrade", "Keep-Alive", "Proxy-Connection",
+        "Upgrade", "Keep-Alive", "Proxy-Connection", "Idempotency-Key",
+        "Drainq-Attempt",
     ])
     func `the transport's own headers are refused`(name: String) {
         #expect(routeError("headers: { '\(name)': 'x' }")?.contains("this header cannot be set") == true)
@@ -277,6 +278,7 @@ import Testing
     @Test(arguments: ["https://h", "http://127.0.0.1:8080?q={payload.a.b}", "https://xn--bcher-kva.example/%7B{id}"])
     func `a URL that can be requested is taken`(url: String) {
         #expect(ConfigurationFile.urlError(url) == nil)
+        #expect(Route(url: url).origin != nil)
     }
 
     @Test(

@@ -71,7 +71,7 @@ enum ConfigurationKeys {
             """
             Header fields of the request, by name. Inherited fields are kept unless a route names them again; null takes \
             one back. Host, Content-Length, Transfer-Encoding, Connection, Expect, Accept-Encoding, TE, Trailer, Upgrade, \
-            Keep-Alive, Proxy-Connection and Idempotency-Key are refused: they are drainq's to write. A value is sent as it stands.
+            Keep-Alive, Proxy-Connection, Idempotency-Key and Drainq-Attempt are refused: they are drainq's to write. A value is sent as it stands.
             """,
             set: { HeaderChange.apply($1, to: &$0.headers) }),
         ConfigurationKey(

@@ -13,17 +13,6 @@ struct HeaderChange: Hashable, Sendable {
             if let value = change.value { fields.append(HeaderField(name: change.name, value: value)) }
         }
     }
-
-    /// Fields that are the transport's, or that mean something else on every attempt.
-    static let refused: [String: String] = {
-        let transport = "the transport writes it from the URL and the body"
-        return [
-            "host": transport, "content-length": transport, "transfer-encoding": transport, "connection": transport,
-            "expect": transport, "accept-encoding": transport, "te": transport, "trailer": transport,
-            "upgrade": transport, "keep-alive": transport, "proxy-connection": transport,
-            "idempotency-key": "each operation has its own; one for all would make a server drop the others",
-        ]
-    }()
 }
 
 extension ConfigurationValue<[HeaderChange]> {
@@ -46,15 +35,19 @@ extension ConfigurationValue<[HeaderChange]> {
     private static func change(
         _ member: JSON5Value.Member, _ findings: inout ConfigurationFindings
     ) -> HeaderChange? {
-        guard !member.name.isEmpty, member.name.utf8.allSatisfy(\.isTokenByte) else {
+        // With a value that is always right, what is left to be wrong is the name.
+        switch HeaderField(name: member.name, value: "").defect {
+        case .name:
             findings.add(
                 "\(quote(member.name)) is not the name of a header field", at: member.position,
                 hint: "letters, digits and -, without a colon")
             return nil
-        }
-        if let reason = HeaderChange.refused[member.name.lowercased()] {
-            findings.add("this header cannot be set", at: member.position, hint: reason)
+        case .reserved, .value:
+            findings.add(
+                "this header cannot be set", at: member.position,
+                hint: "drainq writes it for each request, from the URL, the body and the operation")
             return nil
+        case nil: break
         }
         if member.value.isNull { return HeaderChange(name: member.name) }
         let position = member.value.position
@@ -80,17 +73,5 @@ extension ConfigurationValue<[HeaderChange]> {
             return nil
         }
         return HeaderChange(name: member.name, value: text)
-    }
-}
-
-extension UInt8 {
-    /// A byte of a token: RFC 9110 §5.6.2.
-    fileprivate var isTokenByte: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(self)
-        }
     }
 }

@@ -1,3 +1,5 @@
+import Policy
+
 /// What a route's `url` may look like: an absolute URL (RFC 3986), with placeholders in its path and query.
 ///
 /// Scheme, host and port are literal, so that the destination follows from the route alone.
@@ -25,7 +27,11 @@ enum URLTemplateSyntax {
         }
         let rest = text.dropFirst(scheme.count)
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        return problem(inAuthority: authority) ?? problem(inPath: rest.dropFirst(authority.count))
+        if let problem = problem(inAuthority: authority) ?? problem(inPath: rest.dropFirst(authority.count)) {
+            return problem
+        }
+        // Policy has the last word: a route without an origin could never be attempted.
+        return Origin(url: text) == nil ? Problem(reason: "has a host that is none: \(quote(String(authority)))") : nil
     }
 
     private static func problem(inAuthority authority: Substring) -> Problem? {
