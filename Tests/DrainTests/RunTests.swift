@@ -99,10 +99,10 @@ extension AttemptReport.Result {
         let summary = try bench.run { _ in .status(503) }
         #expect(summary.deferred == 1)
         let name = try #require(try bench.names(.deferred).first)
-        #expect(name.attempts == 1 && name.gate == .due(bench.now + .seconds(60)))
+        #expect(name.attempts == 1 && name.gate == .due((bench.now + .seconds(60)).roundedUpToMilliseconds))
         bench.now = bench.now + .seconds(59)
         #expect(try bench.run().attempts == 0)
-        bench.now = bench.now + .seconds(1)
+        bench.now = bench.now + .seconds(1) + .milliseconds(1)
         #expect(try bench.run().delivered == 1)
     }
 
