@@ -18,6 +18,8 @@ private final class Bench {
     var sink: FakeSink?
     var events: [RunEvent] = []
     var failure: SinkError?
+    /// How far the clock moves each time it is read.
+    var tick = Duration.zero
 
     init() throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "drain-\(UUID().uuidString)")
@@ -49,7 +51,7 @@ private final class Bench {
         answer: @escaping (OutgoingRequest) -> AttemptReport.Result = { _ in .status(204) }
     ) throws -> RunSummary {
         let world = Run.World(
-            version: "1", now: { self.now }, generator: SystemRandomNumberGenerator(),
+            version: "1", now: { self.read() }, generator: SystemRandomNumberGenerator(),
             makeSink: { concurrency in
                 let sink = FakeSink(concurrency: concurrency, answer: answer)
                 sink.failure = self.failure
@@ -59,6 +61,11 @@ private final class Bench {
         return try Run(spool: spool, configuration: configuration, options: options, world: world) {
             self.events.append($0)
         }()
+    }
+
+    private func read() -> Timestamp {
+        now = now + tick
+        return now
     }
 
     func names(_ state: QueueState) throws -> [EntryName] {
@@ -182,10 +189,10 @@ extension AttemptReport.Result {
         let bench = try Bench()
         bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.milliseconds(1)]), attempts: 9)
         try bench.add(7)
+        bench.tick = .milliseconds(1)
         var answers = 0
         let summary = try bench.run(RunOptions(limit: 2, stay: .untilEmpty)) { _ in
             answers += 1
-            bench.now = bench.now + .milliseconds(5)
             return .status(answers % 3 == 0 ? 503 : 204)
         }
         #expect(summary.delivered == 7 && summary.deferred == 0 && summary.end == .done)
