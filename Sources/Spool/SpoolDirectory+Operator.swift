@@ -56,8 +56,13 @@ extension SpoolDirectory {
         return true
     }
 
-    /// Row X, K or Q → gone, for files that came to their state before `limit`. Returns how many.
+    /// Row X, K or Q → gone, for files that came to their state before `limit`. Returns how many; what still waits is
+    /// never removed by age, so for other states it is none.
     package func prune(_ state: QueueState, olderThan limit: Timestamp) throws(SpoolError) -> Int {
+        switch state {
+        case .new, .deferred, .claimed: return 0
+        case .failed, .quarantine, .delivered: break
+        }
         var old: [QueuePath] = []
         for name in try names(in: state.path) {
             let path = QueuePath(in: state.path, name)

@@ -107,6 +107,9 @@ struct OperatorTests {
         let open = try queue.open()
         #expect(try open.prune(.failed, olderThan: Timestamp(microseconds: 0)) == 0)
         #expect(try open.read(entry) != nil)
+        try queue.add(["waits"])
+        #expect(try QueueState.waiting.allSatisfy { try open.prune($0, olderThan: .lastInNames) == 0 })
+        #expect(queue.names("new").count == 1)
         #expect(try open.prune(.failed, olderThan: .lastInNames) == 1)
         #expect(try open.read(entry) == nil)
     }

@@ -10,22 +10,26 @@ struct SpoolDirectoryTests {
         queue = try TemporaryQueue()
     }
 
-    @Test func `a queue is made with its parents, for its user alone, and again without harm`() throws {
-        let path = queue.path + "/a/b//c"
-        let mask = umask(0o277)
-        defer { umask(mask) }
-        umask(0)
-        _ = try SpoolDirectory.create(at: path)
-        umask(0o777)
-        let open = try SpoolDirectory.create(at: path)
-        try open.setPaused(true)
-        try open.writeState("x", [1])
-        func mode(_ file: String) -> mode_t {
-            var status = stat()
-            return stat("\(path)/\(file)", &status) == 0 ? status.st_mode & 0o7777 : 0
+    @Test func `a queue is made with its parents, for its user alone, and again without harm`() async {
+        // The umask is the whole process': this one's own, so that no other test sees it.
+        await #expect(processExitsWith: .success) {
+            let queue = try TemporaryQueue()
+            let path = queue.path + "/a/b//c"
+            umask(0)
+            _ = try SpoolDirectory.create(at: path)
+            umask(0o777)
+            let open = try SpoolDirectory.create(at: path)
+            try open.setPaused(true)
+            try open.writeState("x", [1])
+            umask(0o022)
+            func mode(_ file: String) -> mode_t {
+                var status = stat()
+                return stat("\(path)/\(file)", &status) == 0 ? status.st_mode & 0o7777 : 0
+            }
+            try #require(["", "tmp", "new", "claimed", "state"].allSatisfy { mode($0) == 0o700 })
+            try #require(["paused", "state/x", "state/format"].allSatisfy { mode($0) == 0o600 })
+            try FileManager.default.removeItem(atPath: queue.path)
         }
-        #expect(["", "tmp", "new", "claimed", "state"].map(mode) == [0o700, 0o700, 0o700, 0o700, 0o700])
-        #expect([mode("paused"), mode("state/x"), mode("state/format")] == [0o600, 0o600, 0o600])
     }
 
     @Test func `a directory with something else in it is not made a queue`() throws {
