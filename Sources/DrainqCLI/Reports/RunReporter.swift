@@ -107,9 +107,14 @@ struct RunReporter {
     }
 
     private func cause(_ record: AttemptRecord) -> String {
-        var text = record.status.map { "\($0)" } ?? record.error ?? record.rule
+        var text = record.status.map { "\($0)" } ?? record.error ?? ruleAlone(record.rule)
         if record.outcome != .delivered, let excerpt = record.excerpt, !excerpt.isEmpty { text += " (\(excerpt))" }
         return text
+    }
+
+    /// A rule that decided without a request, without the word that says so.
+    private func ruleAlone(_ rule: String) -> String {
+        rule.hasPrefix("request: ") ? String(rule.dropFirst(9)) : rule
     }
 
     private func hint(for record: AttemptRecord) -> String {
