@@ -224,7 +224,7 @@ extension Disposition {
         switch self {
         case .delivered: true
         case .deferred(_, let counts), .failed(let counts): counts
-        case .putBack, .quarantined: false
+        case .putBack, .held, .superseded, .quarantined: false
         }
     }
 }

@@ -135,6 +135,7 @@ package final class Run {
                     selection.offer(
                         name, destination: destination.digest,
                         element: Candidate(entry: entry, destination: destination))
+                case .held: break
                 case .deferred(let until):
                     waiting += 1
                     nextDue = min(nextDue ?? until, until)

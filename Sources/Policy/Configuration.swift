@@ -4,15 +4,27 @@ package struct Configuration: Hashable, Sendable {
     package var defaultRoute: Route
     /// Complete routes: what a type leaves out has been taken from the default route already.
     package var routes: [TypeName: Route]
+    /// By the destination's name: an origin such as `https://api.example.com`, or a name that routes use.
+    package var destinations: [String: DestinationSettings]
+    package var secrets: [String: SecretSource]
+    package var conditions: Conditions
+    /// Directories that files named by `bodyFile` may be in, absolute; none unless set.
+    package var bodyFileRoots: [String]
     package var limits: Limits
     package var retention: Retention
 
     package init(
-        defaultRoute: Route = Route(), routes: [TypeName: Route] = [:], limits: Limits = Limits(),
+        defaultRoute: Route = Route(), routes: [TypeName: Route] = [:],
+        destinations: [String: DestinationSettings] = [:], secrets: [String: SecretSource] = [:],
+        conditions: Conditions = Conditions(), bodyFileRoots: [String] = [], limits: Limits = Limits(),
         retention: Retention = Retention()
     ) {
         self.defaultRoute = defaultRoute
         self.routes = routes
+        self.destinations = destinations
+        self.secrets = secrets
+        self.conditions = conditions
+        self.bodyFileRoots = bodyFileRoots
         self.limits = limits
         self.retention = retention
     }
@@ -20,39 +32,15 @@ package struct Configuration: Hashable, Sendable {
     package func route(of type: TypeName) -> Route {
         routes[type] ?? defaultRoute
     }
-}
 
-/// How a type becomes a request, and what its answers mean.
-package struct Route: Hashable, Sendable {
-    /// A template: `{id} {type} {key} {payload.field}` in path and query; `nil` when only the operation's own url is used.
-    package var url: String?
-    package var method: String
-    package var headers: [HeaderField]
-    package var retry: BackoffSchedule
-    /// For 429; `nil` means `retry`.
-    package var retryRateLimited: BackoffSchedule?
-    package var timeouts: Timeouts
-    /// In the order of the configuration; the most specific match wins, see `Classification`.
-    package var classify: [ClassificationOverride]
-    /// From `createdAt`; an operation older than this is failed unsent.
-    package var expiresAfter: Duration?
-    /// How many bytes of an answer are read.
-    package var answerLimit: Int
+    /// The settings of a destination, by its name.
+    package func settings(of destination: String) -> DestinationSettings {
+        destinations[destination] ?? DestinationSettings()
+    }
 
-    package init(
-        url: String? = nil, method: String = "POST", headers: [HeaderField] = [], retry: BackoffSchedule = .standard,
-        retryRateLimited: BackoffSchedule? = nil, timeouts: Timeouts = Timeouts(),
-        classify: [ClassificationOverride] = [], expiresAfter: Duration? = nil, answerLimit: Int = 65_536
-    ) {
-        self.url = url
-        self.method = method
-        self.headers = headers
-        self.retry = retry
-        self.retryRateLimited = retryRateLimited
-        self.timeouts = timeouts
-        self.classify = classify
-        self.expiresAfter = expiresAfter
-        self.answerLimit = answerLimit
+    /// Whether any route makes operations wait for each other.
+    package var hasSequentialRoutes: Bool {
+        defaultRoute.isSequential || routes.values.contains { $0.isSequential }
     }
 }
 

@@ -2,6 +2,8 @@
 package enum Eligibility: Hashable, Sendable {
     case due
     case deferred(until: Timestamp)
+    /// By itself, until a person releases it.
+    case held
 }
 
 /// Decides from the name alone whether an operation may be tried at `now`.
@@ -13,6 +15,7 @@ package enum Eligibility: Hashable, Sendable {
 package func eligibility(
     of name: EntryName, at now: Timestamp, longestDelay: Duration, ignoringBackoff: Bool
 ) -> Eligibility {
+    if name.isHeld { return .held }
     switch name.gate {
     case .open:
         return .due

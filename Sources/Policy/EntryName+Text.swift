@@ -1,7 +1,7 @@
 /// The text of a name, each direction: the grammar stands with `EntryName`.
 extension EntryName: CustomStringConvertible {
-    /// No canonical name is longer; the longest one there is has 249 bytes.
-    package static let maximumLength = 252
+    /// No canonical name is longer; the longest one there is has as many.
+    package static let maximumLength = 253
 
     /// Parses the bytes of a file name, without making a text of the whole; `nil` if it is not canonical.
     package init?(_ bytes: UnsafeBufferPointer<UInt8>) {
@@ -43,6 +43,7 @@ extension EntryName: CustomStringConvertible {
                 writer.write(",i=" as StaticString)
                 writer.write(String(min(interruptions, 99)))
             }
+            if isHeld { writer.write(",h=1" as StaticString) }
             switch gate {
             case .open: break
             case .notBefore(let moment):
@@ -84,7 +85,7 @@ extension EntryName: CustomStringConvertible {
     }
 
     private enum FieldOrder: Int {
-        case none, type, key, origin, attempts, interruptions, gate
+        case none, type, key, origin, attempts, interruptions, held, gate
 
         init?(letter: UInt8) {
             switch letter {
@@ -93,6 +94,7 @@ extension EntryName: CustomStringConvertible {
             case UInt8(ascii: "o"): self = .origin
             case UInt8(ascii: "a"): self = .attempts
             case UInt8(ascii: "i"): self = .interruptions
+            case UInt8(ascii: "h"): self = .held
             case UInt8(ascii: "n"), UInt8(ascii: "t"): self = .gate
             default: return nil
             }
@@ -119,6 +121,9 @@ extension EntryName: CustomStringConvertible {
         case .interruptions:
             guard let count = value.canonicalCount(digits: 1...2) else { return false }
             interruptions = count
+        case .held:
+            guard value.count == 1, value[0] == UInt8(ascii: "1") else { return false }
+            isHeld = true
         case .gate:
             guard let moment = Timestamp(compactMilliseconds: value) else { return false }
             gate = letter == UInt8(ascii: "n") ? .notBefore(moment) : .due(moment)

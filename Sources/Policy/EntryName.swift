@@ -8,11 +8,12 @@
 ///           / "o=" digest      ; of the origin of the operation's own url, likewise
 ///           / "a=" count       ; attempts made, left out when 0, 1–9999
 ///           / "i=" count       ; interrupted claims since the last settled attempt, left out when 0, 1–99
+///           / "h=1"          ; held by itself, until a person releases it
 ///           / "n=" time        ; not before (what the operation asked for)
 ///           / "t=" time        ; due (what the schedule set); never together with "n="
 /// time      = YYYYMMDD "T" hhmmss [ "." mmm ] "Z"         ; the fraction is left out when it is 000
 /// ```
-/// Fields stand in this order, each at most once. A name is at most 252 bytes. `init?` and `description` are each
+/// Fields stand in this order, each at most once. A name is at most 253 bytes. `init?` and `description` are each
 /// other's inverse: a text that `init?` accepts is what `description` gives back, byte for byte.
 package struct EntryName: Hashable, Sendable {
     /// What keeps an entry from being tried now.
@@ -31,11 +32,14 @@ package struct EntryName: Hashable, Sendable {
     package var originDigest: Digest?
     package var attempts: Int
     package var interruptions: Int
+    /// Held by itself: never due until a person releases it.
+    package var isHeld: Bool
     package var gate: Gate
 
     package init(
         createdAt: Timestamp, id: OperationID, type: TypeName = .default, keyDigest: Digest? = nil,
-        originDigest: Digest? = nil, attempts: Int = 0, interruptions: Int = 0, gate: Gate = .open
+        originDigest: Digest? = nil, attempts: Int = 0, interruptions: Int = 0, isHeld: Bool = false,
+        gate: Gate = .open
     ) {
         self.createdAt = createdAt
         self.id = id
@@ -44,6 +48,7 @@ package struct EntryName: Hashable, Sendable {
         self.originDigest = originDigest
         self.attempts = attempts
         self.interruptions = interruptions
+        self.isHeld = isHeld
         self.gate = gate
     }
 }

@@ -28,6 +28,8 @@ package struct OperationHeader: Hashable, Sendable {
     package var expiresAt: Timestamp?
     /// What the server sees as `Idempotency-Key`; the id unless the operation names another.
     package var idempotencyKey: String?
+    /// The file that is the body; the operation's own body is empty then.
+    package var bodyFile: BodyFile?
     /// Fields this version does not know, as raw JSON text, kept in every copy.
     package var unknown: [UnknownField]
 
@@ -46,7 +48,7 @@ package struct OperationHeader: Hashable, Sendable {
         id: OperationID, type: TypeName = .default, createdAt: Timestamp, contentType: String? = nil,
         key: String? = nil, method: String? = nil, url: String? = nil, headers: [HeaderField] = [],
         notBefore: Timestamp? = nil, expiresAt: Timestamp? = nil, idempotencyKey: String? = nil,
-        unknown: [UnknownField] = []
+        bodyFile: BodyFile? = nil, unknown: [UnknownField] = []
     ) {
         self.id = id
         self.type = type
@@ -59,6 +61,7 @@ package struct OperationHeader: Hashable, Sendable {
         self.notBefore = notBefore
         self.expiresAt = expiresAt
         self.idempotencyKey = idempotencyKey
+        self.bodyFile = bodyFile
         self.unknown = unknown
     }
 }

@@ -6,35 +6,48 @@ package struct OutgoingRequest: Hashable, Sendable {
     package var headers: [HeaderField]
     /// `nil` sends no body at all; an empty body is sent with a Content-Length of 0.
     package var body: [UInt8]?
+    /// Streamed instead of `body`.
+    package var bodyFile: BodyFile?
     package var timeouts: Timeouts
     /// How many bytes of the answer's body are kept; a longer answer is cut there and the transfer ended.
     package var answerLimit: Int
+    package var transport: Transport
+    package var connection: ConnectionOptions
+    package var redirects: Redirects
 
     package init(
-        method: String, url: String, headers: [HeaderField] = [], body: [UInt8]? = nil, timeouts: Timeouts = Timeouts(),
-        answerLimit: Int = 65_536
+        method: String, url: String, headers: [HeaderField] = [], body: [UInt8]? = nil, bodyFile: BodyFile? = nil,
+        timeouts: Timeouts = Timeouts(), answerLimit: Int = 65_536, transport: Transport = .urlsession,
+        connection: ConnectionOptions = ConnectionOptions(), redirects: Redirects = .never
     ) {
         self.method = method
         self.url = url
         self.headers = headers
         self.body = body
+        self.bodyFile = bodyFile
         self.timeouts = timeouts
         self.answerLimit = answerLimit
+        self.transport = transport
+        self.connection = connection
+        self.redirects = redirects
     }
 }
 
-/// How long an attempt may take.
-package struct Timeouts: Hashable, Sendable {
-    /// Until the connection stands.
-    package var connect: Duration
-    /// Without a byte in either direction.
-    package var request: Duration
-    /// From start to end, whatever happens.
-    package var total: Duration
+/// A file that is the body of an operation, and what it was when the operation was added: it is sent only while it still
+/// is that.
+package struct BodyFile: Hashable, Sendable {
+    /// Absolute.
+    package var path: String
+    /// In bytes.
+    package var length: Int
+    /// Time of the last modification, nanoseconds since 1970.
+    package var modified: Int64
+    package var inode: UInt64
 
-    package init(connect: Duration = .seconds(10), request: Duration = .seconds(30), total: Duration = .seconds(120)) {
-        self.connect = connect
-        self.request = request
-        self.total = total
+    package init(path: String, length: Int, modified: Int64, inode: UInt64) {
+        self.path = path
+        self.length = length
+        self.modified = modified
+        self.inode = inode
     }
 }

@@ -14,6 +14,22 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     case badHeader(name: String, reason: HeaderField.Defect, ownedBy: Owner)
     /// A key that cannot be sent as a string of RFC 8941.
     case badIdempotencyKey
+    /// A secret that the route names, and why it is not there.
+    case missingSecret(String, reason: String)
+    /// The operation's own url is another origin than the route's, whose headers or command carry credentials.
+    case credentialsElsewhere(origin: String)
+    /// What the route requires of a payload is not so.
+    case requirementNotMet(JSONCondition)
+    /// A template or `protocol` that needs a JSON payload has none.
+    case notJSON(reason: String)
+    /// The operation brings something itself that the route does not let it.
+    case notOverridable(OverridableField)
+    /// The file is no longer what it was when the operation was added, or cannot be used at all.
+    case badBodyFile(path: String, reason: String)
+    /// The route's command for headers failed.
+    case headersCommand(reason: String)
+    /// The route asks for something that the transports of this machine cannot do.
+    case noTransport(reason: String)
 
     /// Who has to mend it.
     package enum Owner: String, Hashable, Sendable {
@@ -24,13 +40,15 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong with the route waits for a person and is no fault of the operation: held. The rest fails.
     package var outcome: Outcome {
         switch self {
-        case .noURL, .unknownPlaceholder: .held
+        case .noURL, .unknownPlaceholder, .missingSecret, .headersCommand, .noTransport: .held
         case .badURL(_, let owner), .badMethod(_, let owner), .badHeader(_, _, let owner):
             switch owner {
             case .operation: .failed
             case .route: .held
             }
-        case .missingValue, .unusableValue, .badIdempotencyKey: .failed
+        case .missingValue, .unusableValue, .badIdempotencyKey, .credentialsElsewhere, .requirementNotMet, .notJSON,
+            .notOverridable, .badBodyFile:
+            .failed
         }
     }
 
@@ -44,6 +62,15 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case .badMethod(let method, let owner): "the \(owner)'s method '\(escapedForDisplay(method))' cannot be used"
         case .badHeader(let name, let defect, let owner):
             "the \(owner)'s header '\(escapedForDisplay(name))' \(defect)"
+        case .missingSecret(let name, let reason): "the secret '\(escapedForDisplay(name))' \(reason)"
+        case .credentialsElsewhere(let origin):
+            "the route's credentials are not sent to '\(escapedForDisplay(origin))', the operation's own url"
+        case .requirementNotMet(let condition): "the payload does not meet the route's requirement: \(condition)"
+        case .notJSON(let reason): "the payload \(reason)"
+        case .notOverridable(let field): "the route lets no operation bring its own \(field.rawValue)"
+        case .badBodyFile(let path, let reason): "the body file '\(escapedForDisplay(path))' \(reason)"
+        case .headersCommand(let reason): "the route's headersCommand \(reason)"
+        case .noTransport(let reason): reason
         case .badIdempotencyKey: "the idempotency key is empty or has characters other than printable ASCII"
         }
     }

@@ -6,7 +6,8 @@ extension Route {
     /// is a template. `attempt` counts from 1. GET, HEAD, DELETE and OPTIONS send no body unless one was given; other
     /// methods then send an empty one.
     package func request(
-        for operation: Operation, attempt: Int, version: String
+        for operation: Operation, attempt: Int, version: String, settings: DestinationSettings = DestinationSettings(),
+        secrets: SecretValues = .none, hasLibcurl: Bool = false
     ) throws(RequestError) -> OutgoingRequest {
         let header = operation.header
         let method = try method(for: header)

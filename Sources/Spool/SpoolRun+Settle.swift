@@ -31,6 +31,14 @@ extension SpoolRun {
             name.interruptions = 0
             name.gate = .due(until)
             settled = try place(claim, Entry(state: .deferred, name: name.asWritten), "defer", now)
+        case .held:
+            append(record, to: claim)
+            name.interruptions = 0
+            name.isHeld = true
+            settled = try place(claim, Entry(state: claim.from, name: name.asWritten), "hold", now)
+        case .superseded:
+            try remove(path(of: claim))
+            settled = .gone
         case .putBack:
             settled = try place(claim, Entry(state: claim.from, name: name), "put back", now)
         case .failed(let countsAttempt):

@@ -74,7 +74,8 @@ struct SweepTests {
         switch disposition {
         case .delivered(let keep): keep ? .delivered : nil
         case .deferred: .deferred
-        case .putBack: .new
+        case .putBack, .held: .new
+        case .superseded: nil
         case .failed: .failed
         case .quarantined: .quarantine
         }

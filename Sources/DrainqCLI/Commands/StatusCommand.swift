@@ -72,6 +72,7 @@ private struct QueueStatus: Encodable {
                 case .due:
                     due += 1
                     nextOf[digest] = min(nextOf[digest] ?? now, now)
+                case .held: break
                 case .deferred(let until): nextOf[digest] = min(nextOf[digest] ?? until, until)
                 }
             }

@@ -1,0 +1,68 @@
+/// When a run may attempt anything at all.
+package struct Conditions: Hashable, Sendable {
+    package enum Network: String, Hashable, Sendable, CaseIterable {
+        case any
+        /// A way out: an interface that is up, and a default route.
+        case online
+        /// A way out that is not metered; one of which that is not known counts as unmetered.
+        case unmetered
+    }
+
+    package enum Power: Hashable, Sendable {
+        case any
+        /// On mains power; a machine without a battery always is.
+        case mains
+        /// On battery, each attempt begins so long after the one before.
+        case delayOnBattery(Duration)
+    }
+
+    package var network: Network
+    package var power: Power
+
+    package init(network: Network = .any, power: Power = .any) {
+        self.network = network
+        self.power = power
+    }
+}
+
+/// What the machine is like at the moment.
+package struct Surroundings: Hashable, Sendable {
+    package var isOnline: Bool
+    /// `nil` where nobody knows.
+    package var isMetered: Bool?
+    package var isOnBattery: Bool
+
+    package init(isOnline: Bool = true, isMetered: Bool? = nil, isOnBattery: Bool = false) {
+        self.isOnline = isOnline
+        self.isMetered = isMetered
+        self.isOnBattery = isOnBattery
+    }
+}
+
+extension Conditions {
+    package enum Decision: Hashable, Sendable {
+        /// At most one attempt begins within `spacing`, `nil` for as fast as it goes.
+        case go(spacing: Duration?)
+        /// Nothing is attempted, and this is why: `the network is metered, and conditions.network is 'unmetered'`.
+        case wait(reason: String)
+    }
+
+    /// Whether attempts may be made in these surroundings.
+    package func decision(in surroundings: Surroundings) -> Decision {
+        if network != .any, !surroundings.isOnline {
+            return .wait(reason: "there is no network, and conditions.network is '\(network.rawValue)'")
+        }
+        if network == .unmetered, surroundings.isMetered == true {
+            return .wait(reason: "the network is metered, and conditions.network is 'unmetered'")
+        }
+        guard surroundings.isOnBattery else { return .go(spacing: nil) }
+        switch power {
+        case .any: return .go(spacing: nil)
+        case .mains: return .wait(reason: "the machine runs on battery, and conditions.power is 'ac'")
+        case .delayOnBattery(let delay): return .go(spacing: delay)
+        }
+    }
+
+    /// Whether anything has to be looked at.
+    package var asksNothing: Bool { network == .any && power == .any }
+}

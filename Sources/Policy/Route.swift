@@ -1,0 +1,164 @@
+/// How a type becomes a request, and what its answers mean.
+package struct Route: Hashable, Sendable {
+    /// A template: `{id} {type} {key} {payload.field}` in path and query, `${secret:NAME}` in the query; `nil` when only
+    /// the operation's own url is used.
+    package var url: String?
+    /// The name of the destination; `nil` is the url's origin.
+    package var destination: String?
+    package var method: String
+    /// Values may have `${secret:NAME}` in them.
+    package var headers: [HeaderField]
+    package var `protocol`: WireProtocol
+    /// An envelope around the payload; `nil` sends the body as it was given.
+    package var body: BodyTemplate?
+    /// What must be true of the payload before it is sent; an operation of which it is not is failed unsent.
+    package var require: [JSONCondition]
+    /// What must be true of a 2xx answer for it to be a delivery.
+    package var accept: AcceptRule?
+    package var retry: BackoffSchedule
+    /// For 429; `nil` means `retry`.
+    package var retryRateLimited: BackoffSchedule?
+    package var timeouts: Timeouts
+    /// In the order of the configuration; the most specific match wins, see `Classification`.
+    package var classify: [ClassificationOverride]
+    /// From `createdAt`; an operation older than this is failed unsent.
+    package var expiresAfter: Duration?
+    /// How long the server remembers an idempotency key; `nil` is for ever.
+    package var keyTTL: Duration?
+    /// A newer operation of the same key replaces older ones that have not been delivered. Implies that operations of
+    /// one key are never in flight together.
+    package var coalesce: Bool
+    package var ordering: Ordering
+    package var batch: Batch?
+    package var redirects: Redirects
+    /// Run by argument vector before each attempt: gets the request on standard input, answers header lines.
+    package var headersCommand: [String]?
+    /// What of the route an operation may replace by its own.
+    package var overrides: Set<OverridableField>
+    /// How many bytes of an answer are read.
+    package var answerLimit: Int
+
+    package init(
+        url: String? = nil, destination: String? = nil, method: String = "POST", headers: [HeaderField] = [],
+        protocol: WireProtocol = .plain, body: BodyTemplate? = nil, require: [JSONCondition] = [],
+        accept: AcceptRule? = nil, retry: BackoffSchedule = .standard, retryRateLimited: BackoffSchedule? = nil,
+        timeouts: Timeouts = Timeouts(), classify: [ClassificationOverride] = [], expiresAfter: Duration? = nil,
+        keyTTL: Duration? = nil, coalesce: Bool = false, ordering: Ordering = .any, batch: Batch? = nil,
+        redirects: Redirects = .never, headersCommand: [String]? = nil,
+        overrides: Set<OverridableField> = Set(OverridableField.allCases), answerLimit: Int = 65_536
+    ) {
+        self.url = url
+        self.destination = destination
+        self.method = method
+        self.headers = headers
+        self.protocol = `protocol`
+        self.body = body
+        self.require = require
+        self.accept = accept
+        self.retry = retry
+        self.retryRateLimited = retryRateLimited
+        self.timeouts = timeouts
+        self.classify = classify
+        self.expiresAfter = expiresAfter
+        self.keyTTL = keyTTL
+        self.coalesce = coalesce
+        self.ordering = ordering
+        self.batch = batch
+        self.redirects = redirects
+        self.headersCommand = headersCommand
+        self.overrides = overrides
+        self.answerLimit = answerLimit
+    }
+
+    /// Whether operations of one key, or of the whole destination, wait for each other.
+    package var isSequential: Bool { coalesce || ordering != .any }
+}
+
+/// What payloads and answers look like on the wire.
+package enum WireProtocol: String, Hashable, Sendable, CaseIterable {
+    /// The body as it is; the status decides.
+    case plain
+    /// Firebase callable functions: `{"data": …}` out, `result` or `error.status` back, whatever the HTTP status says.
+    case callable
+}
+
+/// In which order operations of one route are attempted.
+package enum Ordering: String, Hashable, Sendable, CaseIterable {
+    /// Oldest first, several at once, a deferred one does not stop a newer one.
+    case any
+    /// Operations of one key strictly in order: a newer one waits while an older one is deferred or in flight.
+    case key
+    /// All operations of the route strictly in order.
+    case strict
+}
+
+/// Whether a redirect is followed.
+package enum Redirects: String, Hashable, Sendable, CaseIterable {
+    /// A redirect is an answer, and holds its destination.
+    case never
+    /// Up to five redirects (301, 302, 307, 308) to the same scheme, host and port are followed with the same method,
+    /// headers and body; any other one is an answer.
+    case sameOrigin = "same-origin"
+}
+
+/// What an operation may bring itself instead of the route's.
+package enum OverridableField: String, Hashable, Sendable, CaseIterable {
+    case method
+    case url
+    case headers
+}
+
+/// Several operations of a route in one request.
+package struct Batch: Hashable, Sendable {
+    package enum Format: String, Hashable, Sendable, CaseIterable {
+        /// One JSON array.
+        case json
+        /// One payload a line (application/x-ndjson); line breaks between a payload's tokens become blanks.
+        case ndjson
+    }
+
+    /// How an answer speaks of each operation by itself: an array at `pointer`, as long as the batch and in its order.
+    package struct Results: Hashable, Sendable {
+        package var pointer: JSONPointer
+        /// Within an element: a status number, classified like an HTTP status.
+        package var status: JSONPointer?
+        /// Within an element: something other than null or false means that this operation failed.
+        package var error: JSONPointer?
+
+        package init(pointer: JSONPointer, status: JSONPointer? = nil, error: JSONPointer? = nil) {
+            self.pointer = pointer
+            self.status = status
+            self.error = error
+        }
+    }
+
+    /// Operations in one request at most.
+    package var max: Int
+    /// Bytes of one request at most; a single payload that is larger goes alone.
+    package var maxBytes: Int
+    package var format: Format
+    package var results: Results?
+
+    package init(max: Int, maxBytes: Int = 1_000_000, format: Format = .json, results: Results? = nil) {
+        self.max = max
+        self.maxBytes = maxBytes
+        self.format = format
+        self.results = results
+    }
+}
+
+/// How long an attempt may take.
+package struct Timeouts: Hashable, Sendable {
+    /// Until the connection stands.
+    package var connect: Duration
+    /// Without a byte in either direction.
+    package var request: Duration
+    /// From start to end, whatever happens.
+    package var total: Duration
+
+    package init(connect: Duration = .seconds(10), request: Duration = .seconds(30), total: Duration = .seconds(120)) {
+        self.connect = connect
+        self.request = request
+        self.total = total
+    }
+}

@@ -1,0 +1,24 @@
+/// Where a secret comes from. The secret itself is in no configuration, operation, argument list, log or error.
+package enum SecretSource: Hashable, Sendable {
+    /// The content of a file, without the line break at its end; refused where others than owner and group may read it.
+    case file(String)
+    case environment(String)
+    /// A file in the directory that systemd names in `CREDENTIALS_DIRECTORY`.
+    case credential(String)
+    /// What a command writes to standard output, without the line break at its end; kept for `ttl` within a run.
+    case command([String], ttl: Duration)
+}
+
+/// What resolving secrets has brought, for one attempt.
+package struct SecretValues: Sendable {
+    package var values: [String: String]
+    /// Why a secret is not there, by name; never with anything of the secret.
+    package var failures: [String: String]
+
+    package init(values: [String: String] = [:], failures: [String: String] = [:]) {
+        self.values = values
+        self.failures = failures
+    }
+
+    package static let none = SecretValues()
+}
