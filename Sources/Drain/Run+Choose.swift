@@ -1,0 +1,196 @@
+import Policy
+import Spool
+
+extension Run {
+    /// What one listing of the directory yields.
+    struct Pass {
+        var chosen: [Candidate] = []
+        /// Due, but beyond the limit.
+        var leftDue = 0
+        /// Waiting for its time.
+        var waiting = 0
+        var nextDue: Timestamp?
+        /// Older values of keys that a newer operation stands for.
+        var superseded: [Entry] = []
+        /// How long the listing took: the next one waits in proportion.
+        var cost: Duration = .zero
+
+        mutating func mayComeDue(_ moment: Timestamp) {
+            nextDue = min(nextDue ?? moment, moment)
+        }
+    }
+
+    /// Lists what waits and chooses up to `budget` of what is due, in the order in which to attempt it.
+    ///
+    /// Where operations wait for each other the directory is listed twice: whether one may go depends on all the others.
+    func choose(budget: Int) throws(SpoolError) -> Pass {
+        let start = ContinuousClock.now
+        let now = world.now()
+        try readLedger(now)
+        let decisions = conditions()
+        var pass = Pass()
+        var selection = Selection<Digest, Candidate>(limit: budget)
+        let sequences = try takeCensus(now)
+        for state in [QueueState.new, .deferred] {
+            try spool.forEachEntry(in: state) { entry in
+                let name = entry.name
+                guard options.types.isEmpty || options.types.contains(name.type), !leftAlone.contains(name.id) else {
+                    return
+                }
+                let route = configuration.route(of: name.type)
+                let destination = destinations.destination(of: name)
+                guard options.destinations.isEmpty || options.destinations.contains(destination.name) else { return }
+                switch eligibility(
+                    of: name, at: now, longestDelay: route.longestDelay, ignoringBackoff: options.ignoresBackoff)
+                {
+                case .held: pass.waiting += 1
+                case .deferred(let until):
+                    pass.waiting += 1
+                    pass.mayComeDue(until)
+                case .due:
+                    var sequence: SequenceKey?
+                    if route.isSequential, let key = route.sequence(of: name, to: destination) {
+                        // Another run is at what has an order.
+                        guard sequenceLock != nil || isPlanning else { return }
+                        sequence = key
+                        switch sequences?.standing(of: name, route: route) ?? .free {
+                        case .free: break
+                        case .blocked:
+                            pass.waiting += 1
+                            return
+                        case .superseded:
+                            pass.superseded.append(entry)
+                            return
+                        }
+                    }
+                    openLane(destination, now, decisions)
+                    if let closure = lanes[destination.digest]?.closure {
+                        lanes[destination.digest]?.skipped += 1
+                        pass.waiting += 1
+                        if let until = closure.until { pass.mayComeDue(until) }
+                        return
+                    }
+                    selection.offer(
+                        name, destination: destination.digest,
+                        element: Candidate(entry: entry, destination: destination, sequence: sequence))
+                }
+            }
+        }
+        pass.chosen = selection.chosen().map(\.element)
+        pass.leftDue = selection.offered - pass.chosen.count
+        for digest in lanes.keys { lanes[digest]?.newest = selection.newest(of: digest) }
+        pass.cost = .now - start
+        return pass
+    }
+
+    // MARK: - Destinations
+
+    /// Takes over what other runs and people have said of destinations since.
+    private func readLedger(_ now: Timestamp) throws(SpoolError) {
+        tellLedger()
+        ledger = try LedgerFile(spool: spool).read()
+        for digest in lanes.keys {
+            lanes[digest]!.state = ledger.destinations[lanes[digest]!.destination.name] ?? DestinationState()
+            lanes[digest]!.open(at: now, ignoringCoolDown: options.ignoresBackoff)
+            lanes[digest]!.skipped = 0
+            lanes[digest]!.newest = []
+            releaseByChange(digest, now)
+        }
+    }
+
+    private func openLane(_ destination: Destination, _ now: Timestamp, _ decisions: (any: String?, local: String?)) {
+        if lanes[destination.digest] == nil {
+            var lane = Lane(
+                destination, destinations.settings(of: destination),
+                ledger.destinations[destination.name] ?? DestinationState())
+            lane.open(at: now, ignoringCoolDown: options.ignoresBackoff)
+            lanes[destination.digest] = lane
+            releaseByChange(destination.digest, now)
+        }
+        let isLocal = lanes[destination.digest]!.isLocal
+        if let reason = isLocal ? decisions.local : decisions.any {
+            lanes[destination.digest]!.closure = Opening.Closure(.conditions)
+            summary.conditions = reason
+        }
+    }
+
+    /// A hold ends when what it was blamed on has changed: the credential, or the configuration of the destination.
+    private func releaseByChange(_ digest: Digest, _ now: Timestamp) {
+        guard let lane = lanes[digest], let hold = lane.state.hold, let blamed = hold.blamed,
+            blamed != fingerprint(of: lane.destination)
+        else { return }
+        lanes[digest]!.note(.blameChanged, at: now, ignoringCoolDown: options.ignoresBackoff)
+    }
+
+    /// What a hold of this destination is blamed on: the configuration that leads there, and its secrets.
+    func fingerprint(of destination: Destination) -> String {
+        let routes = destinations.routes(of: destination.digest)
+        let settings = destinations.settings(of: destination)
+        let names = routes.reduce(into: Set<String>()) { $0.formUnion($1.secretNames(settings: settings)) }
+        return CredentialFingerprint.of(
+            salt: ledger.salt, credentials: world.credentials.material(names),
+            configuration: routes.map { "\($0)" }.sorted().joined(separator: "\n") + "\(settings)")
+    }
+
+    /// Tells the ledger what has been learned since. Losing it costs a probe, so an error is told and nothing more.
+    func tellLedger() {
+        var events: [(destination: String, event: DestinationEvent)] = []
+        for digest in lanes.keys {
+            let lane = lanes[digest]!
+            events += lane.events.map { (lane.destination.name, $0) }
+            lanes[digest]!.events = []
+        }
+        if events.isEmpty { return }
+        do throws(SpoolError) {
+            let named = Dictionary(
+                lanes.values.map { ($0.destination.name, $0.settings) }, uniquingKeysWith: { first, _ in first })
+            ledger = try LedgerFile(spool: spool).record(
+                events, settings: { named[$0] ?? DestinationSettings() }, at: world.now(), durable: false)
+        } catch {
+            inputOutput(error)
+        }
+    }
+
+    /// Why nothing may be attempted now, elsewhere and on this machine itself: no network is no reason there.
+    private func conditions() -> (any: String?, local: String?) {
+        let asked = configuration.conditions
+        if asked.asksNothing { return (nil, nil) }
+        let surroundings = world.surroundings(asked)
+        var spacing: Duration?
+        func reason(_ conditions: Conditions) -> String? {
+            switch conditions.decision(in: surroundings) {
+            case .wait(let reason): return reason
+            case .go(let wanted):
+                spacing = spacing ?? wanted
+                return nil
+            }
+        }
+        let reasons = (reason(asked), reason(Conditions(power: asked.power)))
+        if let spacing, pace.interval < spacing { pace = Pace(interval: spacing) }
+        return reasons
+    }
+
+    // MARK: - Sequences
+
+    /// Where operations stand that wait for each other; `nil` where none do.
+    private func takeCensus(_ now: Timestamp) throws(SpoolError) -> Census? {
+        guard configuration.hasSequentialRoutes, sequenceLock != nil || isPlanning else { return nil }
+        var census = Census()
+        for state in [QueueState.new, .deferred, .claimed] {
+            try spool.forEachEntry(in: state) { entry in
+                let route = configuration.route(of: entry.name.type)
+                guard route.isSequential else { return }
+                if state == .claimed {
+                    census.noteClaimed(entry.name, route: route)
+                } else {
+                    census.note(
+                        entry.name, route: route,
+                        eligibility(
+                            of: entry.name, at: now, longestDelay: route.longestDelay,
+                            ignoringBackoff: options.ignoresBackoff))
+                }
+            }
+        }
+        return census
+    }
+}
