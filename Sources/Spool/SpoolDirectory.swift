@@ -52,12 +52,8 @@ package final class SpoolDirectory {
         self.path = path
         self.system = system
         root = try Self.openRoot(path, system)
-        do throws(SpoolError) {
-            try checkLayout()
-        } catch {
-            try? system.close(root)
-            throw error
-        }
+        // All is initialised: if this throws, `deinit` runs and closes the root.
+        try checkLayout()
     }
 
     deinit {

@@ -103,6 +103,16 @@ struct SpoolDirectoryTests {
         #expect(error?.kind == .permission)
     }
 
+    @Test func `a queue that cannot be opened closes what it had opened, once`() throws {
+        try queue.put("2\n", at: "state/format")
+        for index in 1... {
+            let calls = InterceptedCalls(.error(EIO, at: index))
+            #expect(throws: SpoolError.self) { try queue.open(calls.calls) }
+            #expect(calls.descriptors.isEmpty)
+            if calls.count < index { break }
+        }
+    }
+
     @Test func `a queue is paused until it is resumed`() throws {
         let open = try queue.open()
         #expect(try !open.isPaused)

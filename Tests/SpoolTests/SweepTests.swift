@@ -46,7 +46,14 @@ struct SweepTests {
                     calls.reset(isCrash ? .crash(at: index) : .error(EIO, at: index))
                     isAnswered = cycle(open, entry, disposition, ends: !isCrash)
                 }
-                let recovery = try queue.recover()
+                #expect(calls.descriptors.isEmpty)
+                let recovery: Recovery
+                do throws(SpoolError) {
+                    recovery = try queue.recover()
+                } catch {
+                    Issue.record("call \(index), links \(links): \(error), errno \(error.code)")
+                    return
+                }
                 #expect(recovery.errors.isEmpty)
                 let entries = try queue.entries()
                 // A copy that cannot be kept goes rather than being sent again.
