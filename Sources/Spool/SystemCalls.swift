@@ -40,6 +40,7 @@ package struct SystemCalls {
     package var list: (Int32, Path, (UnsafeBufferPointer<UInt8>) -> Bool) throws(Errno) -> Void
     /// What an unprivileged user may still write to the file system.
     package var freeBytes: (Int32) throws(Errno) -> Int
+    package var sleep: (Duration) -> Void
 }
 
 extension SystemCalls {
@@ -101,7 +102,8 @@ extension SystemCalls {
                 var status = statvfs()
                 try checked { fstatvfs(descriptor, &status) }
                 return Int(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
-            })
+            },
+            sleep: { duration in usleep(UInt32(clamping: duration.wholeMicroseconds)) })
     }
 }
 

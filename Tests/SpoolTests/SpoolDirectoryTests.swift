@@ -125,17 +125,6 @@ struct SpoolDirectoryTests {
         #expect(try open.freeBytes > 0)
     }
 
-    @Test func `state is read as it was written last`() throws {
-        let open = try queue.open()
-        #expect(try open.readState("destinations") == nil)
-        try open.writeState("destinations", [1, 2])
-        try open.writeState("destinations", [3])
-        #expect(try open.readState("destinations") == [3])
-        #expect(queue.names("tmp").isEmpty)
-        try FileManager.default.createDirectory(atPath: queue.path + "/state/odd", withIntermediateDirectories: true)
-        #expect(throws: SpoolError.self) { try open.readState("odd") }
-    }
-
     @Test func `a listing gives names, and counts what is none`() throws {
         let added = try queue.add(["a", "b"])
         try queue.put("{}", at: "new/foreign.json")
