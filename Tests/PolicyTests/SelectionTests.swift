@@ -81,5 +81,27 @@ import Testing
         }
         let limit = Int.random(in: 1...30, using: &generator)
         #expect(choose(limit, offers) == slowly(limit, offers))
+        // And beside them the newest of each destination.
+        var selection = Selection<String, Int>(limit: limit)
+        for offer in offers {
+            selection.offer(name(offer.second), destination: offer.destination, element: offer.second)
+        }
+        let chosen = selection.chosen()
+        let taken = Set(chosen.map(\.element))
+        for (destination, group) in Dictionary(grouping: offers, by: \.destination) {
+            let left = group.map(\.second).filter { !taken.contains($0) }.sorted(by: >)
+            #expect(selection.newest(of: destination, besides: chosen).map(\.element) == Array(left.prefix(3)))
+        }
+    }
+
+    @Test func `the newest that are not chosen are there for samples, newest first`() {
+        var selection = Selection<String, Int>(limit: 3)
+        for second in (1...8).shuffled() { selection.offer(name(second), destination: "a", element: second) }
+        selection.offer(name(20), destination: "b", element: 20)
+        let chosen = selection.chosen()
+        #expect(chosen.map(\.element) == [1, 2, 20])
+        #expect(selection.newest(of: "a", besides: chosen).map(\.element) == [8, 7, 6])
+        #expect(selection.newest(of: "b", besides: chosen).isEmpty)
+        #expect(selection.newest(of: "c", besides: chosen).isEmpty)
     }
 }
