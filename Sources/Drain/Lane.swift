@@ -103,6 +103,8 @@ struct Candidate {
     var entry: Entry
     var destination: Destination
     var sequence: SequenceKey?
+    /// None of its sequence stands before it.
+    var isHead = true
 }
 
 /// An operation that is claimed and read.

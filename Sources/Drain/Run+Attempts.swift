@@ -62,12 +62,11 @@ extension Run {
     private func inOrder(_ chosen: [Candidate]) -> [Candidate] {
         var order = chosen
         for (digest, lane) in lanes where lane.isProbing && lane.state.hold != nil {
-            let newestChosen = order.lastIndex { $0.destination.digest == digest }
-            guard let newestChosen, order[newestChosen].sequence == nil else { continue }
-            if let newer = lane.newest.first, newer.sequence == nil {
+            guard let last = order.lastIndex(where: { $0.destination.digest == digest && $0.isHead }) else { continue }
+            if let newer = lane.newest.first {
                 order.insert(newer, at: 0)
             } else {
-                order.insert(order.remove(at: newestChosen), at: 0)
+                order.insert(order.remove(at: last), at: 0)
             }
         }
         return order

@@ -10,8 +10,8 @@ extension Run {
         /// Waiting for its time.
         var waiting = 0
         var nextDue: Timestamp?
-        /// Older values of keys that a newer operation stands for.
-        var superseded: [Entry] = []
+        /// Older values of keys, and the newer operation that stands for each.
+        var superseded: [(entry: Entry, by: OperationID)] = []
         /// How long the listing took: the next one waits in proportion.
         var cost: Duration = .zero
 
@@ -30,16 +30,29 @@ extension Run {
         let decisions = conditions()
         var pass = Pass()
         var selection = Selection<Digest, Candidate>(limit: budget)
-        let sequences = try takeCensus(now)
+        var census = try takeCensus(now)
         for state in [QueueState.new, .deferred] {
             try spool.forEachEntry(in: state) { entry in
                 let name = entry.name
-                guard options.types.isEmpty || options.types.contains(name.type), !leftAlone.contains(name.id) else {
-                    return
-                }
+                guard isAskedFor(name) else { return }
                 let route = configuration.route(of: name.type)
                 let destination = destinations.destination(of: name)
                 guard options.destinations.isEmpty || options.destinations.contains(destination.name) else { return }
+                var candidate = Candidate(entry: entry, destination: destination)
+                if route.isSequential, let sequence = route.sequence(of: name, to: destination) {
+                    // Without the lock another run is at what has an order.
+                    guard let turn = census?.turn(of: name, of: route, to: destination) else { return }
+                    candidate.sequence = sequence
+                    switch turn {
+                    case .free, .inLine: candidate.isHead = turn == .free
+                    case .blocked:
+                        pass.waiting += 1
+                        return
+                    case .superseded(let newer):
+                        pass.superseded.append((entry, newer))
+                        return
+                    }
+                }
                 switch eligibility(
                     of: name, at: now, longestDelay: route.longestDelay, ignoringBackoff: options.ignoresBackoff)
                 {
@@ -48,21 +61,6 @@ extension Run {
                     pass.waiting += 1
                     pass.mayComeDue(until)
                 case .due:
-                    var sequence: SequenceKey?
-                    if route.isSequential, let key = route.sequence(of: name, to: destination) {
-                        // Another run is at what has an order.
-                        guard sequenceLock != nil || isPlanning else { return }
-                        sequence = key
-                        switch sequences?.standing(of: name, route: route) ?? .free {
-                        case .free: break
-                        case .blocked:
-                            pass.waiting += 1
-                            return
-                        case .superseded:
-                            pass.superseded.append(entry)
-                            return
-                        }
-                    }
                     openLane(destination, now, decisions)
                     if let closure = lanes[destination.digest]?.closure {
                         lanes[destination.digest]?.skipped += 1
@@ -70,17 +68,22 @@ extension Run {
                         if let until = closure.until { pass.mayComeDue(until) }
                         return
                     }
-                    selection.offer(
-                        name, destination: destination.digest,
-                        element: Candidate(entry: entry, destination: destination, sequence: sequence))
+                    selection.offer(name, destination: destination.digest, element: candidate)
                 }
             }
         }
-        pass.chosen = selection.chosen().map(\.element)
+        let chosen = selection.chosen()
+        pass.chosen = chosen.map(\.element)
         pass.leftDue = selection.offered - pass.chosen.count
-        for digest in lanes.keys { lanes[digest]?.newest = selection.newest(of: digest) }
+        for digest in lanes.keys {
+            lanes[digest]!.newest = selection.newest(of: digest, besides: chosen).map(\.element).filter(\.isHead)
+        }
         pass.cost = .now - start
         return pass
+    }
+
+    private func isAskedFor(_ name: EntryName) -> Bool {
+        (options.types.isEmpty || options.types.contains(name.type)) && !leftAlone.contains(name.id)
     }
 
     // MARK: - Destinations
@@ -124,12 +127,12 @@ extension Run {
 
     /// What a hold of this destination is blamed on: the configuration that leads there, and its secrets.
     func fingerprint(of destination: Destination) -> String {
-        let routes = destinations.routes(of: destination.digest)
+        let leads = destinations.routes(of: destination.digest)
         let settings = destinations.settings(of: destination)
-        let names = routes.reduce(into: Set<String>()) { $0.formUnion($1.secretNames(settings: settings)) }
+        let names = leads.reduce(into: Set<String>()) { $0.formUnion($1.route.secretNames(settings: settings)) }
         return CredentialFingerprint.of(
             salt: ledger.salt, credentials: world.credentials.material(names),
-            configuration: routes.map { "\($0)" }.sorted().joined(separator: "\n") + "\(settings)")
+            configuration: leads.map { "\($0.route)" }.sorted().joined(separator: "\n") + "\(settings)")
     }
 
     /// Tells the ledger what has been learned since. Losing it costs a probe, so an error is told and nothing more.
@@ -172,23 +175,21 @@ extension Run {
 
     // MARK: - Sequences
 
-    /// Where operations stand that wait for each other; `nil` where none do.
+    /// Where operations stand that wait for each other; `nil` where none do, or where another run is at them.
     private func takeCensus(_ now: Timestamp) throws(SpoolError) -> Census? {
         guard configuration.hasSequentialRoutes, sequenceLock != nil || isPlanning else { return nil }
         var census = Census()
-        for state in [QueueState.new, .deferred, .claimed] {
+        // What moves meanwhile is seen at least once.
+        for state in [QueueState.claimed, .new, .deferred, .claimed] {
             try spool.forEachEntry(in: state) { entry in
                 let route = configuration.route(of: entry.name.type)
                 guard route.isSequential else { return }
-                if state == .claimed {
-                    census.noteClaimed(entry.name, route: route)
-                } else {
-                    census.note(
-                        entry.name, route: route,
-                        eligibility(
-                            of: entry.name, at: now, longestDelay: route.longestDelay,
-                            ignoringBackoff: options.ignoresBackoff))
-                }
+                let isOutOfReach = state == .claimed || !isAskedFor(entry.name)
+                let eligibility = eligibility(
+                    of: entry.name, at: now, longestDelay: route.longestDelay, ignoringBackoff: options.ignoresBackoff)
+                census.note(
+                    entry.name, isOutOfReach ? .outOfReach : .waiting(eligibility), of: route,
+                    to: destinations.destination(of: entry.name))
             }
         }
         return census

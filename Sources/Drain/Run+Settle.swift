@@ -99,9 +99,8 @@ extension Run {
     /// out not to be needed has its turn all the same.
     private func beginSampling(_ digest: Digest, _ round: inout Round) {
         let wanted = lanes[digest]!.suspicion?.samples ?? lanes[digest]!.storm.samples
-        // What has an order is asked in it, so only what was chosen can be.
-        var samples = lanes[digest]!.newest.filter { $0.sequence == nil }
-        samples = Array(samples.prefix(wanted))
+        // An operation beyond the chosen is of no sequence, or the head of one that nothing was chosen of.
+        var samples = Array(lanes[digest]!.newest.prefix(wanted))
         let names = Set(samples.map(\.entry.name))
         lanes[digest]!.newest.removeAll { names.contains($0.entry.name) }
         samples += round.order.newest(of: digest, upTo: wanted - samples.count)
@@ -161,7 +160,8 @@ extension Run {
         _ answer: Withheld, as verdict: Verdict? = nil, _ round: inout Round, _ claims: SpoolRun
     ) -> [Settlement] {
         let now = world.now()
-        let (flight, report) = (answer.flight, answer.report)
+        let flight = answer.flight
+        let report = flight.secrets.redacted(answer.report)
         return zip(flight.members, answer.verdicts).map { member, own in
             var settlement = Settlement.decide(
                 on: report, verdict: verdict ?? own, of: member.operation, name: member.claim.name,

@@ -134,6 +134,7 @@ package final class Run {
             if summary.end != .done || budget <= 0 || begun == 0 || !left { return }
             do throws(SpoolError) {
                 pass = try choose(budget: budget)
+                supersede(&pass, claims)
             } catch {
                 return broken(error)
             }
@@ -145,17 +146,22 @@ package final class Run {
             now: world.now(), limits: configuration.limits, bodyFileRoots: configuration.bodyFileRoots)
         for item in admission.quarantined { quarantined(item) }
         for error in admission.errors { inputOutput(error) }
-        let pass = try choose(budget: budget)
-        supersede(pass.superseded, claims)
+        var pass = try choose(budget: budget)
+        supersede(&pass, claims)
         return pass
     }
 
-    /// Row N, D → gone, durable before the newer operation is sent: no older value comes back behind it.
-    private func supersede(_ entries: [Entry], _ claims: SpoolRun) {
-        if entries.isEmpty { return }
+    /// Row N, D → gone, durable before the newer operation is sent: no older value comes back behind it. Where one cannot
+    /// be taken away another run is at it, and the newer one waits.
+    private func supersede(_ pass: inout Pass, _ claims: SpoolRun) {
+        if pass.superseded.isEmpty { return }
+        var waiting: Set<OperationID> = []
         do throws(SpoolError) {
-            for entry in entries {
-                guard let claim = try claims.claim(entry) else { continue }
+            for (entry, newer) in pass.superseded {
+                guard let claim = try claims.claim(entry) else {
+                    waiting.insert(newer)
+                    continue
+                }
                 _ = try claims.settle(claim, .superseded, record: nil, now: world.now())
                 summary.superseded += 1
             }
@@ -163,6 +169,7 @@ package final class Run {
         } catch {
             broken(error)
         }
+        pass.chosen.removeAll { waiting.contains($0.entry.name.id) }
     }
 
     /// What is due and not taken because of its destination, as this listing has it.
