@@ -73,7 +73,7 @@ extension SpoolDirectory {
     /// Row Q → gone.
     package func drop(_ item: QuarantineItem) throws(SpoolError) -> Bool {
         if try status(item.path, "drop")?.kind == .directory {
-            removeFiles(in: item.path)
+            removeFiles(in: item.path, keepingLock: false)
             try attempt("drop", item.path) { () throws(Errno) in try system.removeDirectory(root, item.path.bytes) }
         } else {
             let workshop = try Workshop(self)
