@@ -35,7 +35,7 @@ final class Workshop {
 }
 
 extension SpoolDirectory {
-    /// Foreign files in `tmp/` have no lock to ask: these are left alone for 36 hours.
+    /// What others make in `tmp/` has no lock to ask: it is left alone for 36 hours.
     static let foreignTemporaryAge: Duration = .seconds(36 * 3600)
 
     /// Row W → gone, for writers that are dead. Failures wait for the next run.
@@ -43,12 +43,16 @@ extension SpoolDirectory {
         let tmp = QueuePath("tmp")
         for path in try names(in: tmp).map({ QueuePath(in: tmp, $0) }) {
             guard let status = try status(path, "look at") else { continue }
+            let isOld = now - status.modifiedAt > Self.foreignTemporaryAge
             if status.kind == .directory {
                 let name = String(path.description.dropFirst("tmp/".count))
+                let lock = QueuePath(in: path, "lock".utf8)
+                let hasLock = try self.status(lock, "look at") != nil
+                guard hasLock || isOld || LockedDirectory.isName(name) else { continue }
                 guard let dead = try? LockedDirectory.takeOver(path, name: name, self) else { continue }
                 removeFiles(in: path, keepingLock: true)
                 dead.remove()
-            } else if now - status.modifiedAt > Self.foreignTemporaryAge {
+            } else if isOld {
                 try? system.unlink(root, path.bytes)
             }
         }

@@ -150,7 +150,7 @@ struct AcceptTests {
                 #expect(accepted.dropped.count == 2 || !accepted.errors.isEmpty)
             }
             // The next one finds the queue over its limits, and mends it.
-            _ = try fresh.open().accept([fresh.operation("e", 12)], limits: limits)
+            _ = try fresh.open().accept([fresh.operation("e", 12)], limits: limits, durable: false)
             #expect(try fresh.entries().count == 2 && fresh.names("tmp").isEmpty)
             if calls.count < index { break }
         }
