@@ -126,7 +126,7 @@ final class CurlTransfer {
         body += bytes.prefix(room)
         if bytes.count <= room { return bytes.count }
         stop = .full
-        return bytes.count == 0 ? 1 : 0
+        return 0
     }
 
     private func note(_ bytes: Int64) {
@@ -180,8 +180,10 @@ final class CurlTransfer {
     }
 
     private func failure(_ code: Int32) -> CurlFailure {
+        // The name of a unix socket that is too long is no host's.
         CurlFailure(
-            code: code, words: String(cString: words), systemError: Int32(number(CURLINFO_OS_ERRNO)),
+            code: code == 6 && request.connection.unixSocket != nil ? 7 : code, words: String(cString: words),
+            systemError: Int32(number(CURLINFO_OS_ERRNO)),
             hasStatus: head.isComplete, wasConnected: size(CURLINFO_PRETRANSFER_TIME_T) > 0,
             isProxys: isProxys(code))
     }

@@ -74,7 +74,8 @@ import Testing
         #expect(received.header("content-type") == "application/json")
         #expect(received.header("idempotency-key") == "\"6f96\"")
         #expect(received.header("x-empty") == "")
-        #expect(received.header("x-twice")?.replacing(" ", with: "") == "a,b")
+        let twice = received.headers.filter { $0.name.lowercased() == "x-twice" }.map(\.value).joined(separator: ",")
+        #expect(twice.replacing(" ", with: "") == "a,b")
         #expect(received.header("expect") == nil)
         #expect(received.header("cookie") == nil)
     }
