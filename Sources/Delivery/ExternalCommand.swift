@@ -8,7 +8,7 @@ import Policy
 
 /// A program that the configuration names: run to its end by its argument vector, never through a shell.
 package struct ExternalCommand: Sendable {
-    /// The program, looked for in `PATH` unless there is a slash in it, and its arguments.
+    /// The program, looked for in this process' `PATH` unless there is a slash in it, and its arguments.
     package var arguments: [String]
     /// The child's working directory: that of the configuration, so that relative paths mean one thing in all of it.
     package var directory: String
