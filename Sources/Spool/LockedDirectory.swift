@@ -30,7 +30,9 @@ final class LockedDirectory {
 
     /// Gives up the lock. What is still in the directory has no owner then.
     func release() {
-        if descriptor >= 0 { try? queue.system.close(descriptor) }
+        guard descriptor >= 0 else { return }
+        try? queue.system.unlock(descriptor)
+        try? queue.system.close(descriptor)
         descriptor = -1
     }
 

@@ -204,24 +204,4 @@ extension SpoolDirectory {
         try sync(to.parent)
         try system.unlink(root, from.bytes)
     }
-
-    // MARK: - state/
-
-    /// A file of `state/`; `nil` if it was never written.
-    package func readState(_ name: String) throws(SpoolError) -> [UInt8]? {
-        try readFile(QueuePath("state/\(name)"), limit: 64 << 20)
-    }
-
-    /// Replaces a file of `state/` in one step: a reader sees the old or the new, also after a crash.
-    package func writeState(_ name: String, _ bytes: [UInt8]) throws(SpoolError) {
-        let workshop = try Workshop(self)
-        defer { workshop.close() }
-        let path = QueuePath("state/\(name)")
-        try attempt("write", path) { () throws(Errno) in
-            let temporary = workshop.nextPath()
-            try createFile(temporary, bytes, durable: true)
-            try system.rename(root, temporary.bytes, path.bytes)
-            try sync(path.parent)
-        }
-    }
 }

@@ -6,7 +6,7 @@ extension SpoolDirectory {
     /// Row X, D, N or K → D or N: tried again with all its attempts, as soon as a run comes.
     ///
     /// What has been attempted goes to `deferred/`, due now, so that its name tells it from what never was; the rest to
-    /// `new/`. `nil` if it is no longer there, or is being attempted.
+    /// `new/`. A hold of its own ends. `nil` if it is no longer there, or is being attempted.
     package func retry(_ entry: Entry, now: Timestamp) throws(SpoolError) -> Entry? {
         guard entry.state != .claimed else { return nil }
         let wasAttempted =
@@ -14,12 +14,41 @@ extension SpoolDirectory {
         var name = entry.name
         name.attempts = 0
         name.interruptions = 0
+        name.isHeld = false
         name.gate = wasAttempted ? .due(now) : .open
         let result = Entry(state: wasAttempted ? .deferred : .new, name: name.asWritten)
-        if result == entry { return entry }
-        guard try moveIfThere(QueuePath(entry.path), QueuePath(result.path), "retry") else { return nil }
+        guard try replace(entry, by: result, "retry") else { return nil }
         if entry.state == .quarantine { removeReason(QuarantineItem(fileName: entry.name.description)) }
         return result
+    }
+
+    /// Row N or D → the same row, held by itself until it is released. `nil` if it is no longer there, is being
+    /// attempted, or does not wait at all.
+    package func hold(_ entry: Entry) throws(SpoolError) -> Entry? {
+        guard entry.state == .new || entry.state == .deferred else { return nil }
+        var result = entry
+        result.name.isHeld = true
+        return try replace(entry, by: result, "hold") ? result : nil
+    }
+
+    /// Row N or D → the same row, not held any more, and with all its attempts: a person says that it is to be sent.
+    ///
+    /// It is due now, unless it was never attempted and asked itself not to be sent before a time. What is not held
+    /// comes back as it is; `nil` if it is no longer there, is being attempted, or does not wait at all.
+    package func release(_ entry: Entry, now: Timestamp) throws(SpoolError) -> Entry? {
+        guard entry.state == .new || entry.state == .deferred else { return nil }
+        guard entry.name.isHeld else { return try replace(entry, by: entry, "release") ? entry : nil }
+        var name = entry.name
+        name.isHeld = false
+        name.attempts = 0
+        name.interruptions = 0
+        switch (entry.state, name.gate) {
+        case (.deferred, _): name.gate = .due(now)
+        case (_, .due): name.gate = .open
+        case (_, .open), (_, .notBefore): break
+        }
+        let result = Entry(state: entry.state, name: name.asWritten)
+        return try replace(entry, by: result, "release") ? result : nil
     }
 
     /// Row Q → N, D or F: as an operation if the file has the name of one, else to be read again like one dropped in.
@@ -93,12 +122,19 @@ extension SpoolDirectory {
         }
     }
 
+    /// Gives an operation another row or name, if it is still there.
+    private func replace(_ entry: Entry, by result: Entry, _ verb: String) throws(SpoolError) -> Bool {
+        let path = QueuePath(entry.path)
+        if result == entry { return try status(path, verb) != nil }
+        return try moveIfThere(path, QueuePath(result.path), verb)
+    }
+
     private func moveIfThere(_ from: QueuePath, _ to: QueuePath, _ verb: String) throws(SpoolError) -> Bool {
         try attempt(verb, from) { () throws(Errno) in
             do throws(Errno) {
                 try move(from, to, isOwn: false)
                 try sync(to.parent)
-                try sync(from.parent)
+                if from.parent != to.parent { try sync(from.parent) }
                 return true
             } catch let error where error == .missing {
                 return false

@@ -15,13 +15,13 @@ import Policy
 /// |---|---|---|---|
 /// | W written | `tmp/<writer>/`, writer's lock held | that writer | the lock is free: removed, nothing was promised |
 /// | F foreign | `new/`, not a canonical name | a run, to C | there |
-/// | N new | `new/` | a run, to C; an operator | there |
-/// | D deferred | `deferred/` | a run, to C; an operator | there |
-/// | C claimed | `claimed/<run>/`, run's lock held | that run | the lock is free: recovered to its home, one interruption more |
+/// | N new | `new/` | a run, to C; an operator, also to N with another name (held, released) | there |
+/// | D deferred | `deferred/` | a run, to C; an operator, also to D with another name (held, released) | there |
+/// | C claimed | `claimed/<run>/`, run's lock held | that run, also back to N or D held by itself | the lock is free: recovered to its home, one interruption more |
 /// | X failed | `failed/` | an operator, to D or N; retention | there |
 /// | Q quarantine | `quarantine/` | an operator | there |
 /// | K kept | `delivered/` | retention | there |
-/// | – gone | nowhere | – | delivered, dropped, or kept no longer |
+/// | – gone | nowhere | – | delivered, superseded, dropped, or kept no longer |
 ///
 /// 1. *Accepted means durable*: W → N happens after the file is synced, the answer after `new/` is.
 /// 2. *Never two owners*: → C is a rename to a path that only one run has. Whoever finds its target there has won.
@@ -29,9 +29,11 @@ import Policy
 /// 4. *Never nowhere*: a target's directory is synced before the source's. A file system that reorders shows a file
 ///    twice, never not at all; the generation with more attempts is the later one and wins.
 /// 5. C → gone or another row is durable after `SpoolRun.flush`; a power cut before it brings C back, which sends again
-///    under the same key: window W1.
+///    under the same key: window W1. A superseded one is flushed before its successor is sent, so it never follows it.
 ///
 /// Liveness is the kernel's lock on `lock` in a writer's or run's directory (`LockedDirectory`), never a process id or age.
+/// What runs remember is in `state/`, where each file is replaced in one step under a lock of its own
+/// (`SpoolDirectory+State`); order across runs hangs on `SequenceLock`.
 package final class SpoolDirectory {
     /// As it was given; errors that concern the queue as a whole name it.
     package let path: String
@@ -52,12 +54,8 @@ package final class SpoolDirectory {
         self.path = path
         self.system = system
         root = try Self.openRoot(path, system)
-        do throws(SpoolError) {
-            try checkLayout()
-        } catch {
-            try? system.close(root)
-            throw error
-        }
+        // All is initialised: if this throws, `deinit` runs and closes the root.
+        try checkLayout()
     }
 
     deinit {

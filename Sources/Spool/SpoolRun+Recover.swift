@@ -125,9 +125,7 @@ extension SpoolRun {
         }
         var count = 0
         for (_, entries) in generations {
-            let order = entries.sorted {
-                ($0.name.attempts, $0.name.interruptions) < ($1.name.attempts, $1.name.interruptions)
-            }
+            let order = entries.sorted { $0.name.generation < $1.name.generation }
             guard let latest = order.last, case .operation(let kept) = try queue.read(latest) else { continue }
             for earlier in order.dropLast() where earlier.state != .failed {
                 guard case .operation(let stored) = try queue.read(earlier),
@@ -141,6 +139,11 @@ extension SpoolRun {
         }
         return count
     }
+}
+
+extension EntryName {
+    /// Grows with what happens to an operation. Of two that are as far, the one that is held must not be sent.
+    fileprivate var generation: (Int, Int, Int) { (attempts, interruptions, isHeld ? 1 : 0) }
 }
 
 /// What `recover` found.

@@ -10,6 +10,9 @@ package import Policy
 extension SpoolRun {
     /// Row C → gone, D, N, X, K or Q, durable after `flush`. `record` is appended to the file first, where it stays.
     ///
+    /// What is superseded must be flushed before the newer operation that stands for it is sent: else a power cut after
+    /// that one's delivery could bring the old one back alone, and its value would be the last.
+    ///
     /// On an error the claim is still held. `notRemovedAfterDelivery` means that the run must stop: the server has it.
     package func settle(
         _ claim: Claim, _ disposition: Disposition, record: AttemptRecord?, now: Timestamp
@@ -23,6 +26,7 @@ extension SpoolRun {
         case .delivered(keep: true):
             append(record, to: claim)
             name.interruptions = 0
+            name.isHeld = false
             name.gate = .open
             settled = try keepDelivered(claim, name)
         case .deferred(let until, let countsAttempt):
@@ -37,7 +41,7 @@ extension SpoolRun {
             name.isHeld = true
             settled = try place(claim, Entry(state: claim.from, name: name.asWritten), "hold", now)
         case .superseded:
-            try remove(path(of: claim))
+            try removeIfThere(claim)
             settled = .gone
         case .putBack:
             settled = try place(claim, Entry(state: claim.from, name: name), "put back", now)
@@ -45,6 +49,7 @@ extension SpoolRun {
             append(record, to: claim)
             if countsAttempt { name.attempts = min(name.attempts + 1, 9999) }
             name.interruptions = 0
+            name.isHeld = false
             name.gate = .open
             settled = try place(claim, Entry(state: .failed, name: name.asWritten), "give up", now)
         case .quarantined(let reason):
@@ -113,16 +118,16 @@ extension SpoolRun {
 
     /// Row C → gone: tried twice, then the run must stop.
     private func removeDelivered(_ claim: Claim) throws(SpoolError) {
-        let path = path(of: claim)
-        func unlink() throws(Errno) {
-            do throws(Errno) { try queue.system.unlink(queue.root, path.bytes) } catch let error where error == .missing
-            {}
-        }
-        do throws(Errno) {
-            do throws(Errno) { try unlink() } catch { try unlink() }
+        do throws(SpoolError) {
+            do throws(SpoolError) { try removeIfThere(claim) } catch { try removeIfThere(claim) }
         } catch {
-            throw SpoolError(kind: .notRemovedAfterDelivery, verb: "remove", path: path.description, code: error.code)
+            throw SpoolError(kind: .notRemovedAfterDelivery, verb: error.verb, path: error.path, code: error.code)
         }
+    }
+
+    /// Row C → gone. Only this run moves its claims: one that is missing went with an answer that was lost (NFS).
+    private func removeIfThere(_ claim: Claim) throws(SpoolError) {
+        do throws(SpoolError) { try remove(path(of: claim)) } catch let error where error.code == Errno.missing.code {}
         lost.insert(directory.path)
     }
 

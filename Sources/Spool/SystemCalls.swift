@@ -33,11 +33,14 @@ package struct SystemCalls {
     package var statusAt: (Int32, Path) throws(Errno) -> FileStatus
     /// Takes the exclusive lock without waiting; false if somebody else has it.
     package var lock: (Int32) throws(Errno) -> Bool
+    /// Gives the lock back also where a child that has been forked and has not yet called exec has the descriptor too.
+    package var unlock: (Int32) throws(Errno) -> Void
     /// Names in the order of the directory, without dot names, until the closure returns false. The bytes are gone
     /// when the closure returns.
     package var list: (Int32, Path, (UnsafeBufferPointer<UInt8>) -> Bool) throws(Errno) -> Void
     /// What an unprivileged user may still write to the file system.
     package var freeBytes: (Int32) throws(Errno) -> Int
+    package var sleep: (Duration) -> Void
 }
 
 extension SystemCalls {
@@ -93,12 +96,14 @@ extension SystemCalls {
                     return false
                 }
             },
+            unlock: { (descriptor) throws(Errno) in try checked { flock(descriptor, LOCK_UN) } },
             list: { (directory, path, body) throws(Errno) in try listNames(directory, path, body) },
             freeBytes: { (descriptor) throws(Errno) in
                 var status = statvfs()
                 try checked { fstatvfs(descriptor, &status) }
                 return Int(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
-            })
+            },
+            sleep: { duration in usleep(UInt32(clamping: duration.wholeMicroseconds)) })
     }
 }
 

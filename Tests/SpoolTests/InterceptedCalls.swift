@@ -1,4 +1,5 @@
 import Spool
+import Testing
 
 #if canImport(Glibc)
     import Glibc
@@ -8,7 +9,8 @@ import Spool
 
 /// The real system calls, of which the nth fails, or after which nothing happens any more, as after a crash.
 ///
-/// `close` always happens: the kernel closes what a dead process had open, and so gives up its locks.
+/// `close` always happens: the kernel closes what a dead process had open, and so gives up its locks. A descriptor that
+/// is closed twice is recorded as an issue: between the two it can have become another thread's.
 final class InterceptedCalls {
     enum Fault {
         case none
@@ -26,6 +28,8 @@ final class InterceptedCalls {
     private(set) var count = 0
     private(set) var log: [String] = []
     private var counts: [String: Int] = [:]
+    /// Descriptors that have been opened and not closed.
+    private(set) var descriptors: Set<Int32> = []
 
     init(_ fault: Fault = .none) {
         self.fault = fault
@@ -59,7 +63,13 @@ final class InterceptedCalls {
         var calls = real
         calls.open = { (directory, path, flags, mode) throws(Errno) in
             try self.before("open")
-            return try real.open(directory, path, flags, mode)
+            let descriptor = try real.open(directory, path, flags, mode)
+            self.descriptors.insert(descriptor)
+            return descriptor
+        }
+        calls.close = { (descriptor) throws(Errno) in
+            if self.descriptors.remove(descriptor) == nil { Issue.record("closed twice: \(descriptor)") }
+            try real.close(descriptor)
         }
         calls.write = { (descriptor, bytes) throws(Errno) in
             try self.before("write")

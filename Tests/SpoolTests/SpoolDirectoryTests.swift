@@ -103,6 +103,16 @@ struct SpoolDirectoryTests {
         #expect(error?.kind == .permission)
     }
 
+    @Test func `a queue that cannot be opened closes what it had opened, once`() throws {
+        try queue.put("2\n", at: "state/format")
+        for index in 1... {
+            let calls = InterceptedCalls(.error(EIO, at: index))
+            #expect(throws: SpoolError.self) { try queue.open(calls.calls) }
+            #expect(calls.descriptors.isEmpty)
+            if calls.count < index { break }
+        }
+    }
+
     @Test func `a queue is paused until it is resumed`() throws {
         let open = try queue.open()
         #expect(try !open.isPaused)
@@ -113,17 +123,6 @@ struct SpoolDirectoryTests {
         try open.setPaused(false)
         #expect(try !open.isPaused)
         #expect(try open.freeBytes > 0)
-    }
-
-    @Test func `state is read as it was written last`() throws {
-        let open = try queue.open()
-        #expect(try open.readState("destinations") == nil)
-        try open.writeState("destinations", [1, 2])
-        try open.writeState("destinations", [3])
-        #expect(try open.readState("destinations") == [3])
-        #expect(queue.names("tmp").isEmpty)
-        try FileManager.default.createDirectory(atPath: queue.path + "/state/odd", withIntermediateDirectories: true)
-        #expect(throws: SpoolError.self) { try open.readState("odd") }
     }
 
     @Test func `a listing gives names, and counts what is none`() throws {

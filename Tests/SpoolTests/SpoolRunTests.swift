@@ -78,6 +78,15 @@ struct SpoolRunTests {
                 }
             ),
             (.putBack, { .moved(Entry(state: .new, name: $0)) }),
+            (.superseded, { _ in .gone }),
+            (
+                .held,
+                { name in
+                    var name = name
+                    name.isHeld = true
+                    return .moved(Entry(state: .new, name: name))
+                }
+            ),
             (
                 .failed(countsAttempt: true),
                 { name in
@@ -111,6 +120,41 @@ struct SpoolRunTests {
         #expect(calls.log.isEmpty)
         try run.end()
         #expect(queue.names("claimed").isEmpty)
+    }
+
+    @Test func `what is superseded is gone for good once flush has answered, and before nothing of it is promised`()
+        throws
+    {
+        let added = try queue.add(["old", "newer"])
+        let calls = InterceptedCalls()
+        let run = try queue.open(calls.calls).beginRun(now: now)
+        let claim = try #require(try run.claim(added[0]))
+        calls.reset(.always("unlink", EIO))
+        #expect(throws: SpoolError.self) { try run.settle(claim, .superseded, record: nil, now: now) }
+        // Gone already, as after an answer that was lost.
+        calls.reset(.lie("unlink", ENOENT, at: 1))
+        #expect(try run.settle(claim, .superseded, record: nil, now: now) == .gone)
+        calls.reset()
+        try run.flush()
+        #expect(calls.log == ["open", "fsync", "open", "fsync"])
+        try run.end()
+        #expect(try queue.entries() == [added[1]])
+    }
+
+    @Test func `a hold of its own ends with the operation's fate`() throws {
+        var entries = try queue.add(["a", "b", "c"])
+        entries = try entries.map { try #require(try queue.open().hold($0)) }
+        let run = try queue.open().beginRun(now: now)
+        for (entry, disposition) in zip(
+            entries, [Disposition.delivered(keep: true), .failed(countsAttempt: false), .putBack])
+        {
+            _ = try run.settle(#require(try run.claim(entry)), disposition, record: nil, now: now)
+        }
+        try run.end()
+        #expect(
+            try queue.entries().map { "\($0.state) \($0.name.isHeld)" }.sorted() == [
+                "delivered false", "failed false", "new true",
+            ])
     }
 
     @Test func `a file that is no operation is a result, and goes into quarantine with its reason`() throws {

@@ -9,8 +9,7 @@ struct SweepTests {
 
     static let dispositions: [Disposition] = [
         .delivered(keep: false), .delivered(keep: true), .deferred(until: TemporaryQueue.now, countsAttempt: true),
-        .putBack,
-        .failed(countsAttempt: true), .quarantined(reason: "x"),
+        .putBack, .held, .superseded, .failed(countsAttempt: true), .quarantined(reason: "x"),
     ]
 
     /// Returns whether the settlement was answered and flushed.
@@ -46,12 +45,20 @@ struct SweepTests {
                     calls.reset(isCrash ? .crash(at: index) : .error(EIO, at: index))
                     isAnswered = cycle(open, entry, disposition, ends: !isCrash)
                 }
-                let recovery = try queue.recover()
+                #expect(calls.descriptors.isEmpty)
+                let recovery: Recovery
+                do throws(SpoolError) {
+                    recovery = try queue.recover()
+                } catch {
+                    Issue.record("call \(index), links \(links): \(error), errno \(error.code)")
+                    return
+                }
                 #expect(recovery.errors.isEmpty)
                 let entries = try queue.entries()
                 // A copy that cannot be kept goes rather than being sent again.
                 let mayBeGone =
-                    disposition == .delivered(keep: false) || disposition == .delivered(keep: true) && !isCrash
+                    disposition == .delivered(keep: false) || disposition == .superseded
+                    || disposition == .delivered(keep: true) && !isCrash
                 #expect(
                     entries.count == 1 || entries.isEmpty && mayBeGone, "\(disposition) \(links) \(index) \(entries)")
                 for left in entries {
@@ -63,6 +70,7 @@ struct SweepTests {
                 if isAnswered {
                     #expect(entries.first?.state == expected(disposition) || entries.isEmpty && mayBeGone)
                     #expect(entries.first?.name.interruptions ?? 0 == 0)
+                    #expect(entries.first?.name.isHeld ?? false == (disposition == .held))
                 }
                 #expect(queue.names("claimed").isEmpty && queue.names("tmp").isEmpty)
                 if calls.count < index { break }

@@ -16,7 +16,7 @@ final class TemporaryQueue {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    func open(_ system: SystemCalls = .real) throws -> SpoolDirectory {
+    func open(_ system: SystemCalls = .real) throws(SpoolError) -> SpoolDirectory {
         try SpoolDirectory(opening: path, system: system)
     }
 
@@ -60,7 +60,7 @@ final class TemporaryQueue {
 
     /// What the next run does first.
     @discardableResult
-    func recover(maximumInterruptions: Int = 5, now: Timestamp = TemporaryQueue.now) throws -> Recovery {
+    func recover(maximumInterruptions: Int = 5, now: Timestamp = TemporaryQueue.now) throws(SpoolError) -> Recovery {
         let run = try open().beginRun(now: now)
         let recovery = try run.recover(now: now, maximumInterruptions: maximumInterruptions)
         try run.end()

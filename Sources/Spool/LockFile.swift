@@ -1,0 +1,42 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A file that exists to be locked: made once, never renamed, rewritten or removed.
+///
+/// The lock goes with the process, whatever ends it.
+final class LockFile {
+    private let system: SystemCalls
+    private var descriptor: Int32
+
+    /// Opens it, or makes it with mode 0600 whatever the umask; the lock is not taken yet.
+    init(_ path: QueuePath, _ queue: SpoolDirectory) throws(Errno) {
+        system = queue.system
+        let flags = O_RDWR | O_NOFOLLOW
+        do throws(Errno) {
+            descriptor = try system.open(queue.root, path.bytes, flags, 0)
+        } catch let error where error == .missing {
+            descriptor = try system.open(queue.root, path.bytes, flags | O_CREAT, 0o600)
+            // All is initialised: if this throws, `deinit` runs.
+            try system.chmod(descriptor, 0o600)
+        }
+    }
+
+    deinit {
+        release()
+    }
+
+    /// False while somebody else has the lock.
+    func tryLock() throws(Errno) -> Bool {
+        try system.lock(descriptor)
+    }
+
+    func release() {
+        guard descriptor >= 0 else { return }
+        try? system.unlock(descriptor)
+        try? system.close(descriptor)
+        descriptor = -1
+    }
+}

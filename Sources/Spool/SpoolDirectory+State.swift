@@ -1,0 +1,68 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// `state/`: what runs remember. Each file is replaced in one step, under the lock on `state/lock`: a reader sees the old
+/// one or the new one, and two writers do not undo each other's work.
+///
+/// The lock's holder writes to `state/.NAME` and renames; what a crash leaves there is overwritten by the next one.
+extension SpoolDirectory {
+    /// How long a writer waits for another one.
+    static let statePatience: Duration = .seconds(2)
+
+    /// A file of `state/`; `nil` if it was never written.
+    package func readState(_ name: String) throws(SpoolError) -> [UInt8]? {
+        try readFile(QueuePath("state/\(name)"), limit: 64 << 20)
+    }
+
+    /// Replaces a file of `state/`, durably.
+    package func writeState(_ name: String, _ bytes: [UInt8]) throws(SpoolError) {
+        let lock = try lockState()
+        defer { lock.release() }
+        try replaceState(name, bytes, durable: true)
+    }
+
+    /// Reads a file of `state/`, changes it, and returns what stands there then. `change` gets `nil` where there is no
+    /// file, and returns `nil` to leave it as it is; the lock is held meanwhile.
+    ///
+    /// Without `durable` nothing is synced: a power cut may bring back the old file or leave one that cannot be read, and
+    /// the caller takes that for none. A lock that is not free within two seconds is an error (EWOULDBLOCK).
+    package func updateState(
+        _ name: String, durable: Bool, _ change: (_ old: [UInt8]?) -> [UInt8]?
+    ) throws(SpoolError) -> [UInt8]? {
+        let lock = try lockState()
+        defer { lock.release() }
+        let old = try readState(name)
+        guard let new = change(old) else { return old }
+        try replaceState(name, new, durable: durable)
+        return new
+    }
+
+    private func lockState() throws(SpoolError) -> LockFile {
+        let path = QueuePath("state/lock")
+        return try attempt("lock", path) { () throws(Errno) in
+            let lock = try LockFile(path, self)
+            let pause: Duration = .milliseconds(5)
+            var waited: Duration = .zero
+            while try !lock.tryLock() {
+                if waited >= Self.statePatience { throw Errno(EWOULDBLOCK) }
+                system.sleep(pause)
+                waited += pause
+            }
+            return lock
+        }
+    }
+
+    private func replaceState(_ name: String, _ bytes: [UInt8], durable: Bool) throws(SpoolError) {
+        let path = QueuePath("state/\(name)")
+        let temporary = QueuePath("state/.\(name)")
+        try attempt("write", path) { () throws(Errno) in
+            do throws(Errno) { try system.unlink(root, temporary.bytes) } catch let error where error == .missing {}
+            try createFile(temporary, bytes, durable: durable)
+            try system.rename(root, temporary.bytes, path.bytes)
+            if durable { try sync(path.parent) }
+        }
+    }
+}

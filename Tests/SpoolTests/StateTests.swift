@@ -1,0 +1,131 @@
+import Foundation
+import Policy
+import Spool
+import Testing
+
+/// `state/`: what runs remember, and the locks that stand there.
+struct StateTests {
+    let queue: TemporaryQueue
+
+    init() throws {
+        queue = try TemporaryQueue()
+    }
+
+    @Test func `state is read as it was written last`() throws {
+        let open = try queue.open()
+        #expect(try open.readState("destinations") == nil)
+        try open.writeState("destinations", [1, 2])
+        try open.writeState("destinations", [3])
+        #expect(try open.readState("destinations") == [3])
+        #expect(queue.names("tmp").isEmpty)
+        try FileManager.default.createDirectory(atPath: queue.path + "/state/odd", withIntermediateDirectories: true)
+        #expect(throws: SpoolError.self) { try open.readState("odd") }
+    }
+
+    @Test(arguments: [true, false])
+    func `a change sees what stands there, and what it leaves alone stays`(durable: Bool) throws {
+        let open = try queue.open()
+        #expect(try open.updateState("x", durable: durable) { $0 == nil ? [1] : nil } == [1])
+        #expect(try open.updateState("x", durable: durable) { $0.map { $0 + [2] } } == [1, 2])
+        #expect(try open.updateState("x", durable: durable) { _ in nil } == [1, 2])
+        #expect(try open.updateState("none", durable: durable) { _ in nil } == nil)
+        #expect(try open.readState("x") == [1, 2] && open.readState("none") == nil)
+        #expect(queue.names("state") == ["format", "lock", "x"])
+    }
+
+    @Test func `a durable change is synced before and after the rename, another one never`() throws {
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        for (durable, expected) in [(true, ["write", "fsync", "rename", "fsync"]), (false, ["write", "rename"])] {
+            calls.reset()
+            _ = try open.updateState("x", durable: durable) { _ in [1] }
+            #expect(calls.log.filter { ["write", "fsync", "rename"].contains($0) } == expected)
+        }
+    }
+
+    @Test func `changes of many writers at once are all there`() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask { [path = queue.path] in
+                    #expect(throws: Never.self) {
+                        let open = try SpoolDirectory(opening: path)
+                        for _ in 0..<25 {
+                            _ = try open.updateState("count", durable: false) { [($0?.first ?? 0) + 1] }
+                        }
+                    }
+                }
+            }
+        }
+        #expect(try queue.open().readState("count") == [100])
+    }
+
+    @Test func `a writer that never ends is waited for two seconds, and no longer`() throws {
+        var waited: Duration = .zero
+        var system = SystemCalls.real
+        system.sleep = { waited += $0 }
+        let waiting = try queue.open(system)
+        var error: SpoolError?
+        _ = try queue.open().updateState("x", durable: false) { _ in
+            do throws(SpoolError) {
+                _ = try waiting.updateState("x", durable: false) { _ in [9] }
+            } catch let thrown {
+                error = thrown
+            }
+            return [1]
+        }
+        #expect(error?.description == "cannot lock 'state/lock': \(Errno(EWOULDBLOCK))")
+        #expect(waited == .seconds(2))
+        #expect(try waiting.updateState("x", durable: false) { $0.map { $0 + [2] } } == [1, 2])
+    }
+
+    @Test(arguments: [true, false])
+    func `after a crash or an error at any call the old or the new stands there, whole`(isCrash: Bool) throws {
+        let old = [UInt8](repeating: 1, count: 5000)
+        let new = [UInt8](repeating: 2, count: 6000)
+        for index in 1... {
+            let fresh = try TemporaryQueue()
+            try fresh.open().writeState("x", old)
+            let calls = InterceptedCalls()
+            var result: [UInt8]?
+            do {
+                let open = try fresh.open(calls.calls)
+                calls.reset(isCrash ? .crash(at: index) : .error(EIO, at: index))
+                result = try? open.updateState("x", durable: true) { $0 == old ? new : nil }
+            }
+            #expect(calls.descriptors.isEmpty)
+            let standing = try fresh.open().readState("x")
+            #expect(standing == new || standing == old && result == nil)
+            #expect(try fresh.open().updateState("x", durable: false) { $0.map { $0 + [3] } } == standing! + [3])
+            #expect(fresh.names("state") == ["format", "lock", "x"])
+            if calls.count < index { break }
+        }
+    }
+
+    @Test func `the sequence lock is one run's at a time, until it is given back or lost`() throws {
+        let first = try queue.open()
+        let second = try queue.open()
+        let lock = try #require(try first.lockSequences())
+        #expect(try second.lockSequences() == nil && first.lockSequences() == nil)
+        lock.release()
+        lock.release()
+        var other = try second.lockSequences()
+        #expect(try other != nil && first.lockSequences() == nil)
+        other = nil
+        #expect(try first.lockSequences() != nil)
+        var status = stat()
+        #expect(stat(queue.path + "/state/sequence.lock", &status) == 0 && status.st_mode & 0o7777 == 0o600)
+    }
+
+    @Test func `a sequence lock that cannot be taken is an error, not somebody else's`() throws {
+        for call in ["open", "chmod", "lock"] {
+            let fresh = try TemporaryQueue()
+            let calls = InterceptedCalls()
+            let open = try fresh.open(calls.calls)
+            let standing = calls.descriptors
+            calls.reset(.always(call, ENOLCK))
+            let error = #expect(throws: SpoolError.self) { try open.lockSequences() }
+            #expect(error?.description == "cannot lock 'state/sequence.lock': \(Errno(ENOLCK))")
+            #expect(calls.descriptors == standing)
+        }
+    }
+}
