@@ -25,16 +25,18 @@ package enum Envelope {
     /// The operation that the JSON value at `range` asks for, and whether it named its id itself.
     ///
     /// A payload is kept byte for byte. `requiresMarker` refuses a value without `"drainq"`, for input that is said to
-    /// be envelopes.
+    /// be envelopes. `bodyFile` says what the path of a body file stands for; one that comes with what the file was is
+    /// taken as it is.
     package static func operation(
         from bytes: [UInt8], in range: Range<Int>, file: String, line: Int = 1, defaults: Defaults,
-        requiresMarker: Bool = false
+        requiresMarker: Bool = false,
+        bodyFile: (String) -> Result<BodyFile, BodyFileRefusal> = { _ in .failure(.noRoots) }
     ) throws(OperationFileError) -> (operation: Operation, hasOwnID: Bool) {
         let isObject = bytes[range.lowerBound] == UInt8(ascii: "{")
         let isMarked =
             isObject && ((try? JSONScanner.members(of: bytes, in: range))?.contains { $0.name == "drainq" } ?? false)
         if isMarked || requiresMarker {
-            return try marked(OperationFields(bytes, in: range, file: file, line: line), defaults)
+            return try marked(OperationFields(bytes, in: range, file: file, line: line), defaults, bodyFile)
         }
         let header = OperationHeader(
             id: defaults.id, type: defaults.type, createdAt: defaults.createdAt, contentType: "application/json")
@@ -42,20 +44,21 @@ package enum Envelope {
     }
 
     private static func marked(
-        _ fields: OperationFields, _ defaults: Defaults
+        _ fields: OperationFields, _ defaults: Defaults, _ examine: (String) -> Result<BodyFile, BodyFileRefusal>
     ) throws(OperationFileError) -> (operation: Operation, hasOwnID: Bool) {
         try fields.version()
         if fields.range("length") != nil { throw fields.error("length", "belongs to the queue") }
         let id = try fields.id()
         let method = try fields.string("method")
         let (body, mediaType) = try body(fields, method: method)
+        let bodyFile = try bodyFile(fields, examine)
         let header = OperationHeader(
             id: id ?? defaults.id, type: try fields.type() ?? defaults.type,
             createdAt: try fields.time("createdAt") ?? defaults.createdAt,
             contentType: try fields.string("contentType") ?? mediaType, key: try fields.key(), method: method,
             url: try fields.string("url"), headers: try fields.headers(), notBefore: try fields.time("notBefore"),
             expiresAt: try fields.time("expiresAt"), idempotencyKey: try fields.string("idempotencyKey"),
-            unknown: fields.unknown(besides: OperationFile.knownFields.union(bodyFields)))
+            bodyFile: bodyFile, unknown: fields.unknown(besides: OperationFile.knownFields.union(bodyFields)))
         return (Operation(header: header, body: body), id != nil)
     }
 
@@ -78,12 +81,24 @@ package enum Envelope {
             }
             return (Array(data), "application/octet-stream")
         case "bodyFile":
-            throw fields.error("bodyFile", "is not supported yet")
+            return ([], "application/octet-stream")
         default:
             guard let method, ["GET", "HEAD", "DELETE", "OPTIONS"].contains(method) else {
-                throw fields.error("payload", "missing (or body, or bodyBase64)")
+                throw fields.error("payload", "missing (or body, bodyBase64, bodyFile)")
             }
             return ([], nil)
+        }
+    }
+
+    private static func bodyFile(
+        _ fields: OperationFields, _ examine: (String) -> Result<BodyFile, BodyFileRefusal>
+    ) throws(OperationFileError) -> BodyFile? {
+        guard let range = fields.range("bodyFile"), let path = JSONText.string(fields.bytes, range) else {
+            return try fields.bodyFile()
+        }
+        switch examine(path) {
+        case .success(let file): return file
+        case .failure(let refusal): throw fields.error("bodyFile", refusal.description)
         }
     }
 }

@@ -16,9 +16,14 @@ package struct FileStatus: Hashable, Sendable {
     package var links: Int
     package var device: UInt64
     package var inode: UInt64
-    package var modifiedAt: Timestamp
+    /// The user it belongs to.
+    package var owner: UInt32
+    /// When its content was last written, nanoseconds since 1970.
+    package var modifiedNanoseconds: Int64
     /// When the inode last changed: a rename counts, so it is when the file came to its state.
     package var changedAt: Timestamp
+
+    package var modifiedAt: Timestamp { Timestamp(microseconds: modifiedNanoseconds / 1000) }
 
     func isSameFile(as other: FileStatus) -> Bool {
         inode == other.inode && device == other.device
@@ -27,14 +32,16 @@ package struct FileStatus: Hashable, Sendable {
 
 extension FileStatus.Kind {
     /// Why a thing of this kind is no operation; `nil` for a regular file.
-    var reason: String? {
+    var reason: String? { self == .regular ? nil : "it is \(words)" }
+
+    var words: String {
         switch self {
-        case .regular: nil
-        case .directory: "it is a directory"
-        case .symbolicLink: "it is a symbolic link"
-        case .fifo: "it is a FIFO"
-        case .socket: "it is a socket"
-        case .other: "it is a device"
+        case .regular: "a file"
+        case .directory: "a directory"
+        case .symbolicLink: "a symbolic link"
+        case .fifo: "a FIFO"
+        case .socket: "a socket"
+        case .other: "a device"
         }
     }
 }

@@ -92,6 +92,18 @@ struct OperationFields {
         return fields
     }
 
+    /// A file that is the body, with what it was; `nil` if there is none.
+    func bodyFile() throws(OperationFileError) -> BodyFile? {
+        guard let range = members["bodyFile"] else { return nil }
+        guard let fields = try? OperationFields(bytes, in: range, file: file, line: line),
+            let path = try? fields.string("path"), path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0),
+            let length = try? fields.integer("length"), length >= 0,
+            let modified = try? fields.integer("modified"),
+            let inode = fields.range("inode").flatMap({ UInt64(String(decoding: bytes[$0], as: UTF8.self)) })
+        else { throw error("bodyFile", "expected an object with path (absolute), length, modified and inode") }
+        return BodyFile(path: path, length: length, modified: Int64(modified), inode: inode)
+    }
+
     /// The version of the format, checked: this program reads 1.
     func version() throws(OperationFileError) {
         guard let version = try integer("drainq") else { throw error("drainq", "missing") }

@@ -11,7 +11,7 @@ package enum OperationFile {
 
     static let knownFields: Set<String> = [
         "drainq", "id", "type", "createdAt", "key", "method", "url", "headers", "notBefore", "expiresAt",
-        "idempotencyKey", "contentType", "length",
+        "idempotencyKey", "contentType", "bodyFile", "length",
     ]
 
     // MARK: - Writing
@@ -40,6 +40,7 @@ package enum OperationFile {
         line.member("expiresAt", header.expiresAt?.rfc3339)
         line.member("idempotencyKey", header.idempotencyKey)
         line.member("contentType", header.contentType)
+        if let file = header.bodyFile { line.member("bodyFile", raw: encode(file)) }
         for field in header.unknown { line.member(field.name, raw: field.json.utf8) }
         line.member("length", length)
         return line.ended()
@@ -57,6 +58,15 @@ package enum OperationFile {
         line.member("retryAfter", record.retryAfter)
         line.member("excerpt", record.excerpt)
         return line.ended()
+    }
+
+    private static func encode(_ file: BodyFile) -> [UInt8] {
+        var object = JSONLine()
+        object.member("path", file.path)
+        object.member("length", file.length)
+        object.member("modified", Int(file.modified))
+        object.member("inode", raw: String(file.inode).utf8)
+        return object.ended().dropLast()
     }
 
     private static func encode(_ headers: [HeaderField]) -> [UInt8] {
@@ -133,12 +143,14 @@ package enum OperationFile {
         guard let createdAt = try fields.time("createdAt") else { throw fields.error("createdAt", "missing") }
         guard let length = try fields.integer("length") else { throw fields.error("length", "missing") }
         guard length >= 0 else { throw fields.error("length", "less than 0") }
+        let bodyFile = try fields.bodyFile()
+        if bodyFile != nil, length > 0 { throw fields.error("bodyFile", "beside a body of \(length) bytes") }
         let header = OperationHeader(
             id: id, type: try fields.type() ?? .default, createdAt: createdAt,
             contentType: try fields.string("contentType"), key: try fields.key(), method: try fields.string("method"),
             url: try fields.string("url"), headers: try fields.headers(), notBefore: try fields.time("notBefore"),
             expiresAt: try fields.time("expiresAt"), idempotencyKey: try fields.string("idempotencyKey"),
-            unknown: fields.unknown(besides: knownFields))
+            bodyFile: bodyFile, unknown: fields.unknown(besides: knownFields))
         return (header, length)
     }
 

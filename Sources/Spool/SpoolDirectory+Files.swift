@@ -133,6 +133,13 @@ extension SpoolDirectory {
         return .bytes(bytes, status)
     }
 
+    /// Whether a file belongs to somebody who may write the queue's own files: the user of this process, root, or the
+    /// owner of the queue.
+    func knowsOwner(of status: FileStatus) throws(Errno) -> Bool {
+        if status.owner == system.user() || status.owner == 0 { return true }
+        return try system.status(root).owner == status.owner
+    }
+
     /// The bytes of a file of ours; `nil` if there is none.
     func readFile(_ path: QueuePath, limit: Int) throws(SpoolError) -> [UInt8]? {
         let content = try attempt("read", path) { () throws(Errno) in try self.content(path, limit: limit) }

@@ -66,7 +66,7 @@ extension SpoolDirectory {
                     return .notAnOperation(
                         reason: "ids in conflict: '\(name.id)' in the name, '\(operation.header.id)' in the header")
                 }
-                return .operation(StoredOperation(operation: operation, fileSize: bytes.count, links: status.links))
+                return .operation(StoredOperation(operation: operation, fileSize: bytes.count, status: status))
             } catch {
                 if case .newerFormat(let version) = error.kind { return .newerFormat(version) }
                 return .notAnOperation(reason: error.line == 1 ? error.detail : "line \(error.line): \(error.detail)")
@@ -89,8 +89,7 @@ package struct StoredOperation: Hashable, Sendable {
     package var operation: Operation
     /// Bytes, header and attempts included.
     package var fileSize: Int
-    /// Names of its inode: more than one is a move that was interrupted, or somebody else's link.
-    var links: Int
+    var status: FileStatus
 }
 
 extension UnsafeBufferPointer<UInt8> {

@@ -8,7 +8,12 @@ extension SpoolRun {
     /// under its canonical name; then the claim goes. A crash between the two brings the claim back under a name that
     /// carries its id, so that it is not published twice. Errors of the system are told in `errors` and never put
     /// anything into quarantine.
-    package func admitForeign(now: Timestamp, limits: Limits) throws(SpoolError) -> Admission {
+    ///
+    /// Who may write to `new/` may submit, whoever it is; but only a known owner may name a body file, which must be in
+    /// one of `bodyFileRoots`: a stranger could have one sent that is not theirs to read.
+    package func admitForeign(
+        now: Timestamp, limits: Limits, bodyFileRoots: [String] = []
+    ) throws(SpoolError) -> Admission {
         var foreign: [[UInt8]] = []
         let new = QueueState.new.path
         try queue.attempt("list", new) { () throws(Errno) in
@@ -22,7 +27,7 @@ extension SpoolRun {
         var batch: [Submission] = []
         var bytes = 0
         for name in foreign {
-            if let submission = read(name, &admission, now, limits) {
+            if let submission = read(name, &admission, now, limits, bodyFileRoots) {
                 batch.append(submission)
                 bytes += submission.operation.body.count
             }
@@ -54,8 +59,9 @@ extension SpoolRun {
     }
 
     /// Claims and reads; `nil` if it went elsewhere, and the admission says where.
-    private func read(_ name: [UInt8], _ admission: inout Admission, _ now: Timestamp, _ limits: Limits) -> Submission?
-    {
+    private func read(
+        _ name: [UInt8], _ admission: inout Admission, _ now: Timestamp, _ limits: Limits, _ roots: [String]
+    ) -> Submission? {
         let text = String(decoding: name, as: UTF8.self)
         let again = text.hasPrefix(Self.admittingPrefix) ? OperationID(text.dropFirst(Self.admittingPrefix.count)) : nil
         let id = again ?? .random()
@@ -88,7 +94,7 @@ extension SpoolRun {
             case .tooLong(let size): reason = "it is too long: \(size) bytes, \(limit) are allowed"
             case .bytes(let bytes, let status):
                 let file = QueuePath.escaped(name)
-                switch Self.operation(in: bytes, status, file: file, id: id, limits) {
+                switch try operation(in: bytes, status, file: file, id: id, limits, roots) {
                 case .success(let (operation, hasOwnID)):
                     return Submission(
                         originalName: name, claim: claim, operation: operation, hasOwnID: hasOwnID,
@@ -106,9 +112,9 @@ extension SpoolRun {
     }
 
     /// The one JSON value in a foreign file.
-    private static func operation(
-        in bytes: [UInt8], _ status: FileStatus, file: String, id: OperationID, _ limits: Limits
-    ) -> Result<(Operation, hasOwnID: Bool), OperationFileError> {
+    private func operation(
+        in bytes: [UInt8], _ status: FileStatus, file: String, id: OperationID, _ limits: Limits, _ roots: [String]
+    ) throws(Errno) -> Result<(Operation, hasOwnID: Bool), OperationFileError> {
         func refused(_ reason: String) -> Result<(Operation, hasOwnID: Bool), OperationFileError> {
             .failure(OperationFileError(file: file, line: 1, reason: reason))
         }
@@ -127,21 +133,36 @@ extension SpoolRun {
         guard bytes[range.upperBound...].allSatisfy(\.isJSONWhitespace) else {
             return refused("more than one JSON value")
         }
+        let isStranger = try !queue.knowsOwner(of: status)
+        var systemError: Errno?
+        func examine(_ path: String) -> Result<BodyFile, BodyFileRefusal> {
+            if isStranger { return .failure(.notTheirs) }
+            let result = queue.bodyFile(at: path, roots: roots)
+            if case .failure(.system(let error)) = result { systemError = error }
+            return result
+        }
+        let (operation, hasOwnID): (Operation, Bool)
         do throws(OperationFileError) {
-            let defaults = Envelope.Defaults(id: id, createdAt: status.modifiedAt)
-            let result = try Envelope.operation(from: bytes, in: range, file: file, defaults: defaults)
-            if result.operation.body.count > limits.operationBytes {
-                return refused(
-                    "it is too long: a body of \(result.operation.body.count) bytes, \(limits.operationBytes) are allowed"
-                )
-            }
-            if OperationFile.encode(result.operation.header, length: 0).count > OperationFile.headerLimit {
-                return refused("key, URL and headers are longer than \(OperationFile.headerLimit) bytes")
-            }
-            return .success((result.operation, result.hasOwnID))
+            (operation, hasOwnID) = try Envelope.operation(
+                from: bytes, in: range, file: file, defaults: Envelope.Defaults(id: id, createdAt: status.modifiedAt),
+                bodyFile: examine)
         } catch {
+            if let systemError { throw systemError }
             return .failure(error)
         }
+        if operation.body.count > limits.operationBytes {
+            return refused(
+                "it is too long: a body of \(operation.body.count) bytes, \(limits.operationBytes) are allowed")
+        }
+        if OperationFile.encode(operation.header, length: 0).count > OperationFile.headerLimit {
+            return refused("key, URL and headers are longer than \(OperationFile.headerLimit) bytes")
+        }
+        if let file = operation.header.bodyFile {
+            let refusal = isStranger ? .notTheirs : queue.check(file, roots: roots)
+            if case .system(let error)? = refusal { throw error }
+            if let refusal { return refused("field 'bodyFile': \(refusal)") }
+        }
+        return .success((operation, hasOwnID))
     }
 
     /// Publishes what was read, looking for ids that the queue has already in one scan.

@@ -48,6 +48,9 @@ package final class SpoolRun {
 
     /// What a claim asks for. A file that can be no operation is a result, for `settle` to put into quarantine; an
     /// error of the system is thrown, and the claim is to be put back.
+    ///
+    /// A stranger's file is none, whatever it holds: its canonical name says things that the queue believes unread, and
+    /// its owner can rewrite it while it is being attempted. Strangers use names that are not canonical, and are copied.
     package func read(_ claim: Claim, limits: Limits) throws(SpoolError) -> StoredFile {
         let path = path(of: claim)
         // Attempts are bounded in number and length, and do not count against the operation.
@@ -62,7 +65,15 @@ package final class SpoolRun {
                     "it is too long: a body of \(stored.operation.body.count) bytes, \(limits.operationBytes) are allowed"
             )
         }
-        if stored.links > 1, try removeOtherNames(of: claim) > 1 {
+        let isKnown = try queue.attempt("read", path) { () throws(Errno) in try queue.knowsOwner(of: stored.status) }
+        guard isKnown else {
+            return .notAnOperation(
+                reason:
+                    "it belongs to user \(stored.status.owner), not to the queue's owner, root or the user that runs drainq"
+            )
+        }
+        // More than one name of its inode is a move that was interrupted, or somebody else's link.
+        if stored.status.links > 1, try removeOtherNames(of: claim) > 1 {
             return .notAnOperation(reason: "it has another name outside the queue's reach (a hard link)")
         }
         return file

@@ -31,6 +31,10 @@ package struct SystemCalls {
     package var status: (Int32) throws(Errno) -> FileStatus
     /// Of the name itself, links not followed.
     package var statusAt: (Int32, Path) throws(Errno) -> FileStatus
+    /// The path of what has been opened, wherever links and renames have put it.
+    package var realPath: (Int32) throws(Errno) -> [UInt8]
+    /// The user as whom this process acts on files.
+    package var user: () -> UInt32
     /// Takes the exclusive lock without waiting; false if somebody else has it.
     package var lock: (Int32) throws(Errno) -> Bool
     /// Gives the lock back also where a child that has been forked and has not yet called exec has the descriptor too.
@@ -88,6 +92,8 @@ extension SystemCalls {
                 try checked { fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) }
                 return FileStatus(status)
             },
+            realPath: { (descriptor) throws(Errno) in try openedPath(descriptor) },
+            user: { geteuid() },
             lock: { (descriptor) throws(Errno) in
                 do throws(Errno) {
                     try checked { flock(descriptor, LOCK_EX | LOCK_NB) }
@@ -123,6 +129,18 @@ private func posixWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count
 
 private func posixFsync(_ descriptor: Int32) -> Int32 {
     fsync(descriptor)
+}
+
+private func openedPath(_ descriptor: Int32) throws(Errno) -> [UInt8] {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+    #if canImport(Glibc)
+        let count = try checked { readlink("/proc/self/fd/\(descriptor)", &buffer, buffer.count) }
+        if count == buffer.count { throw Errno(ENAMETOOLONG) }
+    #else
+        try checked { fcntl(descriptor, F_GETPATH, &buffer) }
+        let count = strlen(buffer)
+    #endif
+    return buffer[..<Int(count)].map { UInt8(bitPattern: $0) }
 }
 
 private func listNames(
@@ -170,7 +188,9 @@ extension FileStatus {
         #endif
         self.init(
             kind: kind, size: Int(status.st_size), links: Int(status.st_nlink), device: UInt64(status.st_dev),
-            inode: UInt64(status.st_ino), modifiedAt: Timestamp(modified), changedAt: Timestamp(changed))
+            inode: UInt64(status.st_ino), owner: status.st_uid,
+            modifiedNanoseconds: Int64(modified.tv_sec) * 1_000_000_000 + Int64(modified.tv_nsec),
+            changedAt: Timestamp(changed))
     }
 }
 

@@ -45,7 +45,7 @@ struct AdmissionTests {
             ("it is not valid UTF-8", [0x22, 0xFF, 0x22]), ("more than one JSON value", Array("1 2".utf8)),
             ("it is truncated: expected a name in quotes, found the end at byte 1", Array("{".utf8)),
             ("expected a value at byte 0", Array("x".utf8)),
-            ("field 'bodyFile': is not supported yet", Array(#"{"drainq":1,"bodyFile":"/etc/passwd"}"#.utf8)),
+            ("field 'bodyFile': \(BodyFileRefusal.noRoots)", Array(#"{"drainq":1,"bodyFile":"/etc/passwd"}"#.utf8)),
             ("field 'drainq': written by a newer drainq (format 2)", Array(#"{"drainq":2}"#.utf8)),
             (
                 "it is too long: a body of 1002 bytes, 1000 are allowed",

@@ -125,6 +125,10 @@ final class InterceptedCalls {
             try self.before("statusAt")
             return try real.statusAt(directory, path)
         }
+        calls.realPath = { (descriptor) throws(Errno) in
+            try self.before("realPath")
+            return try real.realPath(descriptor)
+        }
         calls.lock = { (descriptor) throws(Errno) in
             try self.before("lock")
             return try real.lock(descriptor)

@@ -177,12 +177,12 @@ struct EnvelopeTests {
     }
 
     @Test(arguments: [
-        (#"{"drainq":1}"#, "f:1: field 'payload': missing (or body, or bodyBase64)"),
+        (#"{"drainq":1}"#, "f:1: field 'payload': missing (or body, bodyBase64, bodyFile)"),
         (
             #"{"drainq":1,"payload":1,"body":""}"#,
             "f:1: field 'body': only one of payload, body, bodyBase64 and bodyFile"
         ),
-        (#"{"drainq":1,"bodyFile":"x"}"#, "f:1: field 'bodyFile': is not supported yet"),
+        (#"{"drainq":1,"bodyFile":"/x"}"#, "f:1: field 'bodyFile': \(BodyFileRefusal.noRoots)"),
         (#"{"drainq":1,"bodyBase64":"%"}"#, "f:1: field 'bodyBase64': expected base64"),
         (#"{"drainq":1,"length":1,"payload":1}"#, "f:1: field 'length': belongs to the queue"),
         (#"{"drainq":3,"payload":1}"#, "f:1: field 'drainq': written by a newer drainq (format 3)"),

@@ -1,0 +1,300 @@
+import Foundation
+import Policy
+import Spool
+import Testing
+
+/// Bodies that are files of their own, inside allowed directories.
+struct BodyFileTests {
+    let queue: TemporaryQueue
+    let now = TemporaryQueue.now
+    /// A directory with `root/` in it, which is allowed, and things around it; its real path.
+    let outside: String
+    let root: String
+
+    init() throws {
+        queue = try TemporaryQueue()
+        // In the queue's own directory, so that it goes with it.
+        outside = try #require(realpath(queue.path, nil).map { String(cString: $0) }) + "/files"
+        root = outside + "/root"
+        try FileManager.default.createDirectory(atPath: root + "/sub", withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: outside + "/rootless", withIntermediateDirectories: true)
+        for file in ["root/a", "root/sub/b", "secret", "rootless/c"] { try queue.put("12345", at: "files/" + file) }
+    }
+
+    func examine(_ path: String, roots: [String]? = nil) throws -> Result<BodyFile, BodyFileRefusal> {
+        try queue.open().bodyFile(at: path, roots: roots ?? [root])
+    }
+
+    func file(_ path: String) throws -> BodyFile {
+        try examine(path).get()
+    }
+
+    @Test func `a file in an allowed directory is known by its real path, length, time and inode`() throws {
+        let file = try file(root + "/a")
+        var status = stat()
+        #expect(stat(root + "/a", &status) == 0)
+        let modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+        #expect(file == BodyFile(path: root + "/a", length: 5, modified: modified, inode: UInt64(status.st_ino)))
+        symlink(root, outside + "/link")
+        symlink(root + "/sub", root + "/within")
+        #expect(try self.file(outside + "/link/a") == file)
+        #expect(try examine(root + "/a", roots: [outside + "/none", outside + "/link"]).get() == file)
+        #expect(try examine(root + "/a", roots: ["/"]).get() == file)
+        #expect(try self.file(root + "/within/../sub/b").path == root + "/sub/b")
+    }
+
+    @Test func `nothing leads outside: no link, no dots, no name that begins alike`() throws {
+        symlink(outside, root + "/up")
+        symlink(outside + "/secret", root + "/last")
+        let cases: [(String, BodyFileRefusal)] = [
+            (outside + "/secret", .outside(outside + "/secret")), (root + "/up/secret", .outside(outside + "/secret")),
+            (root + "/../secret", .outside(outside + "/secret")),
+            (root + "/up/rootless/c", .outside(outside + "/rootless/c")),
+            (outside + "/rootless/c", .outside(outside + "/rootless/c")), (root + "/last", .notAFile(.symbolicLink)),
+            (root, .notAFile(.directory)), (root + "/none", .missing), (root + "/a/b", .missing),
+            ("a", .notAbsolute), ("", .notAbsolute), (root + "/a\0b", .notAbsolute),
+            (root + "/" + String(repeating: "n", count: 300), .notReadable(Errno(ENAMETOOLONG))),
+            ("/dev/null", .notAFile(.other)),
+        ]
+        for (path, refusal) in cases { #expect(try examine(path) == .failure(refusal)) }
+        #expect(try examine(root + "/a", roots: []) == .failure(.noRoots))
+        #expect(BodyFileRefusal.noRoots.description.contains("'bodyFiles'"))
+        let words = cases.map(\.1.description)
+        #expect(words.allSatisfy { !$0.isEmpty } && Set(words).count == Set(cases.map(\.1)).count)
+    }
+
+    @Test func `a FIFO is not waited for, a device not opened, and nothing is read`() throws {
+        mkfifo(root + "/fifo", 0o600)
+        #expect(try examine(root + "/fifo") == .failure(.notAFile(.fifo)))
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset()
+        #expect(open.bodyFile(at: "/dev/null", roots: [root]) == .failure(.notAFile(.other)))
+        #expect(calls.log == ["statusAt"])
+        #expect(try open.bodyFile(at: root + "/a", roots: [root]).get().length == 5)
+        #expect(!calls.log.contains("read"))
+    }
+
+    @Test func `a file that is swapped for another thing while it is looked at is refused`() throws {
+        var system = SystemCalls.real
+        let real = system
+        let path = root + "/a"
+        system.statusAt = { (directory, name) throws(Errno) in
+            let status = try real.statusAt(directory, name)
+            if String(cString: name) == path {
+                unlink(path)
+                symlink(self.outside + "/secret", path)
+            }
+            return status
+        }
+        #expect(try queue.open(system).bodyFile(at: path, roots: [root]) == .failure(.notAFile(.symbolicLink)))
+        system = real
+        system.realPath = { (descriptor) throws(Errno) in
+            unlink(self.root + "/sub/b")
+            return try real.realPath(descriptor)
+        }
+        system.status = { (descriptor) throws(Errno) in
+            unlink(self.root + "/sub/b")
+            return try real.status(descriptor)
+        }
+        let open = try queue.open(system)
+        #expect(open.bodyFile(at: root + "/sub/b", roots: [root]) == .failure(.missing))
+    }
+
+    @Test func `a file that was changed, replaced or removed is not sent`() throws {
+        let open = try queue.open()
+        let file = try file(root + "/a")
+        #expect(open.check(file, roots: [root]) == nil)
+        var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1_700_000_000, tv_nsec: 1)]
+        utimensat(AT_FDCWD, file.path, &times, 0)
+        #expect(open.check(file, roots: [root]) == .changed)
+        let again = try self.file(root + "/a")
+        try queue.put("123456", at: "files/root/a2")
+        utimensat(AT_FDCWD, root + "/a2", &times, 0)
+        #expect(again.modified == 1_700_000_000_000_000_001)
+        rename(root + "/a2", root + "/a")
+        #expect(open.check(again, roots: [root]) == .changed)
+        unlink(root + "/a")
+        #expect(open.check(again, roots: [root]) == .missing)
+        let b = try self.file(root + "/sub/b")
+        #expect(open.check(b, roots: [outside + "/rootless"]) == .outside(b.path))
+        // Another path to the same file.
+        symlink(root + "/sub", root + "/within")
+        var other = b
+        other.path = root + "/within/b"
+        #expect(open.check(other, roots: [root]) == nil)
+    }
+
+    @Test(arguments: [EIO, EMFILE])
+    func `an error of the system is told as one`(code: Int32) throws {
+        for call in ["open", "status", "statusAt", "realPath"] {
+            let calls = InterceptedCalls()
+            let open = try queue.open(calls.calls)
+            calls.reset(.always(call, code))
+            #expect(open.bodyFile(at: root + "/a", roots: [root]) == .failure(.system(Errno(code))))
+        }
+        for index in 1... {
+            let calls = InterceptedCalls()
+            let open = try queue.open(calls.calls)
+            let standing = calls.descriptors
+            calls.reset(.error(code, at: index))
+            let result = open.bodyFile(at: root + "/a", roots: [root])
+            #expect(calls.descriptors == standing)
+            if calls.count < index {
+                #expect(throws: Never.self) { try result.get() }
+                break
+            }
+            #expect(result == .failure(.system(Errno(code))))
+        }
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset(.always("open", EACCES))
+        #expect(open.bodyFile(at: root + "/a", roots: [root]) == .failure(.notReadable(Errno(EACCES))))
+    }
+
+    // MARK: - In files
+
+    @Test func `a header carries the file as it was, with any inode`() throws {
+        var operation = queue.operation("a", body: "")
+        operation.header.bodyFile = BodyFile(path: "/x/\u{1}\"ü", length: 7, modified: -5, inode: .max)
+        let bytes = OperationFile.encode(operation)
+        let text = String(decoding: bytes, as: UTF8.self)
+        #expect(
+            text.contains(
+                #""bodyFile":{"path":"/x/\u0001\"ü","length":7,"modified":-5,"inode":18446744073709551615},"length":0}"#
+            ))
+        #expect(try OperationFile.decode(bytes, file: "f") == operation)
+    }
+
+    @Test(arguments: [
+        (#""bodyFile":"/x","length":0}"#, "\n"), (#""bodyFile":{"path":"/x"},"length":0}"#, "\n"),
+        (#""bodyFile":{"path":"x","length":0,"modified":0,"inode":0},"length":0}"#, "\n"),
+        (#""bodyFile":{"path":"/x","length":-1,"modified":0,"inode":0},"length":0}"#, "\n"),
+        (#""bodyFile":{"path":"/x","length":1,"modified":1.5,"inode":0},"length":0}"#, "\n"),
+        (#""bodyFile":{"path":"/x","length":1,"modified":0,"inode":-1},"length":0}"#, "\n"),
+        (#""bodyFile":{"path":"/x","length":1,"modified":0,"inode":1},"length":2}"#, "{}\n"),
+    ])
+    func `a header that does not say what the file was, or brings a body too, is refused`(
+        fields: String, body: String
+    ) {
+        let text = #"{"drainq":1,"id":"a","createdAt":"2026-01-01T00:00:00Z","# + fields + "\n" + body
+        let error = #expect(throws: OperationFileError.self) { try OperationFile.decode(Array(text.utf8), file: "f") }
+        #expect(error?.field == "bodyFile")
+    }
+
+    @Test func `a file dropped in may name a body file by its path, or with what it was`() throws {
+        let file = try file(root + "/a")
+        let object =
+            #"{"path":"\#(file.path)","length":\#(file.length),"modified":\#(file.modified),"inode":\#(file.inode)}"#
+        try queue.put(#"{"drainq":1,"id":"path","bodyFile":"\#(root)/sub/../a"}"#, at: "new/1")
+        try queue.put(#"{"drainq":1,"id":"object","bodyFile":\#(object),"contentType":"x/y"}"#, at: "new/2")
+        let run = try queue.open().beginRun(now: now)
+        let admission = try run.admitForeign(now: now, limits: Limits(), bodyFileRoots: [root])
+        #expect(admission.errors.isEmpty && admission.quarantined.isEmpty)
+        for (id, mediaType) in [("path", "application/octet-stream"), ("object", "x/y")] {
+            let entry = try #require(admission.admitted.first { $0.name.id.description == id })
+            guard case .operation(let stored) = try queue.open().read(entry) else { throw Errno(0) }
+            #expect(stored.operation.header.bodyFile == file && stored.operation.body.isEmpty)
+            #expect(stored.operation.header.contentType == mediaType)
+        }
+    }
+
+    @Test func `a body file that cannot be meant puts the file that names it aside`() throws {
+        let file = try file(root + "/a")
+        let old = #"{"path":"\#(file.path)","length":4,"modified":\#(file.modified),"inode":\#(file.inode)}"#
+        let cases = [
+            (#""bodyFile":"\#(outside)/secret""#, BodyFileRefusal.outside(outside + "/secret").description),
+            (#""bodyFile":"a""#, "is not an absolute path"), (#""bodyFile":\#(old)"#, "has changed since it was added"),
+            (#""bodyFile":5"#, "expected an object with path (absolute), length, modified and inode"),
+            (#""payload":5,"bodyFile":"/a""#, "only one of payload, body, bodyBase64 and bodyFile"),
+        ]
+        for (index, (field, _)) in cases.enumerated() { try queue.put("{\"drainq\":1,\(field)}", at: "new/\(index)") }
+        let run = try queue.open().beginRun(now: now)
+        let admission = try run.admitForeign(now: now, limits: Limits(), bodyFileRoots: [root])
+        #expect(
+            admission.quarantined.compactMap(\.reason).sorted() == cases.map { "field 'bodyFile': \($0.1)" }.sorted())
+        #expect(admission.admitted.isEmpty && admission.errors.isEmpty)
+        try queue.put(#"{"drainq":1,"bodyFile":"\#(root)/a"}"#, at: "new/x")
+        #expect(
+            try run.admitForeign(now: now, limits: Limits()).quarantined.map(\.reason) == [
+                "field 'bodyFile': \(BodyFileRefusal.noRoots)"
+            ])
+    }
+
+    @Test func `an error of the system while a body file is looked at leaves what names it where it is`() throws {
+        let file = try file(root + "/a")
+        let object = #"{"path":"\#(file.path)","length":5,"modified":\#(file.modified),"inode":\#(file.inode)}"#
+        for value in ["\"\(root)/a\"", object] {
+            try queue.put(#"{"drainq":1,"bodyFile":\#(value)}"#, at: "new/x")
+            let calls = InterceptedCalls()
+            let run = try queue.open(calls.calls).beginRun(now: now)
+            calls.reset(.always("realPath", EMFILE))
+            let admission = try run.admitForeign(now: now, limits: Limits(), bodyFileRoots: [root])
+            #expect(admission.errors.map(\.code) == [EMFILE] && admission.quarantined.isEmpty)
+            #expect(queue.names("new") == ["x"])
+            calls.reset()
+            try run.end()
+        }
+    }
+
+    // MARK: - Strangers
+
+    /// Files belong to a user that nobody knows; directories to whom they do.
+    private var withStrangers: SystemCalls {
+        var system = SystemCalls.real
+        let real = system
+        system.status = { (descriptor) throws(Errno) in
+            var status = try real.status(descriptor)
+            if status.kind == .regular { status.owner = 4242 }
+            return status
+        }
+        return system
+    }
+
+    @Test func `a stranger may submit where the directory lets them, but name no body file`() throws {
+        try queue.put("5", at: "new/plain")
+        try queue.put(#"{"drainq":1,"bodyFile":"\#(root)/a"}"#, at: "new/path")
+        let file = try file(root + "/a")
+        let object = #"{"path":"\#(file.path)","length":5,"modified":\#(file.modified),"inode":\#(file.inode)}"#
+        try queue.put(#"{"drainq":1,"bodyFile":\#(object)}"#, at: "new/object")
+        let run = try queue.open(withStrangers).beginRun(now: now)
+        let admission = try run.admitForeign(now: now, limits: Limits(), bodyFileRoots: [root])
+        #expect(admission.admitted.count == 1 && admission.errors.isEmpty)
+        #expect(
+            admission.quarantined.map(\.reason) == [
+                "field 'bodyFile': \(BodyFileRefusal.notTheirs)", "field 'bodyFile': \(BodyFileRefusal.notTheirs)",
+            ])
+    }
+
+    @Test func `a stranger's canonical file is put aside, and can be retried once somebody known owns it`() throws {
+        let entry = try queue.add(["a"])[0]
+        let run = try queue.open(withStrangers).beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        guard case .notAnOperation(let reason) = try run.read(claim, limits: Limits()) else { throw Errno(0) }
+        #expect(reason == "it belongs to user 4242, not to the queue's owner, root or the user that runs drainq")
+        guard
+            case .quarantined(let item) = try run.settle(
+                claim, .quarantined(reason: reason), record: nil, now: now)
+        else { throw Errno(0) }
+        try run.end()
+        #expect(try queue.open().retry(item, now: now))
+        let other = try queue.open().beginRun(now: now)
+        guard case .operation = try other.read(#require(try other.claim(entry)), limits: Limits()) else {
+            throw Errno(0)
+        }
+    }
+
+    @Test func `the owner of the queue is known to whoever runs it`() throws {
+        let entry = try queue.add(["a"])[0]
+        var system = SystemCalls.real
+        let real = system
+        system.status = { (descriptor) throws(Errno) in
+            var status = try real.status(descriptor)
+            status.owner = 4242
+            return status
+        }
+        system.user = { 4711 }
+        let run = try queue.open(system).beginRun(now: now)
+        guard case .operation = try run.read(#require(try run.claim(entry)), limits: Limits()) else { throw Errno(0) }
+    }
+}
