@@ -8,7 +8,7 @@
 ///           / "o=" digest      ; of the origin of the operation's own url, likewise
 ///           / "a=" count       ; attempts made, left out when 0, 1–9999
 ///           / "i=" count       ; interrupted claims since the last settled attempt, left out when 0, 1–99
-///           / "h=1"          ; held by itself, until a person releases it
+///           / "h=1"            ; held by itself until a person releases it, left out otherwise
 ///           / "n=" time        ; not before (what the operation asked for)
 ///           / "t=" time        ; due (what the schedule set); never together with "n="
 /// time      = YYYYMMDD "T" hhmmss [ "." mmm ] "Z"         ; the fraction is left out when it is 000

@@ -8,6 +8,8 @@
 /// the oldest share of its destination. (What is left over, L = limit − shares taken, goes to the oldest outside the
 /// shares; of the oldest `limit` at least L are outside, so none of them is missed.) Shares only shrink while new
 /// destinations appear, so what a smaller share dropped is never needed again.
+///
+/// Besides, the newest few of each destination are kept, for samples and probes (O(destinations × `spares`) memory).
 package struct Selection<Destination: Hashable, Element> {
     package struct Candidate {
         package var name: EntryName
@@ -29,12 +31,16 @@ package struct Selection<Destination: Hashable, Element> {
         }
     }
 
+    /// How many of the newest of a destination are kept besides those that are chosen.
+    package static var spares: Int { 3 }
+
     package let limit: Int
     /// How many were offered: how many are due.
     package private(set) var offered = 0
 
     private var oldest = BoundedHeap<Candidate>(by: { $0.key < $1.key })
     private var shares: [Destination: BoundedHeap<Candidate>] = [:]
+    private var newest: [Destination: BoundedHeap<Candidate>] = [:]
     /// More destinations than `limit` have been seen; only the `limit` with the oldest heads are in `shares`.
     private var isCrowded = false
     /// While crowded: the destination in `shares` whose head is youngest. Its head can only get older.
@@ -51,6 +57,7 @@ package struct Selection<Destination: Hashable, Element> {
             name: name, destination: destination, element: element,
             key: Key(createdAt: name.createdAt, id: name.id, serial: offered))
         oldest.offer(candidate, capacity: limit)
+        newest[destination, default: BoundedHeap(by: { $1.key < $0.key })].offer(candidate, capacity: Self.spares)
         if shares[destination] != nil {
             shares[destination]!.offer(candidate, capacity: share)
             if youngest?.destination == destination { youngest = nil }
@@ -77,6 +84,16 @@ package struct Selection<Destination: Hashable, Element> {
         let rest = oldest.sorted().filter { !serials.contains($0.key.serial) }
         taken += rest.prefix(limit - taken.count)
         return taken.sorted { $0.key < $1.key }
+    }
+
+    /// The newest of a destination that are not among the `chosen`, newest first, at most `spares`.
+    ///
+    /// Exact although only the newest few are kept: of a destination the oldest are chosen, so those that are not are its
+    /// newest.
+    package func newest(of destination: Destination, besides chosen: [Candidate]) -> [Candidate] {
+        guard let heap = newest[destination] else { return [] }
+        let serials = Set(chosen.lazy.filter { $0.destination == destination }.map(\.key.serial))
+        return heap.sorted().filter { !serials.contains($0.key.serial) }
     }
 
     private var share: Int {

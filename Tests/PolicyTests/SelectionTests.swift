@@ -81,70 +81,27 @@ import Testing
         }
         let limit = Int.random(in: 1...30, using: &generator)
         #expect(choose(limit, offers) == slowly(limit, offers))
-    }
-}
-
-@Suite struct DispatchOrderTests {
-    private func order(_ concurrency: Int, _ destinations: String) -> DispatchOrder<Character, String> {
-        var order = DispatchOrder<Character, String>(concurrency: concurrency)
-        for (index, destination) in destinations.enumerated() {
-            order.append("\(destination)\(index)", to: destination)
+        // And beside them the newest of each destination.
+        var selection = Selection<String, Int>(limit: limit)
+        for offer in offers {
+            selection.offer(name(offer.second), destination: offer.destination, element: offer.second)
         }
-        return order
-    }
-
-    /// Takes all that may start while nothing ends.
-    private func fill(_ order: inout DispatchOrder<Character, String>, _ inFlight: [Character: Int] = [:]) -> [String] {
-        var inFlight = inFlight
-        var started: [String] = []
-        while let element = order.next(inFlight: inFlight) {
-            started.append(element)
-            inFlight[element.first!, default: 0] += 1
+        let chosen = selection.chosen()
+        let taken = Set(chosen.map(\.element))
+        for (destination, group) in Dictionary(grouping: offers, by: \.destination) {
+            let left = group.map(\.second).filter { !taken.contains($0) }.sorted(by: >)
+            #expect(selection.newest(of: destination, besides: chosen).map(\.element) == Array(left.prefix(3)))
         }
-        return started
     }
 
-    @Test func `one destination is attempted in its order, on every slot`() {
-        var order = order(3, "aaaaa")
-        #expect(fill(&order) == ["a0", "a1", "a2"])
-        #expect(fill(&order, ["a": 2]) == ["a3"])
-        #expect(fill(&order) == ["a4"])
-        #expect(order.waiting == 0)
-        #expect(fill(&order) == [])
-    }
-
-    @Test func `a destination that only times out leaves a slot for each other one`() {
-        var order = order(5, "aaaaaaaabbbc")
-        #expect(fill(&order) == ["a0", "a1", "a2", "b8", "c11"])
-        #expect(fill(&order, ["a": 3, "c": 1]) == ["b9"])
-        #expect(fill(&order, ["a": 3, "b": 1]) == ["a3"])
-    }
-
-    @Test func `one slot goes to the oldest`() {
-        var order = order(1, "aabab")
-        var started: [String] = []
-        while let element = order.next(inFlight: [:]) { started.append(element) }
-        #expect(started == ["a0", "a1", "b2", "a3", "b4"])
-    }
-
-    @Test func `with more destinations than slots an idle one comes before a second attempt`() {
-        var order = order(2, "aabbc")
-        #expect(fill(&order) == ["a0", "b2"])
-        #expect(fill(&order, ["a": 1]) == ["b3"])
-        #expect(fill(&order, ["a": 1]) == ["c4"])
-        #expect(fill(&order, ["a": 1]) == ["a1"])
-    }
-
-    @Test func `what waits for a held destination is taken out in order`() {
-        var order = order(2, "abaab")
-        #expect(order.next(inFlight: [:]) == "a0")
-        let removed = order.removeAll(of: "a")
-        #expect(removed == ["a2", "a3"])
-        #expect(order.waiting == 2)
-        let nothing = order.removeAll(of: "z")
-        #expect(nothing == [])
-        let rest = order.removeAll()
-        #expect(rest == ["b1", "b4"])
-        #expect(order.waiting == 0)
+    @Test func `the newest that are not chosen are there for samples, newest first`() {
+        var selection = Selection<String, Int>(limit: 3)
+        for second in (1...8).shuffled() { selection.offer(name(second), destination: "a", element: second) }
+        selection.offer(name(20), destination: "b", element: 20)
+        let chosen = selection.chosen()
+        #expect(chosen.map(\.element) == [1, 2, 20])
+        #expect(selection.newest(of: "a", besides: chosen).map(\.element) == [8, 7, 6])
+        #expect(selection.newest(of: "b", besides: chosen).isEmpty)
+        #expect(selection.newest(of: "c", besides: chosen).isEmpty)
     }
 }

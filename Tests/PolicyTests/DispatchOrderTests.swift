@@ -1,0 +1,313 @@
+import Policy
+import Testing
+
+@Suite struct DispatchOrderTests {
+    private func order(_ concurrency: Int, _ destinations: String) -> DispatchOrder<Character, String> {
+        var order = DispatchOrder<Character, String>(concurrency: concurrency)
+        for (index, destination) in destinations.enumerated() {
+            order.append("\(destination)\(index)", to: destination)
+        }
+        return order
+    }
+
+    /// Takes all that may start while nothing ends.
+    private func fill(
+        _ order: inout DispatchOrder<Character, String>, _ inFlight: [Character: Int] = [:],
+        allowing allowance: [Character: Int] = [:]
+    ) -> [String] {
+        var inFlight = inFlight
+        var started: [String] = []
+        while let element = order.next(inFlight: inFlight, allowance: { allowance[$0, default: .max] }) {
+            started.append(element)
+            inFlight[element.first!, default: 0] += 1
+        }
+        return started
+    }
+
+    @Test func `one destination is attempted in its order, on every slot`() {
+        var order = order(3, "aaaaa")
+        #expect(fill(&order) == ["a0", "a1", "a2"])
+        #expect(fill(&order, ["a": 2]) == ["a3"])
+        #expect(fill(&order) == ["a4"])
+        #expect(order.waiting == 0)
+        #expect(fill(&order) == [])
+    }
+
+    @Test func `a destination that only times out leaves a slot for each other one`() {
+        var order = order(5, "aaaaaaaabbbc")
+        #expect(fill(&order) == ["a0", "a1", "a2", "b8", "c11"])
+        #expect(fill(&order, ["a": 3, "c": 1]) == ["b9"])
+        #expect(fill(&order, ["a": 3, "b": 1]) == ["a3"])
+    }
+
+    @Test func `one slot goes to the oldest`() {
+        var order = order(1, "aabab")
+        var started: [String] = []
+        while let element = order.next(inFlight: [:]) { started.append(element) }
+        #expect(started == ["a0", "a1", "b2", "a3", "b4"])
+    }
+
+    @Test func `with more destinations than slots an idle one comes before a second attempt`() {
+        var order = order(2, "aabbc")
+        #expect(fill(&order) == ["a0", "b2"])
+        #expect(fill(&order, ["a": 1]) == ["b3"])
+        #expect(fill(&order, ["a": 1]) == ["c4"])
+        #expect(fill(&order, ["a": 1]) == ["a1"])
+    }
+
+    @Test func `what waits for a held destination is taken out in order`() {
+        var order = order(2, "abaab")
+        #expect(order.next(inFlight: [:]) == "a0")
+        let removed = order.removeAll(of: "a")
+        #expect(removed == ["a2", "a3"])
+        #expect(order.waiting == 2)
+        let nothing = order.removeAll(of: "z")
+        #expect(nothing == [])
+        let rest = order.removeAll()
+        #expect(rest == ["b1", "b4"])
+        #expect(order.waiting == 0)
+    }
+
+    // MARK: - Allowance
+
+    @Test func `a destination gets no more at once than it is allowed`() {
+        var order = order(5, "aaaaabb")
+        #expect(fill(&order, allowing: ["a": 2]) == ["a0", "a1", "b5", "b6"])
+        #expect(fill(&order, ["a": 1], allowing: ["a": 2]) == ["a2"])
+    }
+
+    @Test func `a destination that may be sent nothing keeps no slot from the others`() {
+        var order = order(3, "xabaaa")
+        #expect(fill(&order, allowing: ["x": 0]) == ["a1", "b2", "a3"])
+        #expect(fill(&order, allowing: ["x": 0, "a": 1]) == ["a4"])
+        #expect(order.waiting == 2)
+        #expect(!order.isEmpty(of: "x") && order.isEmpty(of: "b"))
+        #expect(fill(&order, allowing: ["x": 1]) == ["x0", "a5"])
+        #expect(order.isEmpty(of: "x"))
+    }
+
+    // MARK: - Sequences
+
+    private static func key(_ text: String) -> SequenceKey {
+        .key(Digest(of: text), of: .default, to: Digest(of: "a"))
+    }
+
+    @Test func `operations of one sequence are handed out one after the other`() {
+        var order = DispatchOrder<Character, String>(concurrency: 4)
+        for (index, sequence) in ["k", "k", nil, "m", "k"].enumerated() {
+            order.append("a\(index)", to: "a", sequence: sequence.map(Self.key))
+        }
+        #expect(fill(&order) == ["a0", "a2", "a3"])
+        #expect(order.waiting == 2)
+        #expect(order.settled(Self.key("m"), continues: true) == [])
+        #expect(fill(&order) == [])
+        #expect(order.settled(Self.key("k"), continues: true) == [])
+        #expect(fill(&order) == ["a1"])
+        #expect(order.settled(Self.key("k"), continues: true) == [])
+        #expect(fill(&order) == ["a4"])
+        #expect(order.settled(Self.key("k"), continues: true) == [])
+        order.append("a5", to: "a", sequence: Self.key("k"))
+        #expect(fill(&order) == ["a5"])
+    }
+
+    @Test func `what waited in a sequence goes before younger ones once its turn comes`() {
+        var order = DispatchOrder<Character, String>(concurrency: 1)
+        for (index, sequence) in ["k", "k", nil, nil].enumerated() {
+            order.append("a\(index)", to: "a", sequence: sequence.map(Self.key))
+        }
+        #expect(fill(&order) == ["a0"])
+        #expect(order.next(inFlight: [:]) == "a2")
+        #expect(order.settled(Self.key("k"), continues: true) == [])
+        #expect(fill(&order) == ["a1"])
+    }
+
+    @Test func `a sequence that does not continue is taken out, and only that`() {
+        var order = DispatchOrder<Character, String>(concurrency: 1)
+        for (index, sequence) in ["k", "m", "k", "m", "k", nil].enumerated() {
+            order.append("a\(index)", to: "a", sequence: sequence.map(Self.key))
+        }
+        #expect(order.next(inFlight: [:]) == "a0")
+        #expect(order.settled(Self.key("k"), continues: false) == ["a2", "a4"])
+        #expect(order.settled(Self.key("k"), continues: false) == [])
+        #expect(order.waiting == 3)
+        // One whose turn has not come at all goes as a whole.
+        #expect(order.settled(Self.key("m"), continues: false) == ["a1", "a3"])
+        #expect(order.next(inFlight: [:]) == "a5")
+        #expect(order.isEmpty(of: "a"))
+    }
+
+    @Test func `what is in flight keeps its sequence back also after all was taken out`() {
+        var order = DispatchOrder<Character, String>(concurrency: 2)
+        order.append("a0", to: "a", sequence: Self.key("k"))
+        order.append("a1", to: "a", sequence: Self.key("k"))
+        #expect(order.next(inFlight: [:]) == "a0")
+        #expect(order.removeAll() == ["a1"])
+        order.append("a2", to: "a", sequence: Self.key("k"))
+        #expect(order.next(inFlight: [:]) == nil)
+        #expect(order.removeAll(of: "a") == ["a2"])
+        order.append("a3", to: "a", sequence: Self.key("k"))
+        #expect(order.settled(Self.key("k"), continues: true) == [])
+        #expect(order.next(inFlight: [:]) == "a3")
+    }
+
+    // MARK: - Batches and samples
+
+    @Test func `a batch takes the next of its destination up to the first that does not fit`() {
+        var order = DispatchOrder<Character, String>(concurrency: 2)
+        for (index, sequence) in [nil, "k", "k", nil, "m", nil].enumerated() {
+            order.append(index == 5 ? "x5" : "a\(index)", to: "a", sequence: sequence.map(Self.key))
+        }
+        order.append("b6", to: "b")
+        #expect(order.next(inFlight: [:]) == "a0")
+        #expect(order.more(of: "a", upTo: 1) { _ in true } == ["a1"])
+        #expect(order.more(of: "a", upTo: 9) { $0.hasPrefix("a") } == ["a3", "a4"])
+        #expect(order.more(of: "a", upTo: 9) { $0.hasPrefix("a") } == [])
+        #expect(order.more(of: "z", upTo: 9) { _ in true } == [])
+        #expect(order.settled(Self.key("k"), continues: true) == [])
+        #expect(order.more(of: "a", upTo: 9) { $0.hasPrefix("a") } == ["a2"])
+        #expect(order.waiting == 2)
+    }
+
+    @Test func `samples are the newest, and none before an older one of its sequence`() {
+        var order = DispatchOrder<Character, String>(concurrency: 2)
+        for (index, sequence) in [nil, nil, "k", nil, "k", "m"].enumerated() {
+            order.append("a\(index)", to: "a", sequence: sequence.map(Self.key))
+        }
+        #expect(order.newest(of: "a", upTo: 3) == ["a5", "a3", "a2"])
+        #expect(order.newest(of: "a", upTo: 3) == ["a1", "a0"])
+        #expect(order.newest(of: "b", upTo: 3) == [])
+        #expect(order.waiting == 1)
+    }
+
+    // MARK: - Against a model
+
+    /// The same rules over one list that is walked each time.
+    private struct Model {
+        var concurrency: Int
+        var list: [(destination: Int, sequence: Int?, element: Int)] = []
+        var handedOut: Set<Int> = []
+
+        func isReady(_ index: Int) -> Bool {
+            guard let sequence = list[index].sequence else { return true }
+            return !handedOut.contains(sequence) && !list[..<index].contains { $0.sequence == sequence }
+        }
+
+        mutating func take(_ index: Int) -> Int {
+            let taken = list.remove(at: index)
+            if let sequence = taken.sequence { handedOut.insert(sequence) }
+            return taken.element
+        }
+
+        mutating func next(_ inFlight: [Int: Int], _ allowance: [Int]) -> Int? {
+            let free = concurrency - inFlight.values.reduce(0, +)
+            let ready = list.indices.filter {
+                isReady($0) && inFlight[list[$0].destination, default: 0] < allowance[list[$0].destination]
+            }
+            let idle = Set(ready.map { list[$0].destination }.filter { inFlight[$0, default: 0] == 0 })
+            guard free > 0 else { return nil }
+            return ready.first { idle.contains(list[$0].destination) || free > idle.count }.map { take($0) }
+        }
+
+        mutating func removeAll(where isOut: (Int, Int?) -> Bool) -> [Int] {
+            let removed = list.filter { isOut($0.destination, $0.sequence) }
+            list.removeAll { isOut($0.destination, $0.sequence) }
+            return removed.map(\.element)
+        }
+    }
+
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func `any run of calls does what walking a list would`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let destinations = Int.random(in: 1...5, using: &generator)
+        let concurrency = Int.random(in: 1...5, using: &generator)
+        var order = DispatchOrder<Int, Int>(concurrency: concurrency)
+        var model = Model(concurrency: concurrency)
+        var allowance = Array(repeating: Int.max, count: destinations)
+        var flying: [(destination: Int, sequence: Int?)] = []
+        var sequenceOf: [Int: Int] = [:]
+        var appended = 0
+        let key: (Int) -> SequenceKey = { .key(Digest(of: "\($0)"), of: .default, to: Digest(of: "a")) }
+        for _ in 0..<300 {
+            let destination = Int.random(in: 0..<destinations, using: &generator)
+            var inFlight: [Int: Int] = [:]
+            for flight in flying { inFlight[flight.destination, default: 0] += 1 }
+            var expected: [Int] = []
+            var got: [Int] = []
+            switch Int.random(in: 0..<20, using: &generator) {
+            case 0..<7:
+                // A sequence is of one destination.
+                let sequence =
+                    Bool.random(using: &generator) ? nil : destination * 3 + Int.random(in: 0..<3, using: &generator)
+                order.append(appended, to: destination, sequence: sequence.map(key))
+                model.list.append((destination, sequence, appended))
+                sequenceOf[appended] = sequence
+                appended += 1
+            case 7..<13:
+                got = order.next(inFlight: inFlight) { allowance[$0] }.map { [$0] } ?? []
+                if let first = model.list.first(where: { got == [$0.element] }) {
+                    flying.append((first.destination, first.sequence))
+                }
+                expected = model.next(inFlight, allowance).map { [$0] } ?? []
+            case 13..<17:
+                guard let index = flying.indices.randomElement(using: &generator) else { continue }
+                guard let sequence = flying.remove(at: index).sequence else { continue }
+                let continues = Int.random(in: 0..<3, using: &generator) > 0
+                got = order.settled(key(sequence), continues: continues)
+                model.handedOut.remove(sequence)
+                expected = continues ? [] : model.removeAll { $1 == sequence }
+            case 17:
+                allowance[destination] = [0, 1, 2, Int.max].randomElement(using: &generator)!
+            case 18:
+                let fits: (Int) -> Bool = { $0 % 5 != 0 }
+                got = order.more(of: destination, upTo: 3, where: fits)
+                while expected.count < 3,
+                    let index = model.list.indices.first(where: {
+                        model.list[$0].destination == destination && model.isReady($0)
+                    }), fits(model.list[index].element)
+                {
+                    expected.append(model.take(index))
+                }
+                flying += got.map { (destination, sequenceOf[$0]) }.filter { $0.1 != nil }
+            default:
+                got = order.removeAll(of: destination)
+                expected = model.removeAll { other, _ in other == destination }
+            }
+            #expect(got == expected)
+            #expect(order.waiting == model.list.count)
+            #expect(order.isEmpty(of: destination) == !model.list.contains { $0.destination == destination })
+        }
+        #expect(order.removeAll() == model.list.map(\.element))
+    }
+
+    @Test func `a hundred thousand operations for a thousand destinations are handed out in a moment`() {
+        var order = DispatchOrder<Int, Int>(concurrency: 64)
+        for index in 0..<100_000 {
+            let sequence = index % 3 == 0 ? SequenceKey.destination(Digest(of: "\(index % 500)")) : nil
+            order.append(index, to: index % 1000, sequence: sequence)
+        }
+        var looked = 0
+        var flying: [Int] = []
+        var inFlight: [Int: Int] = [:]
+        var handedOut = 0
+        while order.waiting > 0 {
+            while let element = order.next(
+                inFlight: inFlight,
+                allowance: { _ in
+                    looked += 1
+                    return 8
+                })
+            {
+                handedOut += 1
+                flying.append(element)
+                inFlight[element % 1000, default: 0] += 1
+            }
+            let element = flying.removeFirst()
+            inFlight[element % 1000] = inFlight[element % 1000]! > 1 ? inFlight[element % 1000]! - 1 : nil
+            if element % 3 == 0 {
+                #expect(order.settled(.destination(Digest(of: "\(element % 500)")), continues: true) == [])
+            }
+        }
+        #expect(handedOut == 100_000)
+        #expect(looked < 64 * 100_000, "a call looks at no more destinations than there are slots")
+    }
+}
