@@ -188,7 +188,7 @@ import Testing
     @Test func `an operation of which no request can be made fails or waits, by whose fault it is`() {
         let own = Settlement.decide(on: .missingValue(placeholder: "key"), now: Self.now)
         #expect(own.disposition == .failed(countsAttempt: false))
-        #expect(own.record.rule == "request: the operation has no value for '{key}' in the url")
+        #expect(own.record.rule == "request: the operation has no value for '{key}'")
         let route = Settlement.decide(on: .noURL(.default), now: Self.now)
         #expect(route.disposition == .putBack)
         #expect(Rule.interrupted(times: 5).description == "interrupted 5 times without an outcome")
