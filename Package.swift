@@ -15,9 +15,10 @@ let package = Package(
     products: [.executable(name: "drainq", targets: ["drainq"])],
     targets: [
         .target(name: "CSystem"),
+        .target(name: "CCurl"),
         .target(name: "Policy", swiftSettings: strict),
         .target(name: "Spool", dependencies: ["Policy", "CSystem"], swiftSettings: strict),
-        .target(name: "Delivery", dependencies: ["Policy", "CSystem"], swiftSettings: strict),
+        .target(name: "Delivery", dependencies: ["Policy", "CSystem", "CCurl"], swiftSettings: strict),
         .target(name: "LoopbackReceiver", dependencies: ["CSystem"], swiftSettings: strict),
         .target(name: "Drain", dependencies: ["Policy", "Spool", "Delivery"], swiftSettings: strict),
         .target(

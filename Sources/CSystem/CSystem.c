@@ -47,3 +47,12 @@ int csystem_syncfs(int descriptor) {
     return syncfs(descriptor);
 #endif
 }
+
+int64_t csystem_modified(const struct stat *status) {
+#ifdef __APPLE__
+    const struct timespec time = status->st_mtimespec;
+#else
+    const struct timespec time = status->st_mtim;
+#endif
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}

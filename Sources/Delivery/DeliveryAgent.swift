@@ -24,7 +24,7 @@ package enum DeliveryAgent {
 
         let outlet = Outlet(descriptor: 0)
         outlet.send(.ready)
-        var transport: URLSessionTransport?
+        var courier: Courier?
         var inbox = FrameBuffer()
         var space = [UInt8](repeating: 0, count: 1 << 16)
         while true {
@@ -36,11 +36,11 @@ package enum DeliveryAgent {
                 while let frame = try inbox.next() {
                     switch frame {
                     case .setup(let concurrency):
-                        transport = URLSessionTransport(concurrency: concurrency) { ticket, report in
+                        courier = Courier(concurrency: concurrency) { ticket, report in
                             outlet.send(.report(ticket: ticket, report))
                         }
-                    case .attempt(let ticket, let request): transport?.start(request, ticket: ticket)
-                    case .cancel(let ticket): transport?.cancel(ticket: ticket)
+                    case .attempt(let ticket, let request): courier?.start(request, ticket: ticket)
+                    case .cancel(let ticket): courier?.cancel(ticket: ticket)
                     case .ready, .report: leave(EX_PROTOCOL)
                     }
                 }

@@ -138,12 +138,46 @@ private struct FrameWriter {
         put(request.timeouts.request)
         put(request.timeouts.total)
         put(request.answerLimit)
-        if let body = request.body {
-            put(kind: 1)
-            put(body)
-        } else {
-            put(kind: 0)
+        put(request.body) { writer, body in writer.put(body) }
+        put(request.bodyFile) { writer, file in
+            writer.put(file.path)
+            writer.put(file.length)
+            writer.put(Int(file.modified))
+            writer.put(Int(bitPattern: UInt(file.inode)))
         }
+        put(request.transport.rawValue)
+        put(request.connection)
+        put(request.redirects.rawValue)
+    }
+
+    private mutating func put<Value>(_ value: Value?, _ put: (inout FrameWriter, Value) -> Void) {
+        if let value {
+            self.put(kind: 1)
+            put(&self, value)
+        } else {
+            self.put(kind: 0)
+        }
+    }
+
+    private mutating func put(_ text: String?) {
+        put(text) { writer, text in writer.put(text.utf8) }
+    }
+
+    mutating func put(_ connection: ConnectionOptions) {
+        switch connection.proxy {
+        case .environment: put(kind: 0)
+        case .direct: put(kind: 1)
+        case .url(let url):
+            put(kind: 2)
+            put(url.utf8)
+        }
+        put(connection.caFile)
+        put(connection.clientCertificate) { writer, client in
+            writer.put(client.certificateFile.utf8)
+            writer.put(client.keyFile)
+            writer.put(client.passphrase)
+        }
+        put(connection.unixSocket)
     }
 
     mutating func put(_ report: AttemptReport) {
@@ -224,9 +258,48 @@ private struct FrameReader {
         let headers = try headers()
         let timeouts = Timeouts(connect: try duration(), request: try duration(), total: try duration())
         let answerLimit = try number()
-        let body = try kind() == 0 ? nil : [UInt8](try data())
+        let body = try isThere() ? [UInt8](try data()) : nil
+        let bodyFile = try isThere() ? try bodyFile() : nil
+        guard let transport = Transport(rawValue: try text()) else { throw FrameError("an unknown transport") }
+        let connection = try connection()
+        guard let redirects = Redirects(rawValue: try text()) else { throw FrameError("unknown redirects") }
         return OutgoingRequest(
-            method: method, url: url, headers: headers, body: body, timeouts: timeouts, answerLimit: answerLimit)
+            method: method, url: url, headers: headers, body: body, bodyFile: bodyFile, timeouts: timeouts,
+            answerLimit: answerLimit, transport: transport, connection: connection, redirects: redirects)
+    }
+
+    private mutating func isThere() throws(FrameError) -> Bool {
+        switch try kind() {
+        case 0: false
+        case 1: true
+        case let kind: throw FrameError("a field of unknown kind \(kind)")
+        }
+    }
+
+    private mutating func bodyFile() throws(FrameError) -> BodyFile {
+        BodyFile(
+            path: try text(), length: try number(), modified: Int64(try number()),
+            inode: UInt64(UInt(bitPattern: try number())))
+    }
+
+    private mutating func connection() throws(FrameError) -> ConnectionOptions {
+        let proxy: ConnectionOptions.Proxy
+        switch try kind() {
+        case 0: proxy = .environment
+        case 1: proxy = .direct
+        case 2: proxy = .url(try text())
+        case let kind: throw FrameError("a proxy of unknown kind \(kind)")
+        }
+        let caFile = try isThere() ? try text() : nil
+        let client = try isThere() ? try clientCertificate() : nil
+        return ConnectionOptions(
+            proxy: proxy, caFile: caFile, clientCertificate: client, unixSocket: try isThere() ? try text() : nil)
+    }
+
+    private mutating func clientCertificate() throws(FrameError) -> ConnectionOptions.ClientCertificate {
+        ConnectionOptions.ClientCertificate(
+            certificateFile: try text(), keyFile: try isThere() ? try text() : nil,
+            passphrase: try isThere() ? try text() : nil)
     }
 
     mutating func report() throws(FrameError) -> AttemptReport {

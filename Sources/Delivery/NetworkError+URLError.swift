@@ -15,14 +15,14 @@ extension NetworkError {
         switch name {
         case .reset, .emptyAnswer, .other: self = hasStatus ? .truncated : name
         case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .truncated, .malformedAnswer, .tls,
-            .proxy, .badURL, .offline, .agentDied, .cancelled:
+            .proxy, .badURL, .offline, .bodyFileChanged, .agentDied, .cancelled:
             self = name
         }
     }
 
     private static func name(ofURLErrorCode code: Int, message: String) -> NetworkError {
         let words = message.lowercased()
-        let spoken = byWords.first { row in row.words.allSatisfy(words.contains) }?.name
+        let spoken = NetworkError(words: message)
         switch code {
         case -1: return spoken ?? .other
         case -1001: return words.contains("resolv") ? .dns : words.contains("connect") ? spoken ?? .timeout : .timeout
@@ -33,6 +33,13 @@ extension NetworkError {
         case -1011: return .emptyAnswer
         default: return byCode[code] ?? spoken ?? .other
         }
+    }
+
+    /// What libcurl's words say, in a URLSession's message or in its own.
+    init?(words message: String) {
+        let words = message.lowercased()
+        guard let row = Self.byWords.first(where: { row in row.words.allSatisfy(words.contains) }) else { return nil }
+        self = row.name
     }
 
     /// Codes that mean one thing.

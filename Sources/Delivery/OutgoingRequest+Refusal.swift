@@ -1,23 +1,43 @@
 import Policy
 
 extension OutgoingRequest {
-    /// Why URLSession cannot make this request as it stands, in the words of an error's detail; `nil` if it can.
+    /// Why the request's transport cannot make it as it stands, in the words of an error's detail; `nil` if it can.
     ///
-    /// Refused here is what URLSession would silently change, drop, or hang on (FACTS §1).
+    /// Refused here is what a transport would silently change, drop, or hang on (FACTS §1).
     var refusal: String? {
         if !method.utf8.allSatisfy(\.isTokenCharacter) || method.isEmpty {
             return "the method '\(method)' is not a token"
         }
-        if method == "GET", !(body ?? []).isEmpty { return "a GET request with a body cannot be sent by URLSession" }
         if method == "CONNECT" { return "the method CONNECT asks for a tunnel" }
-        return refusalOfURL ?? headers.lazy.compactMap(\.refusal).first
+        if method == "HEAD", hasContent { return "a HEAD request with a body cannot be sent" }
+        return refusalOfURL ?? headers.lazy.compactMap(\.refusal).first ?? refusalByTransport
+    }
+
+    private var hasContent: Bool { bodyFile.map { $0.length > 0 } ?? (body?.isEmpty == false) }
+
+    private var refusalByTransport: String? {
+        switch transport {
+        case .libcurl:
+            guard connection.unixSocket != nil, case .url = connection.proxy else { return nil }
+            return "a unix socket and a proxy exclude each other"
+        case .urlsession:
+            if method == "GET", hasContent { return "a GET request with a body cannot be sent by URLSession" }
+            if host?.hasPrefix("[") == true { return "an IPv6 address as host cannot be requested by URLSession" }
+            if bodyFile != nil { return "a body file cannot be sent by URLSession" }
+            if connection != ConnectionOptions() {
+                return "the connection that is asked for cannot be made by URLSession"
+            }
+            return nil
+        }
+    }
+
+    private var host: Substring? {
+        afterScheme?.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     }
 
     private var refusalOfURL: String? {
-        guard let rest = afterScheme else { return "the URL is neither http nor https" }
-        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-        if host.hasPrefix("[") { return "an IPv6 address as host cannot be requested by URLSession" }
+        guard let host else { return "the URL is neither http nor https" }
+        if host.contains("@") { return "the URL has user information in it" }
         if host.isEmpty || host.hasPrefix(":") { return "the URL has no host" }
         if url.unicodeScalars.contains(where: { $0.value < 0x21 || $0.value == 0x7f }) {
             return "the URL contains a space or a control character"
@@ -31,7 +51,7 @@ extension OutgoingRequest {
         return nil
     }
 
-    /// The URL with its scheme in lower case, which URLSession insists on.
+    /// The URL with its scheme in lower case, on which URLSession insists.
     var normalizedURL: String {
         guard let rest = afterScheme else { return url }
         return url.utf8.dropFirst(4).first.map { $0 | 0x20 } == UInt8(ascii: "s") ? "https://\(rest)" : "http://\(rest)"

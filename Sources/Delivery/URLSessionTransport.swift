@@ -15,7 +15,7 @@ import Synchronization
 ///   `timeouts.connect` ends when the first byte of the *body* is taken, the one sign of a connection that there is: so
 ///   it is observed for requests with a body, and one without a body that cannot connect ends by `timeouts.request`, as
 ///   `timeout`. URLSession shows nothing else before the answer.
-/// - A GET with a body, IPv6 addresses as hosts: refused as `badURL`.
+/// - A GET with a body, IPv6 addresses as hosts, body files, and connections other than the usual one: refused.
 /// - No body and an empty body are the same: GET sends neither body nor Content-Length, other methods Content-Length 0.
 /// - A POST with a body and no Content-Type gets `application/x-www-form-urlencoded`.
 /// - Header fields of one name become one field, joined by commas; names are sent capitalised.
@@ -38,12 +38,9 @@ final class URLSessionTransport: Sendable {
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
     }
 
-    /// Starts an attempt; its report comes on another thread, or on this one if the request is refused.
+    /// Starts an attempt of a request without a `refusal`; its report comes on another thread, or on this one if
+    /// Foundation cannot read the URL.
     func start(_ request: OutgoingRequest, ticket: Int) {
-        if let refusal = request.refusal {
-            return delegate.report(
-                ticket, AttemptReport(result: .failure(.badURL, detail: refusal), duration: .zero))
-        }
         guard let url = URL(string: request.normalizedURL), url.host != nil else {
             let detail = "'\(request.url)' is not a URL"
             return delegate.report(

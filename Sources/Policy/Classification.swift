@@ -80,7 +80,7 @@ package enum Classification {
             .malformedAnswer, .proxy, .offline, .agentDied, .cancelled, .other:
             .deferred
         case .tls: .held
-        case .badURL: .failed
+        case .badURL, .bodyFileChanged: .failed
         }
     }
 

@@ -31,6 +31,8 @@ package enum NetworkError: String, Hashable, Sendable, CaseIterable {
     /// The URL cannot be requested with this transport; nothing was sent.
     case badURL = "bad-url"
     case offline
+    /// The body file is not, or ceased to be, what it was when the operation was added; nothing arrived whole.
+    case bodyFileChanged = "body-file"
     /// The delivery agent died or had to be killed while this attempt was alone in it.
     case agentDied = "agent-died"
     /// The attempt was cancelled by this program, to stop in time.
@@ -42,8 +44,8 @@ package enum NetworkError: String, Hashable, Sendable, CaseIterable {
     package var provesNotSent: Bool {
         switch self {
         case .dns, .refused, .badURL, .offline, .unreachable, .connectTimeout: true
-        case .timeout, .deadline, .reset, .emptyAnswer, .truncated, .malformedAnswer, .tls, .proxy, .agentDied,
-            .cancelled, .other:
+        case .timeout, .deadline, .reset, .emptyAnswer, .truncated, .malformedAnswer, .tls, .proxy,
+            .bodyFileChanged, .agentDied, .cancelled, .other:
             false
         }
     }

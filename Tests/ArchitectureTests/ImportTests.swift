@@ -6,7 +6,7 @@ import Testing
     static let allowed: [String: Set<String>] = [
         "Policy": foundation,
         "Spool": machine.union(["Policy", "CSystem"]),
-        "Delivery": machine.union(["Policy", "CSystem", "FoundationNetworking"]),
+        "Delivery": machine.union(["Policy", "CSystem", "CCurl", "FoundationNetworking"]),
         "LoopbackReceiver": machine.union(["CSystem"]),
         "Drain": machine.union(["Policy", "Spool", "Delivery"]),
         "DrainqCLI": machine.union(["Policy", "Spool", "Delivery", "Drain", "LoopbackReceiver", "CSystem"]),

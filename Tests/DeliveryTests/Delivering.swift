@@ -44,9 +44,11 @@ func script(_ lines: String) throws -> String {
 }
 
 /// What one attempt comes to against a receiver that plays `script`.
-func attempt(_ script: Script, _ change: (inout OutgoingRequest) -> Void = { _ in }) throws -> AttemptReport.Result {
+func attempt(
+    _ script: Script, by transport: Transport, _ change: (inout OutgoingRequest) -> Void = { _ in }
+) throws -> AttemptReport.Result {
     let receiver = try LoopbackReceiver(script: script)
-    var request = OutgoingRequest.post(to: receiver)
+    var request = OutgoingRequest.post(to: receiver, by: transport)
     change(&request)
     let sink = AgentSink()
     defer { sink.close() }
@@ -55,12 +57,16 @@ func attempt(_ script: Script, _ change: (inout OutgoingRequest) -> Void = { _ i
 
 extension OutgoingRequest {
     /// A small POST whose time-outs end a test soon.
-    static func post(to receiver: LoopbackReceiver, path: String = "/", body: String = #"{"n":1}"#) -> OutgoingRequest {
+    static func post(
+        to receiver: LoopbackReceiver, by transport: Transport = .urlsession, path: String = "/",
+        body: String = #"{"n":1}"#
+    ) -> OutgoingRequest {
         OutgoingRequest(
             method: "POST", url: receiver.url + path,
             headers: [HeaderField(name: "Content-Type", value: "application/json")],
             body: Array(body.utf8),
-            timeouts: Timeouts(connect: .seconds(5), request: .seconds(5), total: .seconds(10)))
+            timeouts: Timeouts(connect: .seconds(5), request: .seconds(5), total: .seconds(10)),
+            transport: transport)
     }
 }
 

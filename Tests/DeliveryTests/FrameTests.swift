@@ -17,6 +17,23 @@ import Testing
                 timeouts: Timeouts(connect: .milliseconds(1), request: .seconds(2), total: .seconds(Int64.max)),
                 answerLimit: 0)),
         .attempt(ticket: 1, OutgoingRequest(method: "POST", url: "http://a/", body: [])),
+        .attempt(
+            ticket: 2,
+            OutgoingRequest(
+                method: "PUT", url: "https://a/",
+                bodyFile: BodyFile(path: "/srv/ü", length: 1 << 40, modified: -1, inode: .max),
+                transport: .libcurl,
+                connection: ConnectionOptions(
+                    proxy: .url("socks5h://u:p@h:1"), caFile: "/ca",
+                    clientCertificate: .init(certificateFile: "/c", keyFile: nil, passphrase: ""),
+                    unixSocket: "/s"),
+                redirects: .sameOrigin)),
+        .attempt(
+            ticket: 3,
+            OutgoingRequest(
+                method: "PUT", url: "https://a/", transport: .libcurl,
+                connection: ConnectionOptions(
+                    proxy: .direct, clientCertificate: .init(certificateFile: "/c", keyFile: "/k", passphrase: nil)))),
         .report(ticket: 7, AttemptReport(result: .failure(.emptyAnswer, detail: "x\0y"), duration: .nanoseconds(-1))),
         .report(
             ticket: 8,

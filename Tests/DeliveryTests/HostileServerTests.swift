@@ -6,36 +6,47 @@ import Testing
 
 /// What a server can do to a client (FACTS §1), and what it is called afterwards.
 @Suite(.serialized) struct HostileServerTests {
-    @Test func `a reset before the answer is named reset`() throws {
-        #expect(try attempt(.always(.reset)).failure == .reset)
+    @Test(arguments: Transport.allCases)
+    func `a reset before the answer is named reset`(transport: Transport) throws {
+        #expect(try attempt(.always(.reset), by: transport).failure == .reset)
     }
 
-    @Test func `a close before the answer is an empty answer`() throws {
-        #expect(try attempt(.always(.close)).failure == .emptyAnswer)
+    @Test(arguments: Transport.allCases)
+    func `a close before the answer is an empty answer`(transport: Transport) throws {
+        #expect(try attempt(.always(.close), by: transport).failure == .emptyAnswer)
     }
 
-    @Test func `a reset inside the answer is a truncated answer`() throws {
+    @Test(arguments: Transport.allCases)
+    func `a reset inside the answer is a truncated answer`(transport: Transport) throws {
         let answer = Answer.status(200, body: String(repeating: "x", count: 1000)).ending(.reset(at: .body(10)))
-        #expect(try attempt(.always(answer)).failure == .truncated)
+        #expect(try attempt(.always(answer), by: transport).failure == .truncated)
     }
 
-    @Test func `an answer shorter than announced is truncated`() throws {
-        #expect(try attempt(.always(Answer.status(200, body: "half").truncated(by: 4))).failure == .truncated)
+    @Test(arguments: Transport.allCases)
+    func `an answer shorter than announced is truncated`(transport: Transport) throws {
+        #expect(
+            try attempt(.always(Answer.status(200, body: "half").truncated(by: 4)), by: transport).failure == .truncated
+        )
     }
 
-    @Test func `chunks that end early are a truncated answer`() throws {
+    @Test(arguments: Transport.allCases)
+    func `chunks that end early are a truncated answer`(transport: Transport) throws {
         let text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel"
-        #expect(try attempt(.always(Answer.verbatim(text).ending(.close(at: .end)))).failure == .truncated)
+        #expect(
+            try attempt(.always(Answer.verbatim(text).ending(.close(at: .end))), by: transport).failure == .truncated)
     }
 
-    @Test func `what is not HTTP is a malformed answer`() throws {
-        let result = try attempt(.always(Answer.verbatim("SSH-2.0-OpenSSH_9.2\r\n\r\n").ending(.close(at: .end))))
+    @Test(arguments: Transport.allCases)
+    func `what is not HTTP is a malformed answer`(transport: Transport) throws {
+        let result = try attempt(
+            .always(Answer.verbatim("SSH-2.0-OpenSSH_9.2\r\n\r\n").ending(.close(at: .end))), by: transport)
         #expect(result.failure == .malformedAnswer, "\(result)")
     }
 
-    @Test func `a port where nobody listens is refused, and nothing was sent`() throws {
+    @Test(arguments: Transport.allCases)
+    func `a port where nobody listens is refused, and nothing was sent`(transport: Transport) throws {
         let receiver = try LoopbackReceiver()
-        let request = OutgoingRequest.post(to: receiver)
+        let request = OutgoingRequest.post(to: receiver, by: transport)
         receiver.stop()
         let sink = AgentSink()
         defer { sink.close() }
@@ -44,36 +55,43 @@ import Testing
         #expect(result.failure?.provesNotSent == true)
     }
 
-    @Test func `a host that does not exist is a DNS error`() throws {
-        let result = try attempt(.always(.status(200))) { $0.url = "http://nowhere.invalid/" }
+    @Test(arguments: Transport.allCases)
+    func `a host that does not exist is a DNS error`(transport: Transport) throws {
+        let result = try attempt(.always(.status(200)), by: transport) { $0.url = "http://nowhere.invalid/" }
         #expect(result.failure == .dns, "\(result)")
     }
 
-    @Test func `a server that never answers is a time-out, to the tenth of a second`() throws {
+    @Test(arguments: Transport.allCases)
+    func `a server that never answers is a time-out, to the tenth of a second`(transport: Transport) throws {
         let start = ContinuousClock.now
-        let result = try attempt(.always(.silence)) { $0.timeouts.request = .milliseconds(300) }
+        let result = try attempt(.always(.silence), by: transport) { $0.timeouts.request = .milliseconds(300) }
         #expect(result.failure == .timeout)
         #expect(start.duration(to: .now) < .seconds(2))
     }
 
-    @Test func `a slow answer that keeps coming is not a time-out`() throws {
+    @Test(arguments: Transport.allCases)
+    func `a slow answer that keeps coming is not a time-out`(transport: Transport) throws {
         let answer = Answer.status(200, body: "0123456789").paced(
             .init(bytes: 1, every: .milliseconds(100), onlyBody: true))
-        let result = try attempt(.always(answer)) { $0.timeouts.request = .milliseconds(600) }
+        let result = try attempt(.always(answer), by: transport) { $0.timeouts.request = .milliseconds(600) }
         #expect(result.answer?.body.count == 10, "\(result)")
     }
 
-    @Test func `a slow answer that comes for too long passes the deadline`() throws {
+    @Test(arguments: Transport.allCases)
+    func `a slow answer that comes for too long passes the deadline`(transport: Transport) throws {
         let answer = Answer.status(200, body: "0123456789").paced(
             .init(bytes: 1, every: .milliseconds(200), onlyBody: true))
-        let result = try attempt(.always(answer)) { $0.timeouts.total = .milliseconds(700) }
+        let result = try attempt(.always(answer), by: transport) { $0.timeouts.total = .milliseconds(700) }
         #expect(result.failure == .deadline)
     }
 
-    @Test func `a connection that does not come about is a connect time-out where a body shows it`() throws {
+    @Test(arguments: Transport.allCases)
+    func `a connection that does not come about is a connect time-out where a body shows it`(transport: Transport)
+        throws
+    {
         // A listening socket whose queue is full leaves the next connection in the air.
         let full = try FullSocket()
-        let result = try attempt(.always(.status(200))) {
+        let result = try attempt(.always(.status(200)), by: transport) {
             $0.url = "http://127.0.0.1:\(full.port)/"
             $0.timeouts.connect = .milliseconds(300)
             $0.timeouts.request = .seconds(2)
@@ -81,26 +99,28 @@ import Testing
         #expect(result.failure == .connectTimeout, "\(result)")
     }
 
-    @Test(arguments: [true, false])
-    func `an endless body is cut at the bound`(chunked: Bool) throws {
-        let result = try attempt(.always(.endlessBody(chunked: chunked)))
+    @Test(arguments: [true, false], Transport.allCases)
+    func `an endless body is cut at the bound`(chunked: Bool, transport: Transport) throws {
+        let result = try attempt(.always(.endlessBody(chunked: chunked)), by: transport)
         #expect(result.answer?.status == 200)
         #expect(result.answer?.body.count == 65_536)
     }
 
-    @Test func `endless headers end somehow and soon`() throws {
+    @Test(arguments: Transport.allCases)
+    func `endless headers end somehow and soon`(transport: Transport) throws {
         let start = ContinuousClock.now
-        let result = try attempt(.always(.endlessHeaders)) { $0.timeouts.total = .seconds(3) }
+        let result = try attempt(.always(.endlessHeaders), by: transport) { $0.timeouts.total = .seconds(3) }
         #expect(result.answer == nil)
         #expect(start.duration(to: .now) < .seconds(8))
     }
 
-    @Test func `a stale connection does not lose the request`() throws {
+    @Test(arguments: Transport.allCases)
+    func `a stale connection does not lose the request`(transport: Transport) throws {
         let receiver = try LoopbackReceiver(script: .always(Answer.status(200).ending(.close(at: .end))))
         let sink = AgentSink()
         defer { sink.close() }
         for _ in 0..<5 {
-            #expect(try sink.deliver(.post(to: receiver)).result.answer?.status == 200)
+            #expect(try sink.deliver(.post(to: receiver, by: transport)).result.answer?.status == 200)
         }
     }
 
@@ -109,7 +129,7 @@ import Testing
         deadlyAnswer, Answer.verbatim("HTTP/1.1 200 OK\r\nContent-Le").ending(.close(at: .end)),
     ])
     func `a request alone whose answer kills its agent is reported so`(poison: Answer) throws {
-        let result = try attempt(.always(poison))
+        let result = try attempt(.always(poison), by: .urlsession)
         #expect(result.failure == .agentDied, "\(result)")
         #expect(
             result.detail == "killed by signal 4 (Illegal instruction)" || result.detail?.contains("signal 5") == true)
@@ -127,13 +147,14 @@ import Testing
         #expect(try sink.deliver(request).result.answer?.status == 200)
     }
 
-    @Test func `an answer that swells when unpacked is cut at the bound`() throws {
+    @Test(arguments: Transport.allCases)
+    func `an answer that swells when unpacked is cut at the bound`(transport: Transport) throws {
         // Twenty megabytes of zeros, in twenty kilobytes.
         let receiver = try LoopbackReceiver(
             script: .always(Answer(200, headers: ["Content-Encoding: gzip"], body: .bytes(try bomb(megabytes: 20)))))
         let sink = AgentSink()
         defer { sink.close() }
-        let answer = try #require(try sink.deliver(.post(to: receiver)).result.answer)
+        let answer = try #require(try sink.deliver(.post(to: receiver, by: transport)).result.answer)
         #expect(answer.status == 200)
         #expect(answer.body == [UInt8](repeating: 0, count: 65_536))
     }
@@ -149,8 +170,8 @@ import Testing
         return Array(try pipe.fileHandleForReading.readToEnd() ?? Data())
     }
 
-    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")))
-    func `a certificate that nobody trusts is a TLS error`() throws {
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/openssl")), arguments: Transport.allCases)
+    func `a certificate that nobody trusts is a TLS error`(transport: Transport) throws {
         let server = Process()
         let (input, output) = (Pipe(), Pipe())
         server.executableURL = URL(filePath: "/bin/sh")
@@ -175,7 +196,7 @@ import Testing
             said += String(decoding: more, as: UTF8.self)
         }
         let port = try #require(said.firstMatch(of: /:(\d+)\s/)).1
-        let result = try attempt(.always(.status(200))) { $0.url = "https://127.0.0.1:\(port)/" }
+        let result = try attempt(.always(.status(200)), by: transport) { $0.url = "https://127.0.0.1:\(port)/" }
         #expect(result.failure == .tls, "\(result)")
     }
 
@@ -184,21 +205,23 @@ import Testing
         AgentSink(executable: try script("export \(variable)\nexec '\(drainq)' agent"), concurrency: 1)
     }
 
-    @Test func `a proxy that opens no tunnel is a proxy error`() throws {
+    @Test(arguments: Transport.allCases)
+    func `a proxy that opens no tunnel is a proxy error`(transport: Transport) throws {
         let proxy = try LoopbackReceiver(script: .always(.status(403)))
         let sink = try sink(with: "https_proxy=\(proxy.url)")
         defer { sink.close() }
-        var request = OutgoingRequest.post(to: proxy)
+        var request = OutgoingRequest.post(to: proxy, by: transport)
         request.url = "https://a.example/"
         let result = try sink.deliver(request).result
         #expect(result.failure == .proxy, "\(result)")
     }
 
-    @Test func `the environment's proxy is used`() throws {
+    @Test(arguments: Transport.allCases)
+    func `the environment's proxy is used`(transport: Transport) throws {
         let proxy = try LoopbackReceiver(script: .always(.status(202)))
         let sink = try sink(with: "http_proxy=\(proxy.url)")
         defer { sink.close() }
-        var request = OutgoingRequest.post(to: proxy)
+        var request = OutgoingRequest.post(to: proxy, by: transport)
         request.url = "http://nowhere.invalid/x"
         #expect(try sink.deliver(request).result.answer?.status == 202)
         #expect(proxy.requests().first?.target == "http://nowhere.invalid/x")
@@ -239,13 +262,14 @@ import Testing
         }
     }
 
-    @Test func `an attempt that is told to be redirected as it is cancelled does no harm`() throws {
+    @Test(arguments: Transport.allCases)
+    func `an attempt that is told to be redirected as it is cancelled does no harm`(transport: Transport) throws {
         let receiver = try LoopbackReceiver(
             script: .always(Answer.status(302, headers: ["Location: /"]).delayed(.milliseconds(100))))
         let sink = AgentSink(concurrency: 20)
         defer { sink.close() }
         let requests = (0..<40).map { number in
-            var request = OutgoingRequest.post(to: receiver)
+            var request = OutgoingRequest.post(to: receiver, by: transport)
             request.timeouts.request = .milliseconds(90 + number)
             return request
         }

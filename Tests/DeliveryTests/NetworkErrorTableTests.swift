@@ -1,6 +1,8 @@
-import Delivery
+import Glibc
 import Policy
 import Testing
+
+@testable import Delivery
 
 @Suite struct NetworkErrorTableTests {
     struct Row: Sendable {
@@ -84,5 +86,67 @@ import Testing
 
     @Test func `a time-out after a status is still a time-out`() {
         #expect(NetworkError(urlErrorCode: -1001, message: "", hasStatus: true) == .timeout)
+    }
+
+    struct CurlRow: Sendable {
+        let failure: CurlFailure
+        let name: NetworkError
+
+        init(_ failure: CurlFailure, _ name: NetworkError) { (self.failure, self.name) = (failure, name) }
+    }
+
+    static let curlRows: [CurlRow] = [
+        CurlRow(CurlFailure(code: 1, words: "Protocol \"ftp\" not supported"), .badURL),
+        CurlRow(
+            CurlFailure(code: 1, words: "Received HTTP/0.9 when not allowed", wasConnected: true), .malformedAnswer),
+        CurlRow(CurlFailure(code: 3), .badURL),
+        CurlRow(CurlFailure(code: 5), .proxy),
+        CurlRow(CurlFailure(code: 6), .dns),
+        CurlRow(CurlFailure(code: 7, systemError: ECONNREFUSED), .refused),
+        CurlRow(CurlFailure(code: 7, systemError: ENOENT), .refused),
+        CurlRow(CurlFailure(code: 7, systemError: ENETUNREACH), .unreachable),
+        CurlRow(CurlFailure(code: 7, systemError: EHOSTUNREACH), .unreachable),
+        CurlRow(CurlFailure(code: 7, systemError: ETIMEDOUT), .connectTimeout),
+        CurlRow(CurlFailure(code: 7, systemError: ECONNREFUSED, isProxys: true), .proxy),
+        CurlRow(CurlFailure(code: 8), .malformedAnswer),
+        CurlRow(CurlFailure(code: 16), .malformedAnswer),
+        CurlRow(CurlFailure(code: 18), .truncated),
+        CurlRow(CurlFailure(code: 27), .other),
+        CurlRow(CurlFailure(code: 27, wasConnected: true), .malformedAnswer),
+        CurlRow(CurlFailure(code: 28, words: "Connection timed out after 300 milliseconds"), .connectTimeout),
+        CurlRow(CurlFailure(code: 28, words: "Resolving timed out after 300 milliseconds"), .dns),
+        CurlRow(CurlFailure(code: 28, words: "Proxy CONNECT aborted due to timeout"), .proxy),
+        CurlRow(CurlFailure(code: 28, isProxys: true), .proxy),
+        CurlRow(CurlFailure(code: 28, wasConnected: true), .timeout),
+        CurlRow(CurlFailure(code: 35, words: "error:0A00010B:SSL routines::wrong version number"), .tls),
+        CurlRow(CurlFailure(code: 35, words: "OpenSSL SSL_connect: Connection reset by peer"), .reset),
+        CurlRow(CurlFailure(code: 52), .emptyAnswer),
+        CurlRow(CurlFailure(code: 55, words: "Send failure: Broken pipe"), .reset),
+        CurlRow(CurlFailure(code: 56, words: "Recv failure: Connection reset by peer"), .reset),
+        CurlRow(CurlFailure(code: 56, words: "Recv failure: Connection reset by peer", hasStatus: true), .truncated),
+        CurlRow(CurlFailure(code: 56, words: "OpenSSL SSL_read: tlsv13 alert certificate required, errno 0"), .tls),
+        CurlRow(CurlFailure(code: 58), .tls),
+        CurlRow(CurlFailure(code: 60), .tls),
+        CurlRow(CurlFailure(code: 60, isProxys: true), .proxy),
+        CurlRow(CurlFailure(code: 61, hasStatus: true), .malformedAnswer),
+        CurlRow(CurlFailure(code: 67), .badURL),
+        CurlRow(CurlFailure(code: 77), .tls),
+        CurlRow(CurlFailure(code: 92), .reset),
+        CurlRow(CurlFailure(code: 92, hasStatus: true), .truncated),
+        CurlRow(CurlFailure(code: 97), .proxy),
+        CurlRow(CurlFailure(code: 98), .tls),
+        CurlRow(CurlFailure(code: 100), .malformedAnswer),
+        CurlRow(CurlFailure(code: 12345), .other),
+    ]
+
+    @Test(arguments: curlRows)
+    func `a result of libcurl's has one name`(row: CurlRow) {
+        #expect(NetworkError(row.failure) == row.name)
+    }
+
+    @Test func `once connected, no result of libcurl's proves that nothing was sent`() {
+        for code in Int32(1)...100 where ![3, 6, 7, 67].contains(code) {
+            #expect(!NetworkError(CurlFailure(code: code, wasConnected: true)).provesNotSent)
+        }
     }
 }

@@ -12,11 +12,15 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "a", "ftp://a/", "http:/a", "http://", "http:///x", "http://:80/", "https://[::1]/", "http://u@[::1]:80/",
+        "", "a", "ftp://a/", "http:/a", "http://", "http:///x", "http://:80/", "http://u@a/", "http://u:p@[::1]:80/",
         "http://a/b c", "http://a/%zz", "http://a/%4", "http://a/\n", "/relative",
     ])
     func `a URL that cannot be requested is refused`(url: String) {
-        #expect(request(url).refusal != nil)
+        for transport in Transport.allCases {
+            var request = request(url)
+            request.transport = transport
+            #expect(request.refusal != nil)
+        }
     }
 
     @Test(arguments: ["http://a", "HTTPS://A.example:443/x?y=%20#z", "http://127.0.0.1/", "http://bücher.example/ü"])
@@ -34,8 +38,41 @@ import Testing
         #expect(request(method: method).refusal != nil)
     }
 
-    @Test func `a GET with a body is refused`() {
-        #expect(request(method: "GET").refusal != nil)
+    @Test func `a HEAD with a body is refused, for whatever transport`() {
+        for transport in Transport.allCases {
+            var request = request(method: "HEAD")
+            request.transport = transport
+            #expect(request.refusal != nil)
+            request.body = []
+            #expect(request.refusal == nil)
+        }
+    }
+
+    static let libcurlOnly: [@Sendable (inout OutgoingRequest) -> Void] = [
+        { $0.method = "GET" },
+        { $0.url = "https://[::1]/" },
+        { $0.bodyFile = BodyFile(path: "/f", length: 0, modified: 0, inode: 0) },
+        { $0.connection.proxy = .direct },
+        { $0.connection.proxy = .url("http://p:1") },
+        { $0.connection.caFile = "/ca" },
+        { $0.connection.clientCertificate = .init(certificateFile: "/c") },
+        { $0.connection.unixSocket = "/s" },
+    ]
+
+    @Test(arguments: libcurlOnly.indices)
+    func `what only libcurl can do is refused for URLSession`(number: Int) {
+        var request = request()
+        Self.libcurlOnly[number](&request)
+        #expect(request.refusal != nil)
+        request.transport = .libcurl
+        #expect(request.refusal == nil)
+    }
+
+    @Test func `a unix socket and a proxy exclude each other`() {
+        var request = request()
+        request.transport = .libcurl
+        request.connection = ConnectionOptions(proxy: .url("http://p:1"), unixSocket: "/s")
+        #expect(request.refusal != nil)
     }
 
     @Test(arguments: [

@@ -45,7 +45,7 @@ import Testing
         let expected: Outcome =
             switch error {
             case .tls: .held
-            case .badURL: .failed
+            case .badURL, .bodyFileChanged: .failed
             case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .reset, .emptyAnswer, .truncated,
                 .malformedAnswer, .proxy, .offline, .agentDied, .cancelled, .other:
                 .deferred

@@ -3,6 +3,8 @@
 #define CSYSTEM_H
 
 #include <spawn.h>
+#include <stdint.h>
+#include <sys/stat.h>
 
 /// renameat2(2) with RENAME_NOREPLACE; on Darwin renameatx_np(2) with RENAME_EXCL. 0, or -1 and errno.
 int csystem_rename_noreplace(int from_directory, const char *from, int to_directory, const char *to);
@@ -15,6 +17,11 @@ int csystem_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 
 /// Writes the coverage counters of a process that ends by _exit(2); nothing unless built with coverage.
 void csystem_flush_coverage(void);
+
+/// The time of the last modification in nanoseconds since 1970. Swift names the fields of `struct timespec` only where a
+/// module is imported that differs from build to build.
+int64_t csystem_modified(const struct stat *status);
+
 /// syncfs(2): everything of the file system that the descriptor is on. On Darwin F_FULLFSYNC. 0, or -1 and errno.
 int csystem_syncfs(int descriptor);
 

@@ -1,0 +1,143 @@
+#include "CCurl.h"
+#include <dlfcn.h>
+#include <stdio.h>
+
+#ifdef __APPLE__
+#define LIBRARY "libcurl.4.dylib"
+#else
+#define LIBRARY "libcurl.so.4"
+#endif
+
+// As far as it is read here.
+struct version_info {
+    int age;
+    const char *version;
+    unsigned version_number;
+};
+
+struct message {
+    int kind;
+    ccurl_easy *easy;
+    union {
+        void *whatever;
+        int code;
+    } data;
+};
+
+static void *library;
+static char reason[512];
+
+#define FUNCTIONS(X) \
+    X(const struct version_info *, version_info, (int)) \
+    X(int, global_init, (long)) \
+    X(ccurl_easy *, easy_init, (void)) \
+    X(void, easy_cleanup, (ccurl_easy *)) \
+    X(const char *, easy_strerror, (int)) \
+    X(int, easy_setopt, (ccurl_easy *, int, ...)) \
+    X(int, easy_getinfo, (ccurl_easy *, int, ...)) \
+    X(ccurl_list *, slist_append, (ccurl_list *, const char *)) \
+    X(void, slist_free_all, (ccurl_list *)) \
+    X(ccurl_multi *, multi_init, (void)) \
+    X(int, multi_setopt, (ccurl_multi *, int, ...)) \
+    X(int, multi_add_handle, (ccurl_multi *, ccurl_easy *)) \
+    X(int, multi_remove_handle, (ccurl_multi *, ccurl_easy *)) \
+    X(int, multi_perform, (ccurl_multi *, int *)) \
+    X(int, multi_poll, (ccurl_multi *, void *, unsigned, int, int *)) \
+    X(int, multi_wakeup, (ccurl_multi *)) \
+    X(struct message *, multi_info_read, (ccurl_multi *, int *))
+
+#define DECLARE(result, name, parameters) static result(*name) parameters;
+FUNCTIONS(DECLARE)
+
+const char *ccurl_open(void) {
+    if (library) return NULL;
+    void *opened = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!opened) {
+        snprintf(reason, sizeof reason, "%s", dlerror());
+        return reason;
+    }
+#define LOOK_UP(result, name, parameters) \
+    *(void **)&name = dlsym(opened, "curl_" #name); \
+    if (!name) { \
+        snprintf(reason, sizeof reason, LIBRARY " has no curl_" #name); \
+        dlclose(opened); \
+        return reason; \
+    }
+    FUNCTIONS(LOOK_UP)
+    library = opened;
+    return NULL;
+}
+
+void ccurl_close(void) {
+    if (library) dlclose(library);
+    library = NULL;
+}
+
+const char *ccurl_version(void) { return version_info(0)->version; }
+unsigned ccurl_version_number(void) { return version_info(0)->version_number; }
+int ccurl_global_init(void) { return global_init(3); }
+
+ccurl_easy *ccurl_easy_init(void) { return easy_init(); }
+void ccurl_easy_cleanup(ccurl_easy *easy) { easy_cleanup(easy); }
+const char *ccurl_easy_strerror(int code) { return easy_strerror(code); }
+
+int ccurl_set_number(ccurl_easy *easy, ccurl_option option, long number) {
+    return easy_setopt(easy, option, number);
+}
+
+int ccurl_set_size(ccurl_easy *easy, ccurl_option option, int64_t size) { return easy_setopt(easy, option, size); }
+
+int ccurl_set_text(ccurl_easy *easy, ccurl_option option, const char *text) {
+    return easy_setopt(easy, option, text);
+}
+
+int ccurl_set_pointer(ccurl_easy *easy, ccurl_option option, void *pointer) {
+    return easy_setopt(easy, option, pointer);
+}
+
+int ccurl_set_data_function(
+    ccurl_easy *easy, ccurl_option option, size_t (*function)(char *, size_t, size_t, void *)) {
+    return easy_setopt(easy, option, function);
+}
+
+int ccurl_set_seek_function(ccurl_easy *easy, int (*function)(void *, int64_t, int)) {
+    return easy_setopt(easy, CURLOPT_SEEKFUNCTION, function);
+}
+
+int ccurl_set_progress_function(ccurl_easy *easy, int (*function)(void *, int64_t, int64_t, int64_t, int64_t)) {
+    return easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, function);
+}
+
+int ccurl_get_number(ccurl_easy *easy, ccurl_info info, long *number) { return easy_getinfo(easy, info, number); }
+int ccurl_get_size(ccurl_easy *easy, ccurl_info info, int64_t *size) { return easy_getinfo(easy, info, size); }
+int ccurl_get_pointer(ccurl_easy *easy, ccurl_info info, void **pointer) {
+    return easy_getinfo(easy, info, pointer);
+}
+
+ccurl_list *ccurl_list_append(ccurl_list *list, const char *text) { return slist_append(list, text); }
+void ccurl_list_free(ccurl_list *list) { slist_free_all(list); }
+
+ccurl_multi *ccurl_multi_init(void) { return multi_init(); }
+
+int ccurl_multi_set_number(ccurl_multi *multi, ccurl_multi_option option, long number) {
+    return multi_setopt(multi, option, number);
+}
+
+int ccurl_multi_add(ccurl_multi *multi, ccurl_easy *easy) { return multi_add_handle(multi, easy); }
+int ccurl_multi_remove(ccurl_multi *multi, ccurl_easy *easy) { return multi_remove_handle(multi, easy); }
+int ccurl_multi_perform(ccurl_multi *multi, int *running) { return multi_perform(multi, running); }
+
+int ccurl_multi_poll(ccurl_multi *multi, int milliseconds) {
+    return multi_poll(multi, NULL, 0, milliseconds, NULL);
+}
+
+int ccurl_multi_wakeup(ccurl_multi *multi) { return multi_wakeup(multi); }
+
+ccurl_easy *ccurl_multi_next_ended(ccurl_multi *multi, int *code) {
+    int left;
+    // The only kind of message there is.
+    struct message *message = multi_info_read(multi, &left);
+    if (!message) return NULL;
+    *code = message->data.code;
+    return message->easy;
+}

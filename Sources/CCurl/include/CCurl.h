@@ -1,0 +1,126 @@
+// libcurl's stable ABI (version 4), declared here and opened at run time: nothing of it is needed to build, and the
+// library only where something is sent through it. The numbers are those of curl.h and multi.h, which never change.
+// Headers and a few lines of C, no logic.
+#ifndef CCURL_H
+#define CCURL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct ccurl_easy ccurl_easy;
+typedef struct ccurl_multi ccurl_multi;
+
+typedef struct ccurl_list {
+    char *text;
+    struct ccurl_list *next;
+} ccurl_list;
+
+typedef enum ccurl_option {
+    CURLOPT_HTTP_VERSION = 84,
+    CURLOPT_NOPROGRESS = 43,
+    CURLOPT_NOBODY = 44,
+    CURLOPT_UPLOAD = 46,
+    CURLOPT_HTTPGET = 80,
+    CURLOPT_NOSIGNAL = 99,
+    CURLOPT_CONNECTTIMEOUT_MS = 156,
+    CURLOPT_PROTOCOLS = 181,
+    CURLOPT_HEADEROPT = 229,
+    CURLOPT_SUPPRESS_CONNECT_HEADERS = 265,
+    CURLOPT_DISALLOW_USERNAME_IN_URL = 278,
+    CURLOPT_HTTP09_ALLOWED = 285,
+    CURLOPT_WRITEDATA = 10001,
+    CURLOPT_URL = 10002,
+    CURLOPT_PROXY = 10004,
+    CURLOPT_READDATA = 10009,
+    CURLOPT_ERRORBUFFER = 10010,
+    CURLOPT_HTTPHEADER = 10023,
+    CURLOPT_SSLCERT = 10025,
+    CURLOPT_KEYPASSWD = 10026,
+    CURLOPT_HEADERDATA = 10029,
+    CURLOPT_CUSTOMREQUEST = 10036,
+    CURLOPT_XFERINFODATA = 10057,
+    CURLOPT_CAINFO = 10065,
+    CURLOPT_SSLKEY = 10087,
+    CURLOPT_CAPATH = 10097,
+    CURLOPT_ACCEPT_ENCODING = 10102,
+    CURLOPT_PRIVATE = 10103,
+    CURLOPT_SEEKDATA = 10168,
+    CURLOPT_NOPROXY = 10177,
+    CURLOPT_UNIX_SOCKET_PATH = 10231,
+    CURLOPT_PROXY_CAINFO = 10246,
+    CURLOPT_PROXY_CAPATH = 10247,
+    CURLOPT_WRITEFUNCTION = 20011,
+    CURLOPT_READFUNCTION = 20012,
+    CURLOPT_HEADERFUNCTION = 20079,
+    CURLOPT_SEEKFUNCTION = 20167,
+    CURLOPT_XFERINFOFUNCTION = 20219,
+    CURLOPT_INFILESIZE_LARGE = 30115,
+} ccurl_option;
+
+typedef enum ccurl_info {
+    CURLINFO_PRIVATE = 0x100000 + 21,
+    CURLINFO_HTTP_CONNECTCODE = 0x200000 + 22,
+    CURLINFO_OS_ERRNO = 0x200000 + 25,
+    CURLINFO_PROXY_SSL_VERIFYRESULT = 0x200000 + 47,
+    CURLINFO_CONNECT_TIME_T = 0x600000 + 52,
+    CURLINFO_PRETRANSFER_TIME_T = 0x600000 + 53,
+} ccurl_info;
+
+typedef enum ccurl_multi_option {
+    CURLMOPT_MAXCONNECTS = 6,
+} ccurl_multi_option;
+
+enum {
+    CURL_HTTP_VERSION_2TLS = 4,
+    CURLHEADER_SEPARATE = 1,
+    CURLPROTO_HTTP_AND_HTTPS = 3,
+    CURL_READFUNC_ABORT = 0x10000000,
+    CURL_ERROR_SIZE = 256,
+};
+
+/// Opens the library unless it is open. Null, or why it cannot be used, in words that last until the next call.
+const char *ccurl_open(void);
+/// Closes it; the functions below may not be called then.
+void ccurl_close(void);
+
+/// `7.88.1`, and the same as a number: 0x075801.
+const char *ccurl_version(void);
+unsigned ccurl_version_number(void);
+int ccurl_global_init(void);
+
+ccurl_easy *ccurl_easy_init(void);
+void ccurl_easy_cleanup(ccurl_easy *easy);
+const char *ccurl_easy_strerror(int code);
+
+int ccurl_set_number(ccurl_easy *easy, ccurl_option option, long number);
+int ccurl_set_size(ccurl_easy *easy, ccurl_option option, int64_t size);
+int ccurl_set_text(ccurl_easy *easy, ccurl_option option, const char *text);
+int ccurl_set_pointer(ccurl_easy *easy, ccurl_option option, void *pointer);
+/// READFUNCTION, WRITEFUNCTION and HEADERFUNCTION.
+int ccurl_set_data_function(
+    ccurl_easy *easy, ccurl_option option, size_t (*function)(char *bytes, size_t size, size_t count, void *data));
+int ccurl_set_seek_function(ccurl_easy *easy, int (*function)(void *data, int64_t offset, int origin));
+int ccurl_set_progress_function(
+    ccurl_easy *easy,
+    int (*function)(void *data, int64_t toReceive, int64_t received, int64_t toSend, int64_t sent));
+
+int ccurl_get_number(ccurl_easy *easy, ccurl_info info, long *number);
+int ccurl_get_size(ccurl_easy *easy, ccurl_info info, int64_t *size);
+int ccurl_get_pointer(ccurl_easy *easy, ccurl_info info, void **pointer);
+
+ccurl_list *ccurl_list_append(ccurl_list *list, const char *text);
+void ccurl_list_free(ccurl_list *list);
+
+ccurl_multi *ccurl_multi_init(void);
+int ccurl_multi_set_number(ccurl_multi *multi, ccurl_multi_option option, long number);
+int ccurl_multi_add(ccurl_multi *multi, ccurl_easy *easy);
+int ccurl_multi_remove(ccurl_multi *multi, ccurl_easy *easy);
+int ccurl_multi_perform(ccurl_multi *multi, int *running);
+/// Waits for sockets, timers, `ccurl_multi_wakeup` or so many milliseconds.
+int ccurl_multi_poll(ccurl_multi *multi, int milliseconds);
+/// The one function that another thread may call.
+int ccurl_multi_wakeup(ccurl_multi *multi);
+/// A transfer that has ended, with the code it ended with; null if there is none.
+ccurl_easy *ccurl_multi_next_ended(ccurl_multi *multi, int *code);
+
+#endif

@@ -1,0 +1,100 @@
+import CCurl
+import Policy
+
+/// What a request asks of libcurl, set on a handle.
+struct CurlOptions {
+    private let handle: OpaquePointer
+
+    init(_ handle: OpaquePointer) { self.handle = handle }
+
+    /// `bodyLength` is `nil` for a request without a body.
+    func set(_ request: OutgoingRequest, bodyLength: Int?) throws(CurlRefusal) {
+        try number(CURLOPT_NOSIGNAL, 1)
+        try number(CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP_AND_HTTPS))
+        try number(CURLOPT_HTTP09_ALLOWED, 0)
+        try number(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+        // HTTP/2 where TLS offers it; a library without it speaks HTTP/1.1 all the same.
+        ccurl_set_number(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        // All that the library can decode.
+        try text(CURLOPT_ACCEPT_ENCODING, "")
+        try text(CURLOPT_URL, request.url)
+        try number(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(request.timeouts.connect.pollMilliseconds)))
+        try setMethod(request.method, bodyLength)
+        try set(request.connection)
+    }
+
+    private func setMethod(_ method: String, _ bodyLength: Int?) throws(CurlRefusal) {
+        if method == "HEAD" { return try number(CURLOPT_NOBODY, 1) }
+        // These mean nothing without a body, so its absence is told (RFC 9110 §8.6).
+        let length = bodyLength ?? (["POST", "PUT", "PATCH"].contains(method) ? 0 : nil)
+        if let length {
+            try number(CURLOPT_UPLOAD, 1)
+            try check(ccurl_set_size(handle, CURLOPT_INFILESIZE_LARGE, Int64(length)), CURLOPT_INFILESIZE_LARGE)
+        } else {
+            try number(CURLOPT_HTTPGET, 1)
+        }
+        try text(CURLOPT_CUSTOMREQUEST, method)
+    }
+
+    private func set(_ connection: ConnectionOptions) throws(CurlRefusal) {
+        // What is for the server is not for the proxy that tunnels to it, nor the other way round.
+        try number(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
+        try number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        switch connection.proxy {
+        case .environment where connection.unixSocket == nil: break
+        case .environment, .direct: try text(CURLOPT_PROXY, "")
+        case .url(let url):
+            try text(CURLOPT_PROXY, url)
+            try text(CURLOPT_NOPROXY, "")
+        }
+        if let socket = connection.unixSocket { try text(CURLOPT_UNIX_SOCKET_PATH, socket) }
+        if let file = connection.caFile {
+            // Instead of the system's, so the directory of those goes too; and for a proxy spoken to by TLS as well.
+            try text(CURLOPT_CAINFO, file)
+            try text(CURLOPT_CAPATH, nil)
+            ccurl_set_text(handle, CURLOPT_PROXY_CAINFO, file)
+            ccurl_set_text(handle, CURLOPT_PROXY_CAPATH, nil)
+        }
+        if let client = connection.clientCertificate {
+            try text(CURLOPT_SSLCERT, client.certificateFile)
+            try text(CURLOPT_SSLKEY, client.keyFile ?? client.certificateFile)
+            // Never `nil`: OpenSSL would ask for it on the terminal.
+            try text(CURLOPT_KEYPASSWD, client.passphrase ?? "")
+        }
+    }
+
+    private func number(_ option: ccurl_option, _ value: Int) throws(CurlRefusal) {
+        try check(ccurl_set_number(handle, option, value), option)
+    }
+
+    private func text(_ option: ccurl_option, _ value: String?) throws(CurlRefusal) {
+        try check(ccurl_set_text(handle, option, value), option)
+    }
+
+    private func check(_ code: Int32, _ option: ccurl_option) throws(CurlRefusal) {
+        guard code != 0 else { return }
+        let reason = String(cString: ccurl_easy_strerror(code))
+        let detail = "libcurl \(String(cString: ccurl_version())) refuses its option \(option.rawValue): \(reason)"
+        throw CurlRefusal(result: .failure(.other, detail: detail))
+    }
+}
+
+extension OutgoingRequest {
+    /// Header lines for libcurl, which has its own way to say that a field is empty, and is told not to add any.
+    var curlFields: [String] {
+        var fields = headers.map { field in
+            field.value.contains { $0 != " " && $0 != "\t" } ? "\(field.name): \(field.value)" : "\(field.name);"
+        }
+        let names = Set(headers.map { $0.name.lowercased() })
+        for name in ["Accept", "Expect"] where !names.contains(name.lowercased()) { fields.append("\(name):") }
+        return fields
+    }
+
+    /// Whether libcurl's words on a connection that failed name another host or port than the request's: a proxy's.
+    func isElsewhere(_ words: String) -> Bool {
+        guard let origin = Origin(url: url), let match = words.firstMatch(of: /Failed to connect to (\S+) port (\d+)/)
+        else { return false }
+        let host = origin.host.hasPrefix("[") ? String(origin.host.dropFirst().dropLast()) : origin.host
+        return words.contains(" via ") || match.1.lowercased() != host || match.2 != "\(origin.port)"
+    }
+}

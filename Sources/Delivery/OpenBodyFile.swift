@@ -1,0 +1,74 @@
+import CSystem
+import Policy
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A body file that has been opened and was then what the operation says it is.
+///
+/// It is looked at again before its last bytes are handed out, so a request whose body changed on the way never
+/// arrives whole.
+final class OpenBodyFile {
+    let file: BodyFile
+    private let descriptor: Int32
+
+    init(_ file: BodyFile) throws(BodyFileError) {
+        self.file = file
+        // O_NONBLOCK: a FIFO that took its place must not be waited for.
+        descriptor = open(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw BodyFileError(errno, opening: file) }
+        try verify()
+    }
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Reads from `offset` on; 0 at the end only.
+    func read(at offset: Int, into space: UnsafeMutableRawBufferPointer) throws(BodyFileError) -> Int {
+        let wanted = min(space.count, file.length - offset)
+        guard wanted > 0 else { return 0 }
+        var count = -1
+        repeat { count = pread(descriptor, space.baseAddress, wanted, off_t(offset)) } while count < 0 && errno == EINTR
+        if count < 0 { throw BodyFileError(errno, reading: file) }
+        if count == 0 || offset + count == file.length { try verify() }
+        if count == 0 { throw BodyFileError(changed: file) }
+        return count
+    }
+
+    private func verify() throws(BodyFileError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw BodyFileError(errno, reading: file) }
+        let isRegular = status.st_mode & S_IFMT == S_IFREG
+        guard isRegular, Int(status.st_size) == file.length, csystem_modified(&status) == file.modified,
+            UInt64(status.st_ino) == file.inode
+        else { throw BodyFileError(changed: file) }
+    }
+}
+
+/// Why a body file is not sent, or not to its end.
+struct BodyFileError: Error, CustomStringConvertible {
+    /// Not what the operation says; else the machine could not read it now.
+    var isChanged: Bool
+    var description: String
+
+    fileprivate init(changed file: BodyFile) {
+        isChanged = true
+        description = "the body file '\(file.path)' has changed since it was added"
+    }
+
+    fileprivate init(_ code: Int32, opening file: BodyFile) {
+        isChanged = ![EIO, EMFILE, ENFILE, ENOMEM].contains(code)
+        description = "cannot open the body file '\(file.path)': \(Errno(code))"
+    }
+
+    fileprivate init(_ code: Int32, reading file: BodyFile) {
+        isChanged = false
+        description = "cannot read the body file '\(file.path)': \(Errno(code))"
+    }
+
+    var result: AttemptReport.Result { .failure(isChanged ? .bodyFileChanged : .other, detail: description) }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import Glibc
+import LoopbackReceiver
+import Policy
+import Testing
+
+@testable import Delivery
+
+/// A body that stays in its file until it is sent.
+@Suite(.serialized) struct BodyFileTests {
+    private let path = URL(filePath: socketPath()).deletingLastPathComponent().appending(path: "body").path
+
+    /// Writes the file, and describes it as it is now.
+    private func file(_ bytes: [UInt8]) throws -> BodyFile {
+        try Data(bytes).write(to: URL(filePath: path))
+        return try described()
+    }
+
+    private func described() throws -> BodyFile {
+        var status = stat()
+        try #require(lstat(path, &status) == 0)
+        let modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+        return BodyFile(
+            path: path, length: Int(status.st_size), modified: modified, inode: UInt64(status.st_ino))
+    }
+
+    private func request(_ file: BodyFile, to receiver: LoopbackReceiver) -> OutgoingRequest {
+        var request = OutgoingRequest.post(to: receiver, by: .libcurl)
+        (request.body, request.bodyFile) = (nil, file)
+        return request
+    }
+
+    private func deliver(_ file: BodyFile) throws -> (result: AttemptReport.Result, received: [ReceivedRequest]) {
+        let receiver = try LoopbackReceiver()
+        let sink = AgentSink()
+        defer { sink.close() }
+        return (try sink.deliver(request(file, to: receiver)).result, receiver.requests())
+    }
+
+    @Test(arguments: [0, 1, 65_536, 1_000_003])
+    func `a file arrives byte for byte`(count: Int) throws {
+        var dice = Dice(state: UInt64(count))
+        let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &dice) }
+        let (result, received) = try deliver(try file(bytes))
+        #expect(result.answer?.status == 204)
+        #expect(received.first?.body == bytes)
+        #expect(received.first?.header("content-length") == "\(count)")
+    }
+
+    @Test func `a file is sent again, from its start, where the connection proves stale`() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(200), .close, .status(201)]))
+        let sink = AgentSink(concurrency: 1)
+        defer { sink.close() }
+        let request = request(try file(Array("whole".utf8)), to: receiver)
+        #expect(try sink.deliver(request).result.answer?.status == 200)
+        #expect(try sink.deliver(request).result.answer?.status == 201)
+        #expect(receiver.requests().map(\.text) == ["whole", "whole", "whole"])
+    }
+
+    @Test func `a file is never held in memory whole`() throws {
+        let receiver = try LoopbackReceiver(at: .loopback(port: 0), recording: .heads)
+        var file = try file([])
+        try #require(truncate(path, 200 << 20) == 0)
+        file = try described()
+        let sink = AgentSink()
+        defer { sink.close() }
+        #expect(try sink.deliver(request(file, to: receiver)).result.answer?.status == 204)
+        #expect(receiver.requests().first?.bodyLength == 200 << 20)
+        let agent = try #require(sink.agents.first?.process)
+        let status = try String(contentsOfFile: "/proc/\(agent)/status", encoding: .utf8)
+        let peak = try #require(status.firstMatch(of: /VmHWM:\s+(\d+) kB/)).1
+        #expect(Int(peak)! < 100_000, "\(peak) kB")
+    }
+
+    @Test func `a file that has changed, or went, is refused before anything is sent`() throws {
+        let file = try file([1, 2, 3])
+        for change in [
+            { (file: inout BodyFile) in file.length = 4 }, { $0.modified -= 1 }, { $0.inode += 1 },
+            { $0.path += "-gone" },
+        ] {
+            var other = file
+            change(&other)
+            let (result, received) = try deliver(other)
+            #expect(result.failure == .bodyFileChanged, "\(result)")
+            #expect(received.isEmpty)
+        }
+    }
+
+    @Test(arguments: ["a symbolic link", "a FIFO", "a directory"])
+    func `what is not a regular file is refused and not waited for`(kind: String) throws {
+        switch kind {
+        case "a symbolic link":
+            try Data([1]).write(to: URL(filePath: path + "-target"))
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path + "-target")
+        case "a FIFO": try #require(mkfifo(path, 0o600) == 0)
+        default: try #require(mkdir(path, 0o700) == 0)
+        }
+        let (result, received) = try deliver(try described())
+        #expect(result.failure == .bodyFileChanged, "\(result)")
+        #expect(received.isEmpty)
+    }
+
+    @Test func `a file that changes while it is being sent never arrives whole`() throws {
+        let server = try ReluctantServer()
+        let file = try file([UInt8](repeating: 1, count: 32 << 20))
+        let sink = AgentSink()
+        defer { sink.close() }
+        let request = OutgoingRequest(
+            method: "PUT", url: "http://127.0.0.1:\(server.port)/", bodyFile: file, transport: .libcurl)
+        try sink.submit(request, ticket: 0)
+        server.awaitFirstByte()
+        let handle = try FileHandle(forUpdating: URL(filePath: path))
+        try handle.write(contentsOf: Data([2]))
+        try handle.close()
+        let received = server.readToEnd()
+        let report = try #require(try sink.reports(until: .now + .seconds(10)).first?.report)
+        #expect(report.result.failure == .bodyFileChanged, "\(report.result)")
+        #expect(report.result.detail == "the body file '\(path)' has changed since it was added")
+        #expect(received < 32 << 20)
+    }
+
+    @Test func `a file that shrinks while it is being sent ends the request`() throws {
+        let server = try ReluctantServer()
+        let file = try file([UInt8](repeating: 1, count: 32 << 20))
+        let sink = AgentSink()
+        defer { sink.close() }
+        let request = OutgoingRequest(
+            method: "PUT", url: "http://127.0.0.1:\(server.port)/", bodyFile: file, transport: .libcurl)
+        try sink.submit(request, ticket: 0)
+        server.awaitFirstByte()
+        try #require(truncate(path, 16 << 20) == 0)
+        _ = server.readToEnd()
+        let report = try #require(try sink.reports(until: .now + .seconds(10)).first?.report)
+        #expect(report.result.failure == .bodyFileChanged, "\(report.result)")
+    }
+}
+
+/// Takes one connection and reads nothing of it until it is told to.
+private final class ReluctantServer {
+    let port: UInt16
+    private let listener: Int32
+    private var client: Int32 = -1
+
+    init() throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) { place in
+            place.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(listener, address, length) == 0 && listen(listener, 1) == 0
+                    && getsockname(listener, address, &length) == 0
+            }
+        }
+        self.listener = listener
+        port = UInt16(bigEndian: address.sin_port)
+        try #require(isListening)
+    }
+
+    deinit {
+        close(client)
+        close(listener)
+    }
+
+    /// Returns when the request has begun to arrive.
+    func awaitFirstByte() {
+        client = accept(listener, nil, nil)
+        var first: UInt8 = 0
+        _ = recv(client, &first, 1, Int32(MSG_PEEK))
+    }
+
+    /// Reads until the client is gone; how many bytes that were.
+    func readToEnd() -> Int {
+        var space = [UInt8](repeating: 0, count: 1 << 20)
+        var total = 0
+        while case let count = recv(client, &space, space.count, 0), count > 0 { total += count }
+        return total
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import LoopbackReceiver
+import Policy
+import Testing
+
+@testable import Delivery
+
+/// Where the transports differ by nature; everything else is in the other suites, and the same for both.
+@Suite(.serialized) struct TransportDifferenceTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        var script = Script.always(.status(200))
+        var address = ListenAddress.loopback(port: 0)
+        var change: @Sendable (inout OutgoingRequest, LoopbackReceiver) -> Void = { _, _ in }
+        var urlsession: [NetworkError]
+        /// `nil`: it is delivered.
+        var libcurl: [NetworkError]?
+    }
+
+    static let rows: [Row] = [
+        Row(
+            testDescription: "a GET with a body", change: { request, _ in request.method = "GET" },
+            urlsession: [.badURL]),
+        Row(
+            testDescription: "an IPv6 address as host", address: .loopbackIPv6(port: 0), urlsession: [.badURL]),
+        Row(
+            testDescription: "a unix socket", address: .unix(path: socketPath()),
+            change: { request, receiver in
+                request.url = "http://anywhere.invalid/"
+                request.connection.unixSocket = receiver.url
+            }, urlsession: [.badURL]),
+        Row(
+            testDescription: "no proxy, whatever the environment says",
+            change: { request, _ in request.connection.proxy = .direct }, urlsession: [.badURL]),
+        Row(
+            testDescription: "a proxy of one's own",
+            change: { request, receiver in
+                request.url = "http://nowhere.invalid/"
+                request.connection.proxy = .url(receiver.url)
+            }, urlsession: [.badURL]),
+        Row(
+            testDescription: "other authorities of trust",
+            change: { request, _ in request.connection.caFile = "/etc/ssl/certs/ca-certificates.crt" },
+            urlsession: [.badURL]),
+        Row(testDescription: "trailers", script: .always(deadlyAnswer), urlsession: [.agentDied]),
+        Row(
+            testDescription: "an end in the middle of the headers",
+            script: .always(Answer.verbatim("HTTP/1.1 200 OK\r\nContent-Le").ending(.close(at: .end))),
+            urlsession: [.agentDied], libcurl: [.truncated, .emptyAnswer, .malformedAnswer]),
+        Row(
+            testDescription: "endless headers", script: .always(.endlessHeaders),
+            urlsession: [.agentDied, .deadline, .timeout, .malformedAnswer, .other, .truncated],
+            libcurl: [.malformedAnswer]),
+    ]
+
+    @Test(arguments: rows)
+    func `what URLSession cannot do libcurl does, and neither does harm`(row: Row) throws {
+        let receiver = try LoopbackReceiver(at: row.address, script: row.script)
+        let sink = AgentSink()
+        defer { sink.close() }
+        for transport in Transport.allCases {
+            var request = OutgoingRequest.post(to: receiver, by: transport)
+            request.timeouts.total = .seconds(3)
+            row.change(&request, receiver)
+            let result = try sink.deliver(request).result
+            switch (transport, row.libcurl) {
+            case (.urlsession, _): #expect(result.failure.map(row.urlsession.contains) == true, "\(result)")
+            case (.libcurl, let expected?): #expect(result.failure.map(expected.contains) == true, "\(result)")
+            case (.libcurl, nil): #expect(result.answer?.status == 200, "\(result)")
+            }
+        }
+    }
+
+    @Test func `libcurl sends fields one by one, named as they were given, and adds none that was not asked for`()
+        throws
+    {
+        let receiver = try LoopbackReceiver()
+        let sink = AgentSink()
+        defer { sink.close() }
+        var request = OutgoingRequest.post(to: receiver, by: .libcurl)
+        request.headers = [
+            HeaderField(name: "x-lower", value: "1"), HeaderField(name: "X-TWICE", value: "a"),
+            HeaderField(name: "X-Twice", value: "b"), HeaderField(name: "X-Blank", value: " "),
+        ]
+        #expect(try sink.deliver(request).result.answer?.status == 204)
+        let received = try #require(receiver.requests().first)
+        #expect(
+            received.headers.map(\.name).filter { $0.lowercased().hasPrefix("x-") } == [
+                "x-lower", "X-TWICE", "X-Twice", "X-Blank",
+            ])
+        #expect(
+            Set(received.headers.map { $0.name.lowercased() }).subtracting(["x-lower", "x-twice", "x-blank"]) == [
+                "host", "accept-encoding", "content-length",
+            ])
+    }
+
+    @Test func `libcurl tells no body and an empty body apart`() throws {
+        let receiver = try LoopbackReceiver()
+        let sink = AgentSink()
+        defer { sink.close() }
+        for (method, body, length) in [
+            ("DELETE", nil, nil), ("DELETE", [], "0"), ("GET", [], "0"), ("GET", nil, nil), ("POST", nil, "0"),
+            ("PATCH", nil, "0"),
+        ] as [(String, [UInt8]?, String?)] {
+            var request = OutgoingRequest.post(to: receiver, by: .libcurl)
+            (request.method, request.body) = (method, body)
+            #expect(try sink.deliver(request).result.answer?.status == 204)
+            let received = try #require(receiver.takeRequests().first)
+            #expect(received.method == method)
+            #expect(received.header("content-length") == length)
+        }
+    }
+
+    @Test func `libcurl sends a POST again, body and all, where its connection proves stale`() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(200), .close, .status(201)]))
+        let sink = AgentSink(concurrency: 1)
+        defer { sink.close() }
+        let request = OutgoingRequest.post(to: receiver, by: .libcurl, body: "whole")
+        #expect(try sink.deliver(request).result.answer?.status == 200)
+        #expect(try sink.deliver(request).result.answer?.status == 201)
+        #expect(receiver.requests().map(\.text) == ["whole", "whole", "whole"])
+    }
+}
+
+/// A path for a socket, in a directory of its own.
+func socketPath() -> String {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "drainq-\(UUID().uuidString)")
+    try? FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+    return directory.appending(path: "socket").path
+}
