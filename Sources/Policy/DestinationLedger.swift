@@ -1,0 +1,104 @@
+/// What runs remember of every destination, as one document: `state/destinations.json`.
+///
+/// ```
+/// { "version": 1, "salt": "…", "destinations": { "https://api.example.com": { … } } }
+/// ```
+/// The fields of a destination stand with `DestinationState`. Of a destination of which there is nothing to remember
+/// there is no entry. Reading never fails: a document of another version, or one that is none, is an empty ledger, and of
+/// a damaged one the rest is read. Losing it costs a probe.
+package struct DestinationLedger: Hashable, Sendable {
+    package static let version = 1
+
+    /// What the fingerprints of this ledger are made with; `nil` until one is drawn.
+    package private(set) var salt: String?
+    /// By name; none is blank.
+    package private(set) var destinations: [String: DestinationState]
+
+    package init() {
+        destinations = [:]
+    }
+
+    /// The state of a destination; a blank one where nothing is remembered.
+    package subscript(name: String) -> DestinationState {
+        destinations[name] ?? DestinationState()
+    }
+
+    package mutating func apply(
+        _ event: DestinationEvent, to name: String, _ settings: DestinationSettings, at now: Timestamp
+    ) {
+        var state = self[name]
+        state.apply(event, settings, at: now)
+        destinations[name] = state.isBlank ? nil : state
+    }
+
+    /// The salt, which is drawn where there is none yet.
+    package mutating func salt(using generator: inout some RandomNumberGenerator) -> String {
+        if let salt { return salt }
+        let drawn = (0..<4).map { _ in
+            let digits = String(UInt32.random(in: .min ... .max, using: &generator), radix: 16)
+            return String(repeating: "0", count: 8 - digits.count) + digits
+        }.joined()
+        salt = drawn
+        return drawn
+    }
+
+    /// Forgets destinations that nobody has met for a while, and beyond a number of them those that were met first: with
+    /// operations that bring their own urls there may be any number. Holds and pauses are never forgotten.
+    package mutating func forgetStale(at now: Timestamp) {
+        let idle = destinations.filter { $0.value.hold == nil && !$0.value.isPaused }
+        for (name, state) in idle where state.lastMet.map({ now - $0 > Self.longestMemory }) ?? false {
+            destinations[name] = nil
+        }
+        let excess = destinations.count - Self.mostRemembered
+        guard excess > 0 else { return }
+        let left = idle.filter { destinations[$0.key] != nil }.sorted { left, right in
+            (left.value.lastMet?.microseconds ?? 0, left.key) < (right.value.lastMet?.microseconds ?? 0, right.key)
+        }
+        for (name, _) in left.prefix(excess) { destinations[name] = nil }
+    }
+
+    static let longestMemory = Duration.seconds(30 * 86_400)
+    static let mostRemembered = 10_000
+}
+
+extension DestinationState {
+    /// The last time that anything is known of.
+    fileprivate var lastMet: Timestamp? {
+        [lastSuccess, lastFailureAt, notBefore, suspendedUntil].compactMap { $0 }.max()
+    }
+}
+
+extension DestinationLedger: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case version
+        case salt
+        case destinations
+    }
+
+    /// An entry that may be anything.
+    private struct Entry: Decodable {
+        var state: DestinationState?
+
+        init(from decoder: any Decoder) throws {
+            state = try? DestinationState(from: decoder)
+        }
+    }
+
+    /// Never throws.
+    package init(from decoder: any Decoder) throws {
+        self.init()
+        guard let fields = try? decoder.container(keyedBy: CodingKeys.self),
+            (try? fields.decode(Int.self, forKey: .version)) == Self.version
+        else { return }
+        salt = try? fields.decode(String.self, forKey: .salt)
+        let entries = (try? fields.decode([String: Entry].self, forKey: .destinations)) ?? [:]
+        destinations = entries.compactMapValues(\.state).filter { !$0.value.isBlank }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(Self.version, forKey: .version)
+        try fields.encodeIfPresent(salt, forKey: .salt)
+        try fields.encode(destinations, forKey: .destinations)
+    }
+}

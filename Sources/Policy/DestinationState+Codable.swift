@@ -1,0 +1,99 @@
+/// A destination's state as an object of the ledger's file; what is not so is not there.
+///
+/// ```
+/// hold            { reason, since, byHand, status, blamed, lastProbe }
+/// paused          true
+/// notBefore       time until which the server asked to be left alone
+/// failures        connection-level failures in a row
+/// lastFailure     the name of the last one, or its status; lastFailureAt its time
+/// suspendedUntil  time
+/// suspensions     in a row
+/// window          how many attempts at once while it opens again
+/// lastSuccess     time
+/// ```
+/// Times are RFC 3339 in UTC. A field that cannot be read is as if it were not there, an unknown one is ignored.
+extension DestinationState: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case hold
+        case paused
+        case notBefore
+        case failures
+        case lastFailure
+        case lastFailureAt
+        case suspendedUntil
+        case suspensions
+        case window
+        case lastSuccess
+    }
+
+    /// Throws only where it is no object.
+    package init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            hold: try? fields.decode(Hold.self, forKey: .hold),
+            isPaused: (try? fields.decode(Bool.self, forKey: .paused)) ?? false,
+            notBefore: fields.time(.notBefore), failures: fields.count(.failures, upTo: Self.mostCounted) ?? 0,
+            lastFailure: try? fields.decode(String.self, forKey: .lastFailure),
+            lastFailureAt: fields.time(.lastFailureAt), suspendedUntil: fields.time(.suspendedUntil),
+            suspensions: fields.count(.suspensions, upTo: Self.mostCounted) ?? 0,
+            window: fields.count(.window, upTo: Self.widest), lastSuccess: fields.time(.lastSuccess))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encodeIfPresent(hold, forKey: .hold)
+        if isPaused { try fields.encode(true, forKey: .paused) }
+        try fields.encodeIfPresent(notBefore?.rfc3339, forKey: .notBefore)
+        if failures > 0 { try fields.encode(failures, forKey: .failures) }
+        try fields.encodeIfPresent(lastFailure, forKey: .lastFailure)
+        try fields.encodeIfPresent(lastFailureAt?.rfc3339, forKey: .lastFailureAt)
+        try fields.encodeIfPresent(suspendedUntil?.rfc3339, forKey: .suspendedUntil)
+        if suspensions > 0 { try fields.encode(suspensions, forKey: .suspensions) }
+        try fields.encodeIfPresent(window, forKey: .window)
+        try fields.encodeIfPresent(lastSuccess?.rfc3339, forKey: .lastSuccess)
+    }
+}
+
+extension DestinationState.Hold: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case reason
+        case since
+        case byHand
+        case status
+        case blamed
+        case lastProbe
+    }
+
+    /// One without a beginning began long ago: it is probed at once, unless it is a person's own.
+    package init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            reason: (try? fields.decode(String.self, forKey: .reason)) ?? "unknown",
+            since: fields.time(.since) ?? Timestamp(microseconds: 0),
+            isByHand: (try? fields.decode(Bool.self, forKey: .byHand)) ?? false,
+            status: try? fields.decode(Int.self, forKey: .status),
+            blamed: try? fields.decode(String.self, forKey: .blamed), lastProbe: fields.time(.lastProbe))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(reason, forKey: .reason)
+        try fields.encode(since.rfc3339, forKey: .since)
+        if isByHand { try fields.encode(true, forKey: .byHand) }
+        try fields.encodeIfPresent(status, forKey: .status)
+        try fields.encodeIfPresent(blamed, forKey: .blamed)
+        try fields.encodeIfPresent(lastProbe?.rfc3339, forKey: .lastProbe)
+    }
+}
+
+extension KeyedDecodingContainer {
+    fileprivate func time(_ key: Key) -> Timestamp? {
+        (try? decode(String.self, forKey: key)).flatMap { Timestamp(rfc3339: $0) }
+    }
+
+    /// A number from 1 on.
+    fileprivate func count(_ key: Key, upTo most: Int) -> Int? {
+        guard let number = try? decode(Int.self, forKey: key), number > 0 else { return nil }
+        return min(number, most)
+    }
+}

@@ -1,0 +1,83 @@
+/// Whether a destination may be sent anything now.
+package enum Opening: Hashable, Sendable {
+    /// So many attempts at once.
+    case open(atOnce: Int)
+    /// One attempt, to see whether it is worth more. A hold is probed with the newest operation that is due.
+    case probe
+    case closed(Closure)
+
+    package struct Closure: Hashable, Sendable {
+        package enum Reason: Hashable, Sendable {
+            case paused
+            case held
+            case askedToWait
+            case suspended
+        }
+
+        package var reason: Reason
+        /// When it may be asked again; `nil` where only a person ends it.
+        package var until: Timestamp?
+
+        package init(_ reason: Reason, until: Timestamp? = nil) {
+            self.reason = reason
+            self.until = until
+        }
+    }
+}
+
+extension DestinationState {
+    /// Whether, and how much at once, a destination may be sent.
+    ///
+    /// `ignoringCoolDown` (`--now`) overrides a suspension, never what a person or the server asked for. Clocks jump: a
+    /// wait that lies further ahead than anything could have set it is over, and a probe that was made in the future is
+    /// due.
+    package func opening(
+        _ settings: DestinationSettings, at now: Timestamp, ignoringCoolDown: Bool = false
+    ) -> Opening {
+        if isPaused { return .closed(.init(.paused)) }
+        let asked = wait(settings, at: now)
+        let coolDown = ignoringCoolDown ? nil : coolDown(settings, at: now)
+        if let hold {
+            guard let probe = hold.nextProbe(settings, at: now) else { return .closed(.init(.held)) }
+            // No hurry: a probe keeps to what else is asked for.
+            let next = [probe, asked, coolDown].compactMap { $0 }.max()!
+            return next <= now ? .probe : .closed(.init(.held, until: next))
+        }
+        if let asked { return .closed(.init(.askedToWait, until: asked)) }
+        if let coolDown { return .closed(.init(.suspended, until: coolDown)) }
+        // After a cool-down the window is one wide.
+        if let window, window <= 1 { return .probe }
+        return .open(atOnce: max(1, min(window ?? .max, settings.concurrency ?? .max)))
+    }
+
+    /// Until when the server asked for time; `nil` where that is over.
+    func wait(_ settings: DestinationSettings, at now: Timestamp) -> Timestamp? {
+        guard let notBefore, notBefore > now, notBefore - now <= Self.longestWait(settings) else { return nil }
+        return notBefore
+    }
+
+    /// Until when it is suspended; `nil` where that is over, or where suspension is turned off.
+    func coolDown(_ settings: DestinationSettings, at now: Timestamp) -> Timestamp? {
+        guard let suspendedUntil, suspendedUntil > now, settings.suspendAfter > 0,
+            suspendedUntil - now <= Self.longestCoolDown(settings)
+        else { return nil }
+        return suspendedUntil
+    }
+
+    static func longestWait(_ settings: DestinationSettings) -> Duration {
+        settings.retryAfterMax + RetryAfter.longestJitter
+    }
+
+    static func longestCoolDown(_ settings: DestinationSettings) -> Duration {
+        max(settings.coolDown, settings.coolDownMax)
+    }
+}
+
+extension DestinationState.Hold {
+    /// When it is probed next; `nil` where only a person, or what it is blamed on, ends it.
+    fileprivate func nextProbe(_ settings: DestinationSettings, at now: Timestamp) -> Timestamp? {
+        guard !isByHand, let every = settings.holdProbe else { return nil }
+        let last = lastProbe ?? since
+        return last > now ? now : last + every
+    }
+}

@@ -1,0 +1,96 @@
+import Policy
+import Testing
+
+@Suite struct CredentialFingerprintTests {
+    static let route = Route(
+        url: "https://a.example/v1", headers: [HeaderField(name: "Authorization", value: "Bearer ${secret:api}")])
+    static let sources: [String: SecretSource] = ["api": .file("/etc/token"), "proxy": .environment("PROXY")]
+
+    private func fingerprint(
+        _ route: Route = Self.route, type: TypeName? = nil, _ settings: DestinationSettings = DestinationSettings(),
+        sources: [String: SecretSource] = Self.sources, values: [String: String] = ["api": "secret", "proxy": "p"],
+        salt: String = "salt"
+    ) -> [Substring] {
+        let lead = DestinationTable.Lead(type: type, route: route)
+        let fingerprint = CredentialFingerprint(of: [lead], settings, sources: sources, values: values, salt: salt)
+        return fingerprint.description.split(separator: "-")
+    }
+
+    @Test func `it has twice five digits, the same for the same`() {
+        #expect(fingerprint().map(\.utf8.count) == [5, 5])
+        #expect(fingerprint() == fingerprint())
+        #expect(fingerprint().joined().allSatisfy { $0.isHexDigit && !$0.isUppercase })
+        // For ever: a change of this text ends every hold that there is.
+        #expect(fingerprint(Route(), sources: [:], values: [:]).last == "f6806")
+    }
+
+    @Test(arguments: [["api": "secreT", "proxy": "p"], ["api": "secret"], ["api": "secret", "proxy": ""], [:]])
+    func `another credential changes the credentials' part alone`(values: [String: String]) {
+        #expect(fingerprint(values: values)[0] == fingerprint()[0])
+        #expect(fingerprint(values: values)[1] != fingerprint()[1])
+    }
+
+    @Test func `a value cannot pass for another secret's`() {
+        #expect(
+            fingerprint(values: ["api": "xp", "proxy": ""])[1] != fingerprint(values: ["api": "x", "proxy": "p"])[1])
+        #expect(fingerprint(values: ["api": "", "proxy": "x"])[1] != fingerprint(values: ["proxy": "x"])[1])
+    }
+
+    @Test func `what is not among the sources does not count`() {
+        #expect(fingerprint(values: ["api": "secret", "proxy": "p", "other": "o"]) == fingerprint())
+    }
+
+    @Test func `a command that answers with another token each time changes nothing`() {
+        let sources: [String: SecretSource] = ["api": .command(["get-token"], ttl: .seconds(60))]
+        #expect(
+            fingerprint(sources: sources, values: ["api": "1"]) == fingerprint(sources: sources, values: ["api": "2"]))
+        let other: [String: SecretSource] = ["api": .command(["get-other"], ttl: .seconds(60))]
+        #expect(
+            fingerprint(sources: other, values: ["api": "1"])[0]
+                != fingerprint(sources: sources, values: ["api": "1"])[0])
+    }
+
+    @Test func `another salt makes all others`() {
+        #expect(fingerprint(salt: "pepper")[0] != fingerprint()[0])
+        #expect(fingerprint(salt: "pepper")[1] != fingerprint()[1])
+    }
+
+    static let changes: [(String, @Sendable (inout Route) -> Void)] = [
+        ("url", { $0.url = "https://a.example/v2" }), ("method", { $0.method = "PUT" }),
+        ("headers", { $0.headers[0].value = "Basic ${secret:api}" }), ("protocol", { $0.protocol = .callable }),
+        ("destination", { $0.destination = "office" }), ("redirects", { $0.redirects = .sameOrigin }),
+        ("body", { $0.body = BodyTemplate(text: "{payload}") }), ("headersCommand", { $0.headersCommand = ["sign"] }),
+        ("accept", { $0.accept = AcceptRule(contentType: "application/json") }),
+        ("accept's outcome", { $0.accept = AcceptRule(otherwise: .held) }),
+        ("classify", { $0.classify = [ClassificationOverride(match: .statuses(403...403), outcome: .failed)] }),
+        ("overrides", { $0.overrides = [.url] }),
+    ]
+
+    @Test(arguments: changes.indices)
+    func `what can have led to a hold changes the configuration's part alone`(index: Int) {
+        var route = Self.route
+        Self.changes[index].1(&route)
+        #expect(fingerprint(route)[0] != fingerprint()[0], "\(Self.changes[index].0)")
+        #expect(fingerprint(route)[1] == fingerprint()[1])
+    }
+
+    @Test func `so do the connection, the place of a secret and the type`() {
+        let proxied = DestinationSettings(connection: ConnectionOptions(proxy: .url("http://p:1")))
+        #expect(fingerprint(Self.route, proxied)[0] != fingerprint()[0])
+        #expect(fingerprint(Self.route, DestinationSettings(transport: .libcurl))[0] != fingerprint()[0])
+        var moved = Self.sources
+        moved["api"] = .file("/etc/other")
+        #expect(fingerprint(sources: moved)[0] != fingerprint()[0])
+        #expect(fingerprint(Self.route, type: TypeName("crm"))[0] != fingerprint()[0])
+    }
+
+    @Test func `schedules, limits and pace change nothing`() {
+        var route = Self.route
+        route.retry = BackoffSchedule(delays: .list([.seconds(1)]))
+        route.timeouts = Timeouts(total: .seconds(1))
+        route.ordering = .strict
+        route.batch = Batch(max: 2)
+        route.answerLimit = 1
+        #expect(fingerprint(route, DestinationSettings(concurrency: 1, holdProbe: nil)) == fingerprint())
+    }
+}

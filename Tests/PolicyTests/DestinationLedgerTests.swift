@@ -1,0 +1,124 @@
+import Foundation
+import Policy
+import Testing
+
+@Suite struct DestinationLedgerTests {
+    static let now = Timestamp(rfc3339: "2026-11-21T09:15:00.250Z")!
+    static let settings = DestinationSettings()
+
+    private func text(_ ledger: DestinationLedger) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(ledger), as: UTF8.self)
+    }
+
+    private func ledger(_ text: String) throws -> DestinationLedger {
+        try JSONDecoder().decode(DestinationLedger.self, from: Data(text.utf8))
+    }
+
+    @Test func `an empty ledger says its version and nothing else`() throws {
+        #expect(try text(DestinationLedger()) == #"{"destinations":{},"version":1}"#)
+        #expect(try ledger(try text(DestinationLedger())) == DestinationLedger())
+    }
+
+    @Test func `everything that can be remembered is written under a name of its own and read again`() throws {
+        var ledger = DestinationLedger()
+        ledger.apply(.delivered, to: "https://a.example", Self.settings, at: Self.now)
+        ledger.apply(
+            .held(reason: "status 401", status: 401, blamed: "12345-abcde"), to: "https://a.example", Self.settings,
+            at: Self.now)
+        ledger.apply(.probed, to: "https://a.example", Self.settings, at: Self.now + .seconds(1))
+        for _ in 0..<5 { ledger.apply(.unreachable("dns"), to: "office", Self.settings, at: Self.now) }
+        ledger.apply(.askedToWait(until: Self.now + .seconds(60)), to: "office", Self.settings, at: Self.now)
+        ledger.apply(.paused, to: "office", Self.settings, at: Self.now)
+        ledger.apply(.heldByHand(reason: "ma\"ñana"), to: "b", Self.settings, at: Self.now)
+        let expected =
+            #"{"destinations":{"#
+            + #""b":{"hold":{"byHand":true,"reason":"ma\"ñana","since":"2026-11-21T09:15:00.250Z"}},"#
+            + #""https://a.example":{"hold":{"blamed":"12345-abcde","lastProbe":"2026-11-21T09:15:01.250Z","#
+            + #""reason":"status 401","since":"2026-11-21T09:15:00.250Z","status":401},"#
+            + #""lastSuccess":"2026-11-21T09:15:00.250Z","window":1},"#
+            + #""office":{"failures":5,"lastFailure":"dns","lastFailureAt":"2026-11-21T09:15:00.250Z","#
+            + #""notBefore":"2026-11-21T09:16:00.250Z","paused":true,"#
+            + #""suspendedUntil":"2026-11-21T09:16:00.250Z","suspensions":1,"window":1}},"version":1}"#
+        #expect(try text(ledger) == expected)
+        #expect(try self.ledger(expected) == ledger)
+    }
+
+    @Test func `of what there is nothing to remember there is no entry`() throws {
+        var ledger = DestinationLedger()
+        ledger.apply(.answered, to: "a", Self.settings, at: Self.now)
+        ledger.apply(.paused, to: "a", Self.settings, at: Self.now)
+        #expect(ledger["a"].isPaused)
+        ledger.apply(.resumed, to: "a", Self.settings, at: Self.now)
+        #expect(ledger == DestinationLedger())
+        #expect(ledger["never met"].isBlank)
+        #expect(try self.ledger(#"{"version":1,"destinations":{"a":{}}}"#) == DestinationLedger())
+    }
+
+    @Test(arguments: [
+        "[]", "7", "null", #""text""#, "{}", #"{"version":2,"salt":"x","destinations":{"a":{"paused":true}}}"#,
+        #"{"version":"1","destinations":{"a":{"paused":true}}}"#, #"{"version":1}"#,
+        #"{"version":1,"destinations":[]}"#,
+        #"{"version":1,"destinations":{"a":7,"b":null,"c":[]}}"#,
+    ])
+    func `a document of another version, or none at all, is an empty ledger`(text: String) throws {
+        #expect(try ledger(text) == DestinationLedger())
+    }
+
+    @Test func `of a damaged document the rest is read, and what is unknown is ignored`() throws {
+        let ledger = try ledger(
+            #"""
+            {"version":1,"salt":7,"new":true,"destinations":{
+              "a":{"paused":"yes","failures":-3,"window":1e9,"suspensions":99999999999,"lastSuccess":"soon","more":{}},
+              "b":{"failures":2.5,"window":0,"notBefore":"2026-11-21T09:15:00.250Z"},
+              "c":7,
+              "d":{"hold":{"since":"long ago"}},
+              "e":{"hold":[],"paused":true}}}
+            """#)
+        #expect(ledger.salt == nil)
+        #expect(ledger.destinations.keys.sorted() == ["a", "b", "d", "e"])
+        #expect(ledger["a"] == DestinationState(suspensions: 1_000_000, window: 64))
+        #expect(ledger["b"] == DestinationState(notBefore: Self.now))
+        #expect(ledger["d"].opening(Self.settings, at: Self.now) == .probe)
+        #expect(ledger["e"] == DestinationState(isPaused: true))
+    }
+
+    @Test func `the salt is drawn once and kept`() throws {
+        var generator = SeededGenerator(seed: 1)
+        var ledger = DestinationLedger()
+        let salt = ledger.salt(using: &generator)
+        #expect(salt.utf8.count == 32)
+        #expect(ledger.salt(using: &generator) == salt)
+        var again = try self.ledger(try text(ledger))
+        #expect(again.salt(using: &generator) == salt)
+        var other = DestinationLedger()
+        #expect(other.salt(using: &generator) != salt)
+    }
+
+    @Test func `destinations that nobody meets any more are forgotten, unless a person or a hold keeps them`() {
+        var ledger = DestinationLedger()
+        let long = Self.now + .seconds(31 * 86_400)
+        ledger.apply(.delivered, to: "old", Self.settings, at: Self.now)
+        ledger.apply(.unreachable("dns"), to: "dead", Self.settings, at: Self.now)
+        ledger.apply(.delivered, to: "recent", Self.settings, at: long - .seconds(60))
+        ledger.apply(.paused, to: "paused", Self.settings, at: Self.now)
+        ledger.apply(.held(reason: "tls", blamed: nil), to: "held", Self.settings, at: Self.now)
+        ledger.apply(.released, to: "released", Self.settings, at: Self.now)
+        ledger.forgetStale(at: long)
+        #expect(ledger.destinations.keys.sorted() == ["held", "paused", "recent", "released"])
+    }
+
+    @Test func `of very many destinations those met last are remembered`() {
+        var ledger = DestinationLedger()
+        ledger.apply(.paused, to: "paused", Self.settings, at: Self.now)
+        for index in 0..<10_050 {
+            ledger.apply(.delivered, to: "https://h\(index)", Self.settings, at: Self.now + .seconds(index))
+        }
+        ledger.forgetStale(at: Self.now + .seconds(20_000))
+        #expect(ledger.destinations.count == 10_000)
+        #expect(ledger["paused"].isPaused)
+        #expect(ledger["https://h50"].isBlank)
+        #expect(!ledger["https://h51"].isBlank)
+    }
+}

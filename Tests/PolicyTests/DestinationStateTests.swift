@@ -1,0 +1,305 @@
+import Policy
+import Testing
+
+@Suite struct DestinationStateTests {
+    static let start = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
+    static let settings = DestinationSettings()
+
+    /// Events, each so many seconds after the start.
+    private func state(
+        _ events: [(second: Int, event: DestinationEvent)], _ settings: DestinationSettings = Self.settings
+    ) -> DestinationState {
+        var state = DestinationState()
+        for (second, event) in events { state.apply(event, settings, at: at(second)) }
+        return state
+    }
+
+    private func at(_ second: Int) -> Timestamp { Self.start + .seconds(second) }
+
+    private func failures(_ count: Int, from second: Int = 0) -> [(second: Int, event: DestinationEvent)] {
+        (0..<count).map { (second + $0, .unreachable("refused")) }
+    }
+
+    private func closed(_ reason: Opening.Closure.Reason, _ second: Int? = nil) -> Opening {
+        .closed(.init(reason, until: second.map { at($0) }))
+    }
+
+    @Test func `of a destination that nobody has met everything may be sent`() {
+        #expect(DestinationState().opening(Self.settings, at: Self.start) == .open(atOnce: .max))
+        #expect(DestinationState().opening(DestinationSettings(concurrency: 3), at: Self.start) == .open(atOnce: 3))
+        #expect(DestinationState().isBlank)
+    }
+
+    // MARK: - Suspension
+
+    @Test func `the fifth connection-level failure in a row suspends for a minute`() {
+        #expect(state(failures(4)).opening(Self.settings, at: at(4)) == .open(atOnce: .max))
+        let suspended = state(failures(5))
+        #expect(suspended.opening(Self.settings, at: at(4)) == closed(.suspended, 64))
+        #expect(suspended.opening(Self.settings, at: at(63)) == closed(.suspended, 64))
+        #expect(suspended.opening(Self.settings, at: at(64)) == .probe)
+        #expect(suspended.lastFailure == "refused" && suspended.lastFailureAt == at(4) && suspended.failures == 5)
+    }
+
+    @Test func `an answer of any kind ends the row`() {
+        let state = state(failures(4) + [(4, .answered)] + failures(4, from: 5))
+        #expect(state.opening(Self.settings, at: at(9)) == .open(atOnce: .max))
+        #expect(state.failures == 4)
+    }
+
+    @Test func `what else was in flight when it was suspended does not prolong the cool-down`() {
+        let state = state(failures(9))
+        #expect(state.opening(Self.settings, at: at(9)) == closed(.suspended, 64))
+        #expect(state.suspensions == 1)
+    }
+
+    @Test func `a probe that fails suspends at once, twice as long each time, up to the longest`() {
+        var state = state(failures(5))
+        var now = at(4)
+        var lengths: [Int] = []
+        for _ in 0..<8 {
+            guard case .closed(let closure) = state.opening(Self.settings, at: now), let until = closure.until else {
+                Issue.record("it is open at \(now.rfc3339)")
+                return
+            }
+            lengths.append(Int((until - now).components.seconds))
+            now = until
+            #expect(state.opening(Self.settings, at: now) == .probe)
+            state.apply(.unreachable("timeout"), Self.settings, at: now)
+        }
+        #expect(lengths == [60, 120, 240, 480, 960, 1800, 1800, 1800])
+    }
+
+    @Test func `an answer to the probe ends the cool-down and its doubling, a delivery opens the window`() {
+        var state = state(failures(5) + [(64, .answered)])
+        #expect(state.opening(Self.settings, at: at(64)) == .probe)
+        #expect(state.suspensions == 0 && state.failures == 0)
+        state.apply(.delivered, Self.settings, at: at(65))
+        #expect(state.opening(Self.settings, at: at(65)) == .open(atOnce: 2))
+    }
+
+    @Test func `the window opens 1, 2, 4 with each round that is delivered, until it is wide open`() {
+        var state = state(failures(5))
+        var widths: [Int] = []
+        var now = at(64)
+        while let width = state.window {
+            widths.append(width)
+            for _ in 0..<width { state.apply(.delivered, Self.settings, at: now) }
+            now = now + .seconds(1)
+        }
+        #expect(widths == [1, 2, 4, 8, 16, 32])
+        #expect(state == DestinationState(lastSuccess: at(69)))
+    }
+
+    @Test func `the window is no wider than the destination's concurrency`() {
+        let state = DestinationState(window: 8)
+        #expect(state.opening(DestinationSettings(concurrency: 3), at: Self.start) == .open(atOnce: 3))
+        #expect(state.opening(Self.settings, at: Self.start) == .open(atOnce: 8))
+        #expect(DestinationState().opening(DestinationSettings(concurrency: 0), at: Self.start) == .open(atOnce: 1))
+    }
+
+    @Test func `a failure while it opens makes it begin again at one`() {
+        let state = state(failures(5) + [(64, .delivered), (65, .delivered), (66, .unreachable("reset"))])
+        #expect(state.opening(Self.settings, at: at(66)) == .probe)
+        #expect(state.suspendedUntil == nil)
+    }
+
+    @Test func `now overrides a cool-down, but neither the server's wait nor a pause nor a hold`() {
+        func opening(_ event: DestinationEvent) -> Opening {
+            state(failures(5) + [(5, event)]).opening(Self.settings, at: at(6), ignoringCoolDown: true)
+        }
+        #expect(opening(.unreachable("dns")) == .probe)
+        #expect(opening(.askedToWait(until: at(100))) == closed(.askedToWait, 100))
+        #expect(opening(.paused) == closed(.paused))
+        #expect(opening(.held(reason: "status 401", blamed: nil)) == closed(.held, 3605))
+    }
+
+    @Test func `suspension can be turned off, also while it lasts`() {
+        let never = DestinationSettings(suspendAfter: 0)
+        #expect(state(failures(50), never).opening(never, at: at(50)) == .open(atOnce: .max))
+        #expect(state(failures(5)).opening(never, at: at(5)) == .probe)
+    }
+
+    // MARK: - The server's wait
+
+    @Test func `a server that asks for time gets it, then one probe`() {
+        let state = state([(0, .askedToWait(until: at(30)))])
+        #expect(state.opening(Self.settings, at: at(29)) == closed(.askedToWait, 30))
+        #expect(state.opening(Self.settings, at: at(30)) == .probe)
+    }
+
+    @Test func `of two waits the longer counts, and a late success does not end it`() {
+        let state = state([
+            (0, .askedToWait(until: at(60))), (1, .askedToWait(until: at(30))), (2, .delivered),
+        ])
+        #expect(state.opening(Self.settings, at: at(31)) == closed(.askedToWait, 60))
+    }
+
+    @Test func `a wait is no longer than the longest that one gets`() {
+        let brief = DestinationSettings(retryAfterMax: .seconds(60))
+        let state = state([(0, .askedToWait(until: at(100_000)))], brief)
+        // Jitter may have been added.
+        #expect(state.opening(brief, at: at(1)) == closed(.askedToWait, 360))
+        #expect(state.opening(brief, at: at(360)) == .probe)
+    }
+
+    @Test func `a wait outlasts a cool-down, and a cool-down a wait`() {
+        let state = state(failures(5) + [(5, .askedToWait(until: at(100)))])
+        #expect(state.opening(Self.settings, at: at(70)) == closed(.askedToWait, 100))
+        let other = self.state([(0, .askedToWait(until: at(10)))] + failures(5))
+        #expect(other.opening(Self.settings, at: at(20)) == closed(.suspended, 64))
+    }
+
+    // MARK: - Holds and pauses
+
+    static let held = DestinationEvent.held(reason: "status 401", status: 401, blamed: "abc")
+
+    @Test func `a held destination is probed once an hour, whatever came of the probe before`() {
+        var state = state([(0, Self.held)])
+        #expect(state.opening(Self.settings, at: at(3599)) == closed(.held, 3600))
+        #expect(state.opening(Self.settings, at: at(3600)) == .probe)
+        state.apply(.probed, Self.settings, at: at(3700))
+        state.apply(.unreachable("timeout"), Self.settings, at: at(3730))
+        #expect(state.opening(Self.settings, at: at(3730)) == closed(.held, 7300))
+        #expect(state.hold?.since == Self.start)
+    }
+
+    @Test func `probing can be turned off`() {
+        let never = DestinationSettings(holdProbe: nil)
+        #expect(state([(0, Self.held)], never).opening(never, at: at(1_000_000)) == closed(.held))
+    }
+
+    @Test func `a probe keeps to what the server asked for and to the cool-down`() {
+        let asked = state([(0, Self.held), (3500, .askedToWait(until: at(5000)))])
+        #expect(asked.opening(Self.settings, at: at(3600)) == closed(.held, 5000))
+        let suspended = state([(0, Self.held)] + failures(5, from: 3590))
+        #expect(suspended.opening(Self.settings, at: at(3601)) == closed(.held, 3654))
+        #expect(suspended.opening(Self.settings, at: at(3601), ignoringCoolDown: true) == .probe)
+    }
+
+    @Test(arguments: [DestinationEvent.delivered, .disproved, .blameChanged, .released])
+    func `a hold ends by success, by another answer, by a change and by a person; then one goes first`(
+        event: DestinationEvent
+    ) {
+        let state = state([(0, Self.held), (10, event)])
+        #expect(state.hold == nil)
+        switch state.opening(Self.settings, at: at(10)) {
+        case .probe: #expect(event != .delivered)
+        case .open(let atOnce): #expect(event == .delivered && atOnce == 2)
+        case .closed: Issue.record("it is closed")
+        }
+    }
+
+    @Test(arguments: [DestinationEvent.answered, .unreachable("dns"), .probed, .resumed, held])
+    func `nothing else ends a hold`(event: DestinationEvent) {
+        #expect(state([(0, Self.held), (10, event)]).hold != nil)
+    }
+
+    @Test func `a hold that goes on keeps its beginning and has the latest reason`() {
+        let state = state([
+            (0, Self.held), (3600, .probed), (3601, .held(reason: "status 403", status: 403, blamed: "def")),
+        ])
+        #expect(
+            state.hold
+                == .init(reason: "status 403", since: Self.start, status: 403, blamed: "def", lastProbe: at(3600)))
+    }
+
+    @Test func `a hold by hand is a person's: neither probed nor ended by anything but release`() {
+        var state = state([(0, Self.held), (5, .heldByHand(reason: "migration"))])
+        for event in [DestinationEvent.delivered, .disproved, .blameChanged, .answered, Self.held, .resumed] {
+            state.apply(event, Self.settings, at: at(6))
+            #expect(state.hold?.reason == "migration" && state.hold?.isByHand == true)
+        }
+        #expect(state.opening(Self.settings, at: at(1_000_000)) == closed(.held))
+        state.apply(.released, Self.settings, at: at(7))
+        #expect(state.opening(Self.settings, at: at(7)) == .probe)
+    }
+
+    @Test func `release ends hold, cool-down and wait, but not a pause`() {
+        var state = state(
+            failures(5) + [(5, Self.held), (5, .askedToWait(until: at(500))), (6, .paused), (7, .released)])
+        #expect(state.opening(Self.settings, at: at(7)) == closed(.paused))
+        state.apply(.resumed, Self.settings, at: at(8))
+        #expect(state == DestinationState(window: 1))
+        #expect(state.opening(Self.settings, at: at(8)) == .probe)
+    }
+
+    @Test func `a pause changes nothing else`() {
+        let state = state([(0, .paused), (1, .resumed)])
+        #expect(state.isBlank)
+    }
+
+    // MARK: - Clocks
+
+    @Test func `a wait that a wrong clock has set is over, and does not keep a right one from being set`() {
+        let ahead = at(10_000_000)
+        var state = DestinationState(notBefore: ahead, suspendedUntil: ahead, suspensions: 1)
+        #expect(state.opening(Self.settings, at: at(0)) != closed(.askedToWait, 10_000_000))
+        state.apply(.askedToWait(until: at(10)), Self.settings, at: at(0))
+        #expect(state.notBefore == at(10))
+        state.apply(.unreachable("dns"), Self.settings, at: at(1))
+        #expect(state.suspendedUntil == at(121))
+    }
+
+    @Test func `a probe or a hold in the future is probed now, and then in order again`() {
+        var state = DestinationState(hold: .init(reason: "tls", since: at(50_000), lastProbe: at(60_000)))
+        #expect(state.opening(Self.settings, at: at(0)) == .probe)
+        state.apply(.probed, Self.settings, at: at(0))
+        #expect(state.opening(Self.settings, at: at(1)) == closed(.held, 3600))
+        var late = DestinationState(hold: .init(reason: "tls", since: at(50_000)))
+        #expect(late.opening(Self.settings, at: at(0)) == .probe)
+        late.apply(.probed, Self.settings, at: at(0))
+        #expect(late.opening(Self.settings, at: at(1)) == closed(.held, 3600))
+    }
+
+    // MARK: - Always
+
+    private static func event(at now: Timestamp, using generator: inout SeededGenerator) -> DestinationEvent {
+        let seconds = Int.random(in: -10...200_000, using: &generator)
+        let events: [DestinationEvent] = [
+            .answered, .delivered, .unreachable("refused"), .unreachable("503"), .unreachable("dns"),
+            .askedToWait(until: now + .seconds(seconds)), held, .probed, .disproved, .blameChanged,
+            .heldByHand(reason: "x"), .released, .paused, .resumed,
+        ]
+        return events.randomElement(using: &generator)!
+    }
+
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func `whatever runs meet, in whatever order and by whatever clock, a destination opens again`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let settings = DestinationSettings(
+            concurrency: [nil, 1, 4].randomElement(using: &generator)!,
+            holdProbe: [nil, .seconds(3600)].randomElement(using: &generator)!,
+            suspendAfter: [0, 1, 5].randomElement(using: &generator)!,
+            retryAfterMax: [.zero, .seconds(60), .seconds(86_400)].randomElement(using: &generator)!)
+        var state = DestinationState()
+        var now = Self.start
+        for _ in 0..<200 {
+            // Runs tell of what they met in any order; now and then a clock jumps.
+            let step = Int.random(in: 0..<50, using: &generator) == 0 ? 20_000_000 : 100
+            now = now + .seconds(Int.random(in: -step...step, using: &generator))
+            state.apply(Self.event(at: now, using: &generator), settings, at: now)
+
+            // At its own word it may be asked again, at most for three reasons one after the other.
+            var moment = now
+            var opening = state.opening(settings, at: moment)
+            for _ in 0..<3 {
+                guard case .closed(let closure) = opening, let until = closure.until else { break }
+                #expect(until > moment)
+                #expect(until - now <= .seconds(86_400 + 300 + 3600))
+                moment = until
+                opening = state.opening(settings, at: moment)
+            }
+            if case .closed(let closure) = opening {
+                #expect(closure.until == nil)
+                let isAPersons = state.isPaused || state.hold?.isByHand == true
+                #expect(isAPersons || state.hold != nil && settings.holdProbe == nil)
+            }
+            // A person's word is always the last.
+            var released = state
+            released.apply(.released, settings, at: now)
+            released.apply(.resumed, settings, at: now)
+            #expect(released.opening(settings, at: now) == .probe)
+        }
+    }
+}
