@@ -54,8 +54,6 @@ extension Route {
         var draft = try batchDraft(of: members[0])
         var items: [[UInt8]] = []
         for member in members {
-            // Each key must be one by itself: the member may be alone another time.
-            _ = try quotedKey(member.idempotencyKey)
             items.append(try batchItem(of: member))
         }
         draft.content.bytes = batch?.joined(items)
@@ -78,6 +76,8 @@ extension Route {
         if let file = operation.header.bodyFile {
             throw .badBodyFile(path: file.path, reason: "cannot be part of a batch")
         }
+        // The batch's key is made of it; and alone, it is the key.
+        _ = try quotedKey(operation.idempotencyKey)
         return try json(of: operation)
     }
 }

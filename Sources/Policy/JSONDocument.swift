@@ -15,6 +15,11 @@ package struct JSONDocument: Sendable {
         self.range = range
     }
 
+    private init(_ bytes: [UInt8], _ range: Range<Int>) {
+        self.bytes = bytes
+        self.range = range
+    }
+
     /// Where the value at `pointer` stands (RFC 6901 §4); `nil` if there is none. Of a repeated name the last counts, as
     /// most readers have it.
     package func range(at pointer: JSONPointer) -> Range<Int>? {
@@ -28,6 +33,14 @@ package struct JSONDocument: Sendable {
 
     package func value(at pointer: JSONPointer) -> JSONValue? {
         range(at: pointer).map { JSONValue(valid: bytes[$0]) }
+    }
+
+    /// The elements of the array at `pointer`, in order; `nil` if there is none.
+    package func elements(at pointer: JSONPointer) -> [JSONDocument]? {
+        guard let range = range(at: pointer) else { return nil }
+        var elements: [JSONDocument] = []
+        let isArray = try? JSONScanner.forEachElement(of: bytes, in: range) { elements.append(JSONDocument(bytes, $0)) }
+        return isArray == true ? elements : nil
     }
 
     private static func child(_ token: String, of range: Range<Int>, in bytes: [UInt8]) -> Range<Int>? {

@@ -25,8 +25,9 @@ extension Route {
         _ draft: RequestDraft, for operation: Operation, key: String, attempt: Int, version: String,
         settings: DestinationSettings, secrets: SecretValues, hasLibcurl: Bool
     ) throws(RequestError) -> OutgoingRequest {
+        let hasSecretURL = operation.header.url == nil && url.map { !SecretText($0).names.isEmpty } == true
         var request = OutgoingRequest(
-            method: draft.method, url: try url(for: operation, secrets: secrets),
+            method: draft.method, url: hasSecretURL ? try url(for: operation, secrets: secrets) : draft.url,
             headers: try headers(of: draft, key: key, attempt: attempt, version: version, secrets: secrets),
             body: draft.content.bytes, bodyFile: draft.content.file, timeouts: timeouts, answerLimit: answerLimit,
             connection: try settings.connection.expanded(with: secrets), redirects: redirects)
