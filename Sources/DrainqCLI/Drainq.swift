@@ -35,7 +35,12 @@ private func perform(_ command: ParsedCommand, environment: [String: String]) th
     case .status: try DrainqCLI.status(command, environment: environment)
     case .retry: try retry(command, environment: environment)
     case .drop: try drop(command, environment: environment)
+    case .hold: try hold(command, environment: environment)
+    case .release: try release(command, environment: environment)
+    case .pause: try pause(command, environment: environment)
+    case .resume: try resume(command, environment: environment)
     case .check: try check(command, environment: environment)
+    case .explain: try explain(command, environment: environment)
     case .demo: try demo(command, environment: environment)
     case .receive: try receive(command)
     case .completions: completions(command)
@@ -50,8 +55,9 @@ extension CommandName {
     /// Commands that only show end when nobody reads them; those that do work finish it.
     var outputWhenClosed: Output.WhenClosed {
         switch self {
-        case .list, .show, .status, .check, .completions, .manual, .version, .help: .endProcess
-        case .initialize, .add, .run, .retry, .drop, .demo, .receive, .agent: .discard
+        case .list, .show, .status, .check, .explain, .completions, .manual, .version, .help: .endProcess
+        case .initialize, .add, .run, .retry, .drop, .hold, .release, .pause, .resume, .demo, .receive, .agent:
+            .discard
         }
     }
 }

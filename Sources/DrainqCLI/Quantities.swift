@@ -98,16 +98,8 @@ package struct ByteCount: Hashable, Comparable, Sendable, CustomStringConvertibl
     ]
 }
 
-/// So many in so long, written `20/s`, `5/m`, `100/h` or `1000/d`; always more than none.
-package struct Rate: Hashable, Sendable, CustomStringConvertible {
-    package var count: Int
-    package var per: Duration
-
-    package init(count: Int, per: Duration) {
-        self.count = count
-        self.per = per
-    }
-
+extension Rate {
+    /// Reads `20/s`, `5/m`, `100/h` or `1000/d`; `nil` for anything else, and for none at all.
     package init?(quantity text: some StringProtocol) {
         var scanner = QuantityScanner(text)
         guard let count = scanner.number()?.scaled(by: 1), count > 0, scanner.skip("/"),
@@ -119,11 +111,6 @@ package struct Rate: Hashable, Sendable, CustomStringConvertible {
     package var quantity: String {
         "\(count)/" + (Self.units.first { $0.length == per }?.name ?? per.quantity)
     }
-
-    package var description: String { quantity }
-
-    /// The time from one to the next where they are spread evenly.
-    package var interval: Duration { per / count }
 
     private static let units: [(name: String, length: Duration)] = [
         ("s", .seconds(1)), ("m", .seconds(60)), ("h", .seconds(3_600)), ("d", .seconds(86_400)),

@@ -79,7 +79,7 @@ import Testing
             bytes[Int.random(in: bytes.indices, using: &generator)] = UInt8.random(in: 0...255, using: &generator)
         }
         do throws(ConfigurationErrors) {
-            _ = try ConfigurationFile.read(bytes, name: "f")
+            _ = try ConfigurationFile.read(bytes, name: "f", directory: "/")
         } catch {
             #expect(!error.errors.isEmpty && error.errors.allSatisfy { $0.line > 0 && $0.column > 0 })
         }

@@ -25,7 +25,7 @@ import Testing
             return code.replacing("\\(dq", with: "\"").replacing("\\(aq", with: "'").replacing("\\e", with: "\\")
         }
         #expect(blocks.count == ConfigurationManual.examples.count)
-        for block in blocks { _ = try ConfigurationFile.read(Array(block.utf8), name: "example") }
+        for block in blocks { _ = try ConfigurationFile.read(Array(block.utf8), name: "example", directory: "/") }
     }
 
     @Test(arguments: ConfigurationKeys.entries)
@@ -37,7 +37,8 @@ import Testing
 
     @Test(arguments: [nil, "https://example.com/{type}?k={key}"])
     func `the template says nothing but its version and its URL`(url: String?) throws {
-        let configuration = try ConfigurationFile.read(Array(ConfigurationFile.template(url: url).utf8), name: "t")
+        let configuration = try ConfigurationFile.read(
+            Array(ConfigurationFile.template(url: url).utf8), name: "t", directory: "/")
         #expect(configuration == Configuration(defaultRoute: Route(url: url)))
     }
 
@@ -47,30 +48,54 @@ import Testing
             let isMember = line.contains(/^ *\/\/ +([a-zA-Z]+: |},)/)
             return isMember ? String(line).replacing("//", with: "", maxReplacements: 1) : String(line)
         }.joined(separator: "\n")
-        let configuration = try ConfigurationFile.read(Array(uncommented.utf8), name: "template")
+        let configuration = try ConfigurationFile.read(Array(uncommented.utf8), name: "template", directory: "/")
         #expect(configuration.defaultRoute.url == "https://api.example.com/v1/{type}")
         #expect(configuration.defaultRoute.expiresAfter == .seconds(7 * 86_400))
         #expect(configuration.routes[TypeName("telemetry")!]?.method == "PUT")
         #expect(configuration.limits.bytes == 1_000_000_000)
+        #expect(configuration.secrets["api"] == .file("/api.token"))
+        #expect(configuration.settings(of: "https://api.example.com").concurrency == 5)
+        #expect(configuration.defaultRoute.batch == Batch(max: 100))
         #expect(configuration.retention.failed == .seconds(30 * 86_400))
     }
 
     @Test func `the defaults that are printed are the defaults that hold`() throws {
-        var findings = ConfigurationFindings()
-        var route = Route(method: "GET", retry: .init(delays: .list([]), attempts: 1), answerLimit: 1)
+        var route = Route(
+            method: "GET", protocol: .callable,
+            require: [JSONCondition(pointer: JSONPointer(tokens: []), test: .notEmpty)],
+            retry: .init(delays: .list([]), attempts: 1), coalesce: true, ordering: .strict, redirects: .sameOrigin,
+            overrides: [], answerLimit: 1)
         route.timeouts = Timeouts(connect: .zero, request: .zero, total: .zero)
-        for key in ConfigurationKeys.route {
-            guard let text = key.entry.defaultText else { continue }
-            key.read(try JSON5Parser.value(of: Array(text.utf8)), &route, &findings)
-        }
+        try readDefaults(of: ConfigurationKeys.route, into: &route)
         #expect(route == Route())
         var configuration = Configuration(
+            conditions: Conditions(network: .online, power: .mains), bodyFileRoots: ["/"],
             limits: Limits(operationBytes: 1, whenFull: .dropOldest), retention: Retention(delivered: .seconds(1)))
-        for key in ConfigurationKeys.file {
-            guard let text = key.entry.defaultText else { continue }
-            key.read(try JSON5Parser.value(of: Array(text.utf8)), &configuration, &findings)
-        }
+        try readDefaults(of: ConfigurationKeys.file, into: &configuration)
         #expect(configuration == Configuration())
+        var settings = DestinationSettings(
+            connection: ConnectionOptions(proxy: .direct), transport: .libcurl, holdProbe: nil, suspendAfter: 1,
+            coolDown: .zero, coolDownMax: .zero, retryAfterMax: .zero, stormGuard: 1)
+        try readDefaults(of: ConfigurationKeys.destination, into: &settings)
+        #expect(settings == DestinationSettings())
+        var accept = AcceptRule(
+            json: [JSONCondition(pointer: JSONPointer(tokens: []), test: .notEmpty)], otherwise: .held)
+        try readDefaults(of: ConfigurationKeys.accept, into: &accept)
+        #expect(accept == AcceptRule())
+        var batch = Batch(max: 7, maxBytes: 1, format: .ndjson)
+        try readDefaults(of: ConfigurationKeys.batch, into: &batch)
+        #expect(batch == Batch(max: 7))
+        var secret = SecretDraft()
+        try readDefaults(of: ConfigurationKeys.secret, into: &secret)
+        #expect(secret.ttl == SecretDraft.defaultTTL)
+    }
+
+    private func readDefaults<Draft>(of keys: [ConfigurationKey<Draft>], into draft: inout Draft) throws {
+        var findings = ConfigurationFindings(directory: "/")
+        for key in keys {
+            guard let text = key.entry.defaultText else { continue }
+            key.read(try JSON5Parser.value(of: Array(text.utf8)), &draft, &findings)
+        }
         #expect(findings.isEmpty)
     }
 }

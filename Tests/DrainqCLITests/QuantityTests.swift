@@ -56,7 +56,7 @@ struct QuantityTests {
     func `a rate is a count in a unit of time`(text: String, count: Int, seconds: Int) {
         let rate = Rate(quantity: text)
         #expect(rate == Rate(count: count, per: .seconds(seconds)))
-        #expect(rate?.description == text)
+        #expect(rate?.quantity == text)
         #expect(rate?.interval == .seconds(seconds) / count)
     }
 

@@ -61,6 +61,8 @@ package enum Operands: Hashable, Sendable {
     case selection
     case one(of: [String], placeholder: String)
     case optional(of: [String], placeholder: String)
+    /// A status or the name of an error, or nothing.
+    case answer
     case anything
 
     var usage: String? {
@@ -71,6 +73,7 @@ package enum Operands: Hashable, Sendable {
         case .selection: "[ID...]"
         case .one(_, let placeholder): placeholder
         case .optional(_, let placeholder): "[\(placeholder)]"
+        case .answer: "[STATUS|ERROR]"
         }
     }
 }

@@ -8,6 +8,11 @@ package enum CommandName: String, CaseIterable, Sendable {
     case status
     case retry
     case drop
+    case hold
+    case release
+    case pause
+    case resume
+    case explain
     case check
     case demo
     case receive

@@ -21,16 +21,23 @@ extension CommandDescription {
             A line that is not JSON is reported with its number and kept in `quarantine/`; the others are queued, and the \
             exit status is 65. With --atomic nothing is queued unless everything can be.
 
-            With --content-type each file, or the whole of standard input, is the body of one operation and need not be JSON.
+            With --content-type each file, or the whole of standard input, is the body of one operation and need not be JSON. \
+            With --body-file the body stays in its file until it is sent.
+
+            What could never be sent is refused like a bad line: a header field with a line break in it, a payload that does \
+            not meet the `require` of its route, or one without the value that the URL of its route needs.
             """,
             operands: .files,
-            exclusive: [[.delay, .at], [.envelope, .contentType], [.envelope, .id]],
+            exclusive: [[.delay, .at], [.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile]],
             examples: [
                 Example(#"printf '{"n":1}\n{"n":2}\n' | drainq add --type t"#, "two operations of the type t"),
                 Example(
                     "drainq add --type crm --key customer-7 --delay 5m update.json",
                     "one operation, due in five minutes"),
                 Example("drainq add --content-type text/csv --expires 7d report.csv", "a body that is not JSON"),
+                Example(
+                    "drainq add --type scan --body-file /var/lib/scans/1.tiff --content-type image/tiff",
+                    "a large file, streamed from where it is"),
             ]),
         CommandDescription(
             .run, "attempt what is due, once",
@@ -78,8 +85,8 @@ extension CommandDescription {
         CommandDescription(
             .status, "show how the queue is",
             """
-            Prints how many operations are in which state, the oldest, the next that is due, holds with their reasons and \
-            the last run.
+            Prints how many operations are in which state, what waits for which destination, the oldest, the next that is \
+            due, which destinations are held, paused or left alone and why, and the last run.
             """,
             examples: [
                 Example("drainq status", "for a person"),
@@ -110,12 +117,71 @@ extension CommandDescription {
                     "drainq drop --state failed --before 30d --dry-run", "what is older than thirty days and failed"),
             ]),
         CommandDescription(
+            .hold, "keep operations or a destination from being sent",
+            """
+            Holds operations that wait: no run attempts them, and nothing is charged to them, until they are released. Which \
+            ones is said by ids, by filters, or by --all.
+
+            With --destination and nothing else that chooses, the destination itself is held: what waits for it and what is \
+            added later. A run never tries what a person holds.
+            """,
+            operands: .selection,
+            examples: [
+                Example("drainq hold 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "one operation"),
+                Example(
+                    "drainq hold --destination https://api.example.com --reason 'moving to a new server'",
+                    "all that goes to one place, now and later"),
+            ]),
+        CommandDescription(
+            .release, "end holds of operations or destinations",
+            """
+            Releases operations that are held by themselves: they are due as they were. Which ones is said by ids, by \
+            filters, or by --all.
+
+            With --destination and nothing else that chooses, the hold of the destination ends, whoever began it, and so do \
+            its cool-down and the time that its server has asked for. With --all every destination and every operation is \
+            released. Whatever caused a hold should be mended first: the next run finds out with one operation.
+            """,
+            operands: .selection,
+            examples: [
+                Example("drainq release --destination https://api.example.com", "after its token was renewed"),
+                Example("drainq release --type crm", "the operations of a type"),
+                Example("drainq release --all", "everything"),
+            ]),
+        CommandDescription(
+            .pause, "make runs attempt nothing",
+            """
+            Runs that begin from now on attempt nothing, and a run that is under way begins nothing more; operations are \
+            accepted as ever. With --destination this is so for one destination only.
+            """,
+            examples: [
+                Example("drainq pause", "before maintenance"),
+                Example("drainq pause --destination https://api.example.com", "one place only"),
+            ]),
+        CommandDescription(
+            .resume, "end a pause",
+            "Ends the pause of the queue, or with --destination that of a destination.",
+            examples: [Example("drainq resume", "after maintenance")]),
+        CommandDescription(
             .check, "check the configuration and the queue directory",
             """
             Checks the configuration, the permissions, that the file system renames, locks and syncs as the queue needs it, \
             and looks for claims of runs that died and for files that cannot be read. Changes nothing.
             """,
             examples: [Example("drainq check -q /var/spool/drainq", "before the first run, and after a disaster")]),
+        CommandDescription(
+            .explain, "say what an answer means, and by which rule",
+            """
+            Says what a status such as 503, or an error such as `timeout`, means on the route of --type: what becomes of the \
+            operation and of its destination, by which rule, when the next attempts are, and what makes them. Without a \
+            status or an error it lists what every answer means.
+            """,
+            operands: .answer,
+            examples: [
+                Example("drainq explain 401", "why operations are held"),
+                Example("drainq explain timeout --type crm", "on the route of a type"),
+                Example("drainq explain", "the whole table"),
+            ]),
         CommandDescription(
             .demo, "drain a sample queue into an embedded receiver",
             """

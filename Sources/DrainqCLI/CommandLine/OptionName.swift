@@ -23,6 +23,7 @@ package enum OptionName: String, CaseIterable, Sendable {
     case envelope
     case atomic
     case sync
+    case bodyFile = "body-file"
 
     case limit
     case concurrency
@@ -38,9 +39,11 @@ package enum OptionName: String, CaseIterable, Sendable {
     case dryRun = "dry-run"
 
     case state
+    case destination
     case since
     case before
     case all
+    case reason
 
     case port
     case answer

@@ -1,9 +1,14 @@
 extension OptionDescription {
     private static let visible = CommandName.allCases.filter { $0 != .agent }
-    private static let onQueue: [CommandName] = [.initialize, .add, .run, .list, .show, .status, .retry, .drop, .check]
-    private static let filtered: [CommandName] = [.list, .retry, .drop]
+    private static let onQueue: [CommandName] = [
+        .initialize, .add, .run, .list, .show, .status, .retry, .drop, .hold, .release, .pause, .resume, .check,
+        .explain,
+    ]
+    /// Commands that change the operations they are pointed at.
+    private static let acting: [CommandName] = [.retry, .drop, .hold, .release]
+    private static let filtered: [CommandName] = [.list] + acting
 
-    package static let table: [OptionDescription] = input + pace + selection + receiver + global
+    package static let table: [OptionDescription] = input + inputFiles + pace + selection + receiver + global
 
     private static let input: [OptionDescription] = [
         OptionDescription(
@@ -59,6 +64,16 @@ extension OptionDescription {
             """),
     ]
 
+    private static let inputFiles: [OptionDescription] = [
+        OptionDescription(
+            .bodyFile, .file("PATH"), repeats: true, of: [.add], "send this file as the body, streamed",
+            """
+            The file is the body of one operation and stays where it is: it is read when it is sent, and refused if it has \
+            changed since it was added. It has to lie in one of the directories that `bodyFiles` of the configuration names. \
+            Nothing is read from standard input then. Given more than once, each file is an operation.
+            """)
+    ]
+
     private static let pace: [OptionDescription] = [
         OptionDescription(
             .limit, .count(1...Int.max), of: [.run], initial: "100", "attempt at most so many operations",
@@ -101,19 +116,39 @@ extension OptionDescription {
             at a terminal, and then instead of the line for each attempt.
             """),
         OptionDescription(
-            .dryRun, short: "n", of: [.run, .retry, .drop], "show what would be done, change nothing",
+            .dryRun, short: "n", of: [.run] + acting, "show what would be done, change nothing",
             "Print what would be done, and do nothing."),
     ]
 
     private static let selection: [OptionDescription] = [
         OptionDescription(
-            .all, of: [.retry, .drop], "choose every operation", "Every operation that the command can be used on."),
+            .all, of: [.retry, .drop, .hold], "choose every operation",
+            "Every operation that the command can be used on."),
+        OptionDescription(
+            .all, of: [.release], "release every destination and operation",
+            "Every destination that is held or cools down, and every operation that is held by itself."),
+        OptionDescription(
+            .reason, .text("TEXT"), of: [.hold], "say why, for whoever looks at the status",
+            "Why the destination is held; `drainq status` shows it. Only with --destination alone."),
+        OptionDescription(
+            .type, short: "t", .typeName, of: [.explain], initial: "default", "the type whose route is meant",
+            "The type whose route is explained."),
+        OptionDescription(
+            .destination, .text("DESTINATION"), repeats: true, of: [.pause, .resume], "only this destination",
+            "Only this destination, by its name as `drainq status` shows it."),
         OptionDescription(
             .limit, .count(1...Int.max), of: [.list], "show at most so many",
             "How many operations are shown, oldest first."),
         OptionDescription(
-            .state, .choice(["new", "deferred", "claimed", "failed", "quarantined", "delivered"]), repeats: true,
-            of: filtered, group: .filter, "in this state", "In this state; given more than once, in any of these."),
+            .state, .choice(ShownState.allCases.map(\.rawValue)), repeats: true,
+            of: filtered, group: .filter, "in this state",
+            """
+            In this state; given more than once, in any of these. `held` is what a person or its destination holds, and \
+            `new` and `deferred` are the others that wait.
+            """),
+        OptionDescription(
+            .destination, .text("DESTINATION"), repeats: true, of: filtered, group: .filter, "for this destination",
+            "For this destination, by its name as `drainq status` shows it; given more than once, for any of these."),
         OptionDescription(
             .type, short: "t", .typeName, repeats: true, of: filtered, group: .filter, "of this type",
             "Of this type; given more than once, of any of these."),
@@ -157,7 +192,9 @@ extension OptionDescription {
             "the configuration instead of drainq.json in the queue",
             "The configuration, instead of `drainq.json` in the queue directory."),
         OptionDescription(
-            .json, of: [.add, .run, .list, .show, .status, .retry, .drop, .check, .receive], group: .global,
+            .json,
+            of: [.add, .run, .list, .show, .status, .retry, .drop, .hold, .release, .check, .explain, .receive],
+            group: .global,
             "print JSON, an object on each line", "Print JSON for programs: an object on each line."),
         OptionDescription(
             .verbose, short: "v", of: onQueue + [.demo, .receive], group: .global, "say more on standard error",

@@ -1,3 +1,5 @@
+import Policy
+
 /// Reads a command line by the tables, from left to right and once.
 struct Parser {
     private var rest: ArraySlice<String>
@@ -141,6 +143,9 @@ struct Parser {
                 "unexpected operand '\(operand)'", hint: "drainq \(command.rawValue) takes only options")
         case .files, .ids, .selection, .anything:
             if operand.isEmpty { throw UsageError("an operand is empty") }
+        case .answer:
+            if !operands.isEmpty { throw UsageError("unexpected operand '\(operand)'", hint: "only one STATUS or ERROR") }
+            try checkAnswer(operand)
         case .one(let words, let placeholder), .optional(let words, let placeholder):
             if !operands.isEmpty {
                 throw UsageError("unexpected operand '\(operand)'", hint: "only one \(placeholder)")
@@ -153,6 +158,21 @@ struct Parser {
             }
         }
         operands.append(operand)
+    }
+
+    /// `503`, `timeout`, `UNAVAILABLE`: one thing that a server or the network can say.
+    private func checkAnswer(_ operand: String) throws(UsageError) {
+        switch ClassificationOverride.Match(operand) {
+        case .statuses(let range) where range.count > 1:
+            throw UsageError("'\(operand)' is more than one status", hint: "explain one of them: \(range.lowerBound)")
+        case .some: return
+        case nil:
+            let names = ClassificationOverride.Match.errorNames
+            throw UsageError(
+                "'\(operand)' is neither a status nor an error",
+                hint: nearest(to: operand, in: names).map { "did you mean \($0)?" }
+                    ?? "a status is 100 to 599, an error one of " + names.joined(separator: ", "))
+        }
     }
 
     private func unknown(command word: String) -> UsageError {
@@ -178,7 +198,7 @@ struct Parser {
             }
         case .selection:
             try checkSelection(of: description)
-        case .none, .files, .optional, .anything:
+        case .none, .files, .optional, .answer, .anything:
             break
         }
     }

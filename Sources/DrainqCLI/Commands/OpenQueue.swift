@@ -34,7 +34,9 @@ func readConfiguration(at path: String?, queue: String) throws -> Configuration 
     let file = path ?? "\(queue)/drainq.json"
     do {
         let data = try Data(contentsOf: URL(filePath: file))
-        return try ConfigurationFile.read(Array(data), name: path ?? "drainq.json")
+        // What is relative in the file starts from where the file is, wherever the process is.
+        let directory = URL(filePath: file).deletingLastPathComponent().path
+        return try ConfigurationFile.read(Array(data), name: path ?? "drainq.json", directory: directory)
     } catch let error as ConfigurationErrors {
         throw error
     } catch {

@@ -1,11 +1,6 @@
 import Policy
 
 extension ClassificationOverride {
-    /// The outcomes as the configuration writes them.
-    static let outcomes: [(word: String, outcome: Outcome)] = [
-        ("deliver", .delivered), ("defer", .deferred), ("hold", .held), ("fail", .failed),
-    ]
-
     /// Applied to the overrides a route inherits: one of the same answers takes the place of the inherited one.
     static func apply(_ changes: [ClassificationOverride], to overrides: inout [ClassificationOverride]) {
         for change in changes {
@@ -16,20 +11,8 @@ extension ClassificationOverride {
 }
 
 extension ClassificationOverride.Match {
-    /// Reads `404`, `500-599` and the names of `NetworkError`.
-    init?(configured text: String) {
-        if let error = NetworkError(rawValue: text) {
-            self = .error(error)
-            return
-        }
-        let bounds = text.split(separator: "-", omittingEmptySubsequences: false).map { part in
-            part.utf8.count == 3 && part.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(part) : nil
-        }
-        guard (1...2).contains(bounds.count), let lower = bounds.first ?? nil, let upper = bounds.last ?? nil,
-            lower <= upper, (100...599).contains(lower), (100...599).contains(upper)
-        else { return nil }
-        self = .statuses(lower...upper)
-    }
+    /// Everything an answer can be called but its status.
+    static let errorNames = NetworkError.allCases.map(\.rawValue).filter { Self($0) != nil }
 }
 
 extension ConfigurationValue<[ClassificationOverride]> {
@@ -42,17 +25,16 @@ extension ConfigurationValue<[ClassificationOverride]> {
     private static func override(
         _ member: JSON5Value.Member, _ findings: inout ConfigurationFindings
     ) -> ClassificationOverride? {
-        let match = ClassificationOverride.Match(configured: member.name)
+        let match = ClassificationOverride.Match(member.name)
         if match == nil {
-            let errors = NetworkError.allCases.map(\.rawValue)
+            let errors = ClassificationOverride.Match.errorNames
             findings.add(
                 "\(quote(member.name)) is neither a status, a range of statuses nor an error", at: member.position,
                 hint: didYouMean(member.name, among: errors)
                     ?? "write \"404\", \"500-599\", or one of \(errors.joined(separator: ", "))")
         }
-        guard let outcome = ClassificationOverride.outcomes.first(where: { $0.word == member.value.string })?.outcome
-        else {
-            findings.addUnlisted(member.value, words: ClassificationOverride.outcomes.map(\.word))
+        guard let outcome = member.value.string.flatMap({ Outcome(verb: $0) }) else {
+            findings.addUnlisted(member.value, words: Outcome.allCases.map(\.verb))
             return nil
         }
         return match.map { ClassificationOverride(match: $0, outcome: outcome) }

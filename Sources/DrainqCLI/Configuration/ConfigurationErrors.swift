@@ -34,15 +34,46 @@ package struct ConfigurationErrors: Error, Hashable, Sendable, CustomStringConve
     }
 }
 
-/// What reading a configuration has found wrong so far, and the key it stands at.
+/// What reading a configuration has found so far: what is wrong, and which names have to be defined somewhere.
 struct ConfigurationFindings {
+    /// A name that stands where it means something which is defined elsewhere in the file, perhaps further down.
+    struct Mention: Hashable, Sendable {
+        enum Kind: Hashable, Sendable {
+            case secret
+            case destination
+        }
+
+        var kind: Kind
+        var name: String
+        var position: SourcePosition
+        fileprivate var path: [String]
+    }
+
+    /// What a relative path in the file starts from; absolute.
+    let directory: String
     private(set) var errors: [(position: SourcePosition, path: String?, reason: String, hint: String?)] = []
+    private(set) var mentions: [Mention] = []
+    /// Also those whose definition is wrong, which is one error and not two.
+    var definedSecrets: Set<String> = []
     private var path: [String] = []
+
+    init(directory: String) {
+        self.directory = directory
+    }
 
     var isEmpty: Bool { errors.isEmpty }
 
     mutating func add(_ reason: String, at position: SourcePosition, hint: String? = nil) {
         errors.append((position, path.isEmpty ? nil : path.joined(separator: "."), reason, hint))
+    }
+
+    mutating func mention(_ kind: Mention.Kind, _ name: String, at position: SourcePosition) {
+        mentions.append(Mention(kind: kind, name: name, position: position, path: path))
+    }
+
+    /// What is wrong with a name that was met before, once the whole file has been read.
+    mutating func add(_ reason: String, about mention: Mention, hint: String?) {
+        errors.append((mention.position, mention.path.joined(separator: "."), reason, hint))
     }
 
     /// What `body` finds wrong is wrong with the key `name` of the object that is being read.

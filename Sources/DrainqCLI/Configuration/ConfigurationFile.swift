@@ -7,9 +7,13 @@ package enum ConfigurationFile {
 
     /// What the bytes of a configuration file say; an empty object says nothing and is right.
     ///
-    /// - Parameter name: what errors call the file.
-    package static func read(_ bytes: [UInt8], name: String) throws(ConfigurationErrors) -> Configuration {
-        var findings = ConfigurationFindings()
+    /// - Parameters:
+    ///   - name: what errors call the file.
+    ///   - directory: what relative paths in the file start from; absolute.
+    package static func read(
+        _ bytes: [UInt8], name: String, directory: String
+    ) throws(ConfigurationErrors) -> Configuration {
+        var findings = ConfigurationFindings(directory: directory)
         var configuration = Configuration()
         let start = SourcePosition(line: 1, column: 1)
         if bytes.count > maximumBytes {
@@ -22,6 +26,7 @@ package enum ConfigurationFile {
                     readObject(newer, by: ConfigurationKeys.file, into: &configuration, &findings)
                 } else {
                     readObject(value, by: ConfigurationKeys.file, into: &configuration, &findings)
+                    checkMentions(in: configuration, &findings)
                 }
             } catch {
                 findings.add(error.reason, at: error.position, hint: error.hint)
@@ -33,8 +38,32 @@ package enum ConfigurationFile {
 
     /// Why `url` cannot be the url of a route; `nil` when it can.
     package static func urlError(_ url: String) -> String? {
-        URLTemplateSyntax.problem(in: url).map {
-            "\(quote(url)) \($0.reason)" + ($0.hint.map { hint in " (\(hint))" } ?? "")
+        if let problem = URLTemplateSyntax.problem(in: url) {
+            return "\(quote(url)) \(problem.reason)" + (problem.hint.map { hint in " (\(hint))" } ?? "")
+        }
+        // What `drainq init` writes defines no secret.
+        return url.contains("${secret:") ? "\(quote(url)) names a secret, which is to be defined first" : nil
+    }
+
+    /// Secrets and destinations may be named before they are defined, so this comes last.
+    private static func checkMentions(in configuration: Configuration, _ findings: inout ConfigurationFindings) {
+        let routes = [configuration.defaultRoute] + configuration.routes.values
+        let destinations = Set(routes.compactMap(\.destination) + routes.compactMap { $0.origin?.description })
+        for mention in findings.mentions {
+            switch mention.kind {
+            case .secret where !findings.definedSecrets.contains(mention.name):
+                findings.add(
+                    "there is no secret \(quote(mention.name))", about: mention,
+                    hint: didYouMean(mention.name, among: findings.definedSecrets.sorted())
+                        ?? "define it: secrets: { \(mention.name): { file: \"/etc/drainq/\(mention.name)\" } }")
+            case .destination where !destinations.contains(mention.name):
+                findings.add(
+                    "no route has the destination \(quote(mention.name))", about: mention,
+                    hint: didYouMean(mention.name, among: destinations.sorted())
+                        ?? "a destination is an origin such as https://api.example.com, or what a route calls 'destination'"
+                )
+            case .secret, .destination: break
+            }
         }
     }
 

@@ -3,9 +3,7 @@ import Policy
 /// Every key there is. A row that is here is read, checked, written by `drainq init` and documented.
 enum ConfigurationKeys {
     /// All rows as the manual lists them, with their whole path.
-    static let entries: [ConfigurationEntry] = file.flatMap { key in
-        key.entry.path == "routes" ? [key.entry] + route.map { $0.entry.prefixed("routes.<type>.") } : [key.entry]
-    }
+    static let entries: [ConfigurationEntry] = file.flatMap(\.entries)
 
     static let file: [ConfigurationKey<Configuration>] = [
         ConfigurationKey(
@@ -13,13 +11,56 @@ enum ConfigurationKeys {
             "The version of the format, always 1. A file that says a newer one is refused, and nothing else in it is read.",
             set: { _, _ in }),
         ConfigurationKey(
-            "routes", map: "routes by type", "by the type of an operation",
+            "routes", map: "routes by type", of: route.flatMap(\.entries).map { $0.prefixed("<type>.") },
+            "by the type of an operation",
             """
             How each type of operation becomes a request. The route \"default\" is for operations without a type and for \
             types that have no route of their own, and every other route inherits from it what it leaves out. \
             A type is 1 to 64 letters, digits, '_', '-' and '.', and does not begin with a dot.
             """,
             read: readRoutes),
+        ConfigurationKey(
+            "destinations", map: "settings by destination",
+            of: destination.flatMap(\.entries).map { $0.prefixed("<name>.") },
+            example: #"{ "https://api.example.com": { concurrency: 5, rate: "20/s" } }"#, "how each place is treated",
+            """
+            How a destination is treated: everything that goes to one scheme, host and port, whichever route it takes. \
+            The name is that origin, such as \"https://api.example.com\", without a path; or what a route calls its \
+            destination.
+            """,
+            read: readDestinations),
+        ConfigurationKey(
+            "secrets", map: "secrets by name", of: secret.flatMap(\.entries).map { $0.prefixed("<name>.") },
+            example: #"{ api: { file: "api.token" } }"#, "what ${secret:api} stands for",
+            """
+            Where credentials come from: each is looked up when a request is made, and is in no operation, argument list, \
+            log or error. ${secret:NAME} stands for it in a header's value, in the query of a url, in a proxy's user \
+            information and in a passphrase. A secret has exactly one of file, env, credential and command. \
+            Its name is 1 to 64 letters, digits, '_', '-' and '.', and does not begin with a dot. \
+            A secret that cannot be had holds the destination, and no operation is charged for it.
+            """,
+            read: readSecrets),
+        ConfigurationKey(
+            "conditions.network", .word, default: #""any""#, "any, online or unmetered",
+            """
+            The network that a run needs to attempt anything: any; online, a way out; or unmetered, a way out that is not \
+            known to be metered. Without it the run attempts nothing, says why and ends with status 75.
+            """,
+            into: \.conditions.network),
+        ConfigurationKey(
+            "conditions.power", .power, default: #""any""#, "any, ac, or a delay on battery",
+            """
+            The power that a run needs: any; ac, the mains; or a duration such as \"5s\", which on battery is kept between \
+            the beginnings of two attempts. A machine without a battery is always on mains power.
+            """,
+            into: \.conditions.power),
+        ConfigurationKey(
+            "bodyFiles", .directories, default: "[]", "where bodies may be files",
+            """
+            The directories, absolute, that the bodyFile of an operation and drainq add --body-file may lie in or below. \
+            None unless set: then no operation can name a file.
+            """,
+            into: \.bodyFileRoots),
         ConfigurationKey(
             "limits.operations", optional: .count(1...1_000_000_000), example: "100000", "how many may wait",
             "How many operations may wait at once: those in new/, deferred/ and claimed/. No limit unless set.",
@@ -53,109 +94,6 @@ enum ConfigurationKeys {
             into: \.retention.failed),
     ]
 
-    static let route: [ConfigurationKey<Route>] = [
-        ConfigurationKey(
-            "url", optional: .urlTemplate, example: #""https://api.example.com/v1/{type}""#, "where requests go",
-            """
-            Where requests go: an absolute URL, http or https. {id}, {type}, {key} and {payload.NAME} (a member of the \
-            JSON payload, {payload.a.b} of an object in it) are replaced, percent-encoded; they stand in the path and \
-            the query only. An operation's own url comes first.
-            """,
-            into: \.url),
-        ConfigurationKey(
-            "method", .method, default: #""POST""#, "the request's method",
-            "The method of the request, in capitals.",
-            into: \.method),
-        ConfigurationKey(
-            "headers", .headers, default: "{}", "as in { Accept: \"application/json\" }",
-            """
-            Header fields of the request, by name. Inherited fields are kept unless a route names them again; null takes \
-            one back. Host, Content-Length, Transfer-Encoding, Connection, Expect, Accept-Encoding, TE, Trailer, Upgrade, \
-            Keep-Alive, Proxy-Connection, Idempotency-Key and Drainq-Attempt are refused: they are drainq's to write. A value is sent as it stands.
-            """,
-            set: { HeaderChange.apply($1, to: &$0.headers) }),
-        ConfigurationKey(
-            "retry", .schedule, default: #""standard""#, "a preset, or an object",
-            "When a deferred operation is tried again and when it is given up: a preset or an object, see SCHEDULES.",
-            into: \.retry),
-        ConfigurationKey(
-            "retryRateLimited", optional: .schedule, example: #""rate-limit""#, "the same for status 429",
-            "The schedule after an answer with status 429, where the server names no time. As retry unless set.",
-            into: \.retryRateLimited),
-        ConfigurationKey(
-            "timeouts.connect", .positiveDuration, default: #""10s""#, "until the connection stands",
-            "How long connecting may take.",
-            into: \.timeouts.connect),
-        ConfigurationKey(
-            "timeouts.request", .positiveDuration, default: #""30s""#, "without a byte",
-            "How long nothing may be sent or received.",
-            into: \.timeouts.request),
-        ConfigurationKey(
-            "timeouts.total", .positiveDuration, default: #""2m""#, "for the whole attempt",
-            "How long one attempt may take from beginning to end, whatever happens.",
-            into: \.timeouts.total),
-        ConfigurationKey(
-            "classify", .classify, default: "{}", "as in { \"404\": \"defer\", tls: \"hold\" }",
-            """
-            What an answer means where that is not what drainq(1) says. A key is a status such as "404", a range such \
-            as "500-599" or the name of an error, see NAMES OF ERRORS; its value is deliver, defer, hold or fail. The narrowest \
-            match decides. Inherited entries are kept unless a route has one for the same answers.
-            """,
-            set: { ClassificationOverride.apply($1, to: &$0.classify) }),
-        ConfigurationKey(
-            "expiresAfter", optional: .positiveDuration, example: #""7d""#, "older ones are not sent",
-            "An operation that is older than this is moved to failed/ without another attempt. Never unless set.",
-            into: \.expiresAfter),
-        ConfigurationKey(
-            "answerLimit", .size, default: #""65536B""#, "how much of an answer is read",
-            "How many bytes of an answer's body are read. A longer answer is cut there; its status decides as ever.",
-            into: \.answerLimit),
-    ]
-
-    /// What the object of `retry` and `retryRateLimited` may have.
-    static let schedule: [ConfigurationKey<ScheduleDraft>] = [
-        ConfigurationKey(
-            "preset", optional: .preset, default: #""standard""#, example: #""quick""#, "what the other keys change",
-            "The preset that the other keys change. standard, unless the object has a base or a schedule.",
-            into: \.preset),
-        ConfigurationKey(
-            "schedule", optional: .durations, example: #"["5s", "30s", "2m"]"#, "the delays, one after the other",
-            "The delays as a list. The last one repeats as long as attempts and maxAge allow.",
-            into: \.schedule),
-        ConfigurationKey(
-            "base", optional: .positiveDuration, example: #""30s""#, "the first delay",
-            "The delay after the first attempt; each further one is multiplied, up to max.",
-            into: \.base),
-        ConfigurationKey(
-            "multiplier", optional: .number(1...100), default: "2", example: "2", "of each further delay",
-            "What each further delay is multiplied with.",
-            into: \.multiplier),
-        ConfigurationKey(
-            "max", optional: .positiveDuration, default: #""12h""#, example: #""1h""#, "the longest delay",
-            "The longest delay.",
-            into: \.max),
-        ConfigurationKey(
-            "attempts", ConfigurationValue<Int>.count(1...9_999).orNull, example: "8",
-            "in all, null: as many as it takes",
-            """
-            How many attempts there are in all, the first included. With a list that names neither \
-            attempts nor maxAge, each delay has its turn once; otherwise, and with null, the age alone decides.
-            """,
-            set: { $0.attempts = .some($1) }),
-        ConfigurationKey(
-            "maxAge", ConfigurationValue<Duration>.positiveDuration.orNull, default: #""3d""#,
-            "since the operation was made",
-            """
-            How old an operation may become and still be tried. With a base it is 3d unless attempts says when to end; \
-            with null there is no such age.
-            """,
-            set: { $0.maxAge = .some($1) }),
-        ConfigurationKey(
-            "jitter", optional: .number(0...1), default: "0.2", example: "0.2", "±20 %",
-            "By which part a delay is made shorter or longer by chance, so that many clients do not come back at once.",
-            into: \.jitter),
-    ]
-
     /// Reads "default" first, wherever it stands: the others begin with what it says.
     private static func readRoutes(
         _ value: JSON5Value, into configuration: inout Configuration, _ findings: inout ConfigurationFindings
@@ -177,6 +115,56 @@ enum ConfigurationKeys {
             }
         }
     }
+
+    /// An origin is known by its normal form; any other name has to be one that a route uses.
+    private static func readDestinations(
+        _ value: JSON5Value, into configuration: inout Configuration, _ findings: inout ConfigurationFindings
+    ) {
+        let hint = "destinations are written { \"https://api.example.com\": { concurrency: 5 } }"
+        guard let members = findings.members(of: value, hint: hint) else { return }
+        for member in members {
+            findings.within(member.name) { findings in
+                guard let name = destinationName(member.name, at: member.position, &findings) else { return }
+                if name == member.name, Origin(url: name) == nil {
+                    findings.mention(.destination, name, at: member.position)
+                }
+                if configuration.destinations[name] != nil {
+                    findings.add(
+                        "this destination is written twice", at: member.position, hint: "it is '\(name)' both times")
+                    return
+                }
+                var settings = DestinationSettings()
+                readObject(member.value, by: destination, into: &settings, &findings)
+                if settings.coolDownMax < settings.coolDown {
+                    findings.add(
+                        "its coolDownMax is shorter than its coolDown", at: member.position,
+                        hint: "coolDown is \(settings.coolDown.quantity), coolDownMax \(settings.coolDownMax.quantity)")
+                }
+                configuration.destinations[name] = settings
+            }
+        }
+    }
+
+    private static func readSecrets(
+        _ value: JSON5Value, into configuration: inout Configuration, _ findings: inout ConfigurationFindings
+    ) {
+        let hint = "secrets are written { api: { file: \"/etc/drainq/api.token\" } }"
+        guard let members = findings.members(of: value, hint: hint) else { return }
+        for member in members {
+            findings.definedSecrets.insert(member.name)
+            findings.within(member.name) { findings in
+                guard isName(member.name) else {
+                    findings.add(
+                        "\(quote(member.name)) is not a name", at: member.position,
+                        hint: "a name is 1 to 64 of A-Z a-z 0-9 _ - and ., and does not begin with a dot")
+                    return
+                }
+                if let source = ConfigurationValue<SecretSource>.secret.read(member.value, &findings) {
+                    configuration.secrets[member.name] = source
+                }
+            }
+        }
+    }
 }
 
 extension ConfigurationValue<Int> {
@@ -186,15 +174,5 @@ extension ConfigurationValue<Int> {
         let reason = number.map { $0 > 1 } ?? false ? "is newer than this drainq" : "is not a version"
         findings.add("\(value.quoted) \(reason)", at: value.position, hint: "this drainq reads version 1")
         return nil
-    }
-
-}
-
-extension ConfigurationValue {
-    /// The same, or `null`.
-    var orNull: ConfigurationValue<Value?> {
-        ConfigurationValue<Value?>(name) { value, findings in
-            value.isNull ? .some(nil) : read(value, &findings).map(Optional.some)
-        }
     }
 }

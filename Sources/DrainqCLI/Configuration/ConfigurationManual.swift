@@ -11,7 +11,7 @@ extension ConfigurationFile {
 enum ConfigurationManual {
     static let text =
         ([head, section("KEYS", intro: keysIntro, ConfigurationKeys.entries.map(item))]
-        + [schedules, values, errorNames, files, exampleSection, tail]).joined()
+        + [schedules, conditions, values, errorNames, files, exampleSection, tail]).joined()
 
     /// What EXAMPLES shows; each is a whole file.
     static let examples: [(purpose: String, text: String)] = [
@@ -69,6 +69,78 @@ enum ConfigurationManual {
             }
             """
         ),
+        (
+            "A token from a file, and a server that says 200 where it means no:",
+            """
+            {
+              routes: {
+                default: {
+                  url: "https://api.example.com/v1/{type}",
+                  headers: { Authorization: "Bearer ${secret:api}" },
+                  require: { pointer: "/content", notEmpty: true },
+                  accept: {
+                    contentType: "application/json",
+                    json: { pointer: "/result/success", equals: true },
+                  },
+                },
+              },
+              // the administrator's, and the one that a command renews
+              secrets: {
+                api: { file: "/etc/drainq/api.token" },
+                proxy: { command: ["/usr/local/bin/proxy-token"], ttl: "10m" },
+              },
+              destinations: {
+                "https://api.example.com": {
+                  rate: "20/s",
+                  proxy: "http://drainq:${secret:proxy}@proxy.example.com:3128",
+                },
+              },
+            }
+            """
+        ),
+        (
+            "Profiles, of which the last one counts, and measurements by the hundred:",
+            """
+            {
+              routes: {
+                default: { url: "https://api.example.com/v1/{type}" },
+                profile: { method: "PUT", coalesce: true, retry: "doubling", expiresAfter: "7d" },
+                measurement: {
+                  batch: {
+                    max: 100,
+                    format: "ndjson",
+                    results: { pointer: "/items", status: "/status" },
+                  },
+                },
+              },
+              conditions: { network: "unmetered", power: "5s" },
+            }
+            """
+        ),
+        (
+            "A collector on a socket of this machine, and a server with a CA of its own:",
+            """
+            {
+              routes: {
+                default: { url: "http://localhost/in", destination: "collector" },
+                order: { url: "https://erp.example.net/orders", destination: null, ordering: "key" },
+              },
+              destinations: {
+                collector: { unixSocket: "/run/collector.sock", holdProbe: "10m" },
+                "https://erp.example.net": {
+                  caFile: "erp-ca.pem",
+                  clientCertificate: {
+                    certificate: "client.pem",
+                    key: "client.key",
+                    passphrase: "${secret:key}",
+                  },
+                  concurrency: 1,
+                },
+              },
+              secrets: { key: { credential: "client.passphrase" } },
+            }
+            """
+        ),
     ]
 
     // MARK: - Sections
@@ -109,6 +181,11 @@ enum ConfigurationManual {
         .Li null
         is the same as leaving it out,
         and in a route takes back what would be inherited.
+        .Ar <type>
+        and
+        .Ar <name>
+        are names of your own.
+        A path that is not absolute starts from the directory of the configuration.
 
         """
 
@@ -126,6 +203,19 @@ enum ConfigurationManual {
 
                 """, ConfigurationKeys.schedule.map { item($0.entry) })
     }()
+
+    private static let conditions = section(
+        "CONDITIONS ON JSON",
+        intro: """
+            .Ic require
+            asks something of a payload,
+            .Ic accept.json
+            of an answer:
+            an object with a
+            .Ic pointer
+            and one of the other keys, or a list of such objects, all of which must hold.
+
+            """, ConfigurationKeys.condition.map { item($0.entry) })
 
     private static let values = """
         .Sh VALUES
@@ -151,6 +241,13 @@ enum ConfigurationManual {
         or a plain number.
         .It Ar count
         A whole number, without quotes.
+        .It Ar rate
+        Text: a whole number, a slash, and one of
+        .Li s , m , h , d ,
+        as in
+        .Ql 20/s
+        and
+        .Ql 90/m .
         .El
 
         """
@@ -161,7 +258,7 @@ enum ConfigurationManual {
         .Ic classify
         knows the reason by one of these names:
         .Bd -ragged -offset indent
-        \(NetworkError.allCases.map { ".Li \($0.rawValue)" }.joined(separator: " ,\n"))
+        \(ClassificationOverride.Match.errorNames.map { ".Li \($0)" }.joined(separator: " ,\n"))
         .Ed
 
         """
@@ -174,8 +271,10 @@ enum ConfigurationManual {
         .Ic drainq init
         with every key behind
         .Li // .
-        Credentials in it are as safe as the file's mode:
-        it should be readable by its owner only.
+        A credential that is written in it is as safe as the file's mode,
+        and the file should then be readable by its owner only;
+        .Ic secrets
+        are the better place.
         .El
 
         """

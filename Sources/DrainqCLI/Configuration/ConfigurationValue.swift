@@ -3,11 +3,17 @@ import Policy
 /// How the value of a key is written: its name in the manual, and the reading of it.
 struct ConfigurationValue<Value>: Sendable {
     let name: String
+    /// What it may have, where it is an object.
+    let members: [ConfigurationEntry]
     /// `nil` always goes with a finding.
     let read: @Sendable (JSON5Value, inout ConfigurationFindings) -> Value?
 
-    init(_ name: String, read: @escaping @Sendable (JSON5Value, inout ConfigurationFindings) -> Value?) {
+    init(
+        _ name: String, members: [ConfigurationEntry] = [],
+        read: @escaping @Sendable (JSON5Value, inout ConfigurationFindings) -> Value?
+    ) {
         self.name = name
+        self.members = members
         self.read = read
     }
 
@@ -22,7 +28,7 @@ struct ConfigurationValue<Value>: Sendable {
 
     /// The same, and what is read has to be true of it besides.
     func checked(_ reason: String, hint: String? = nil, _ holds: @escaping @Sendable (Value) -> Bool) -> Self {
-        ConfigurationValue(name) { value, findings in
+        ConfigurationValue(name, members: members) { value, findings in
             guard let parsed = read(value, &findings) else { return nil }
             if holds(parsed) { return parsed }
             findings.add("\(value.quoted) is \(reason)", at: value.position, hint: hint)
@@ -42,16 +48,8 @@ extension ConfigurationValue<Duration> {
 
 extension ConfigurationValue<[Duration]> {
     /// The delays of a fixed schedule.
-    static let durations = ConfigurationValue("list of durations") { value, findings in
-        guard case .array(let elements) = value.content, !elements.isEmpty else {
-            findings.add(
-                "\(value.quoted) is not a list of durations", at: value.position,
-                hint: "a schedule is written [\"5s\", \"30s\", \"2m\"]")
-            return nil
-        }
-        let durations = elements.map { ConfigurationValue<Duration>.positiveDuration.read($0, &findings) }
-        return durations.contains(nil) ? nil : durations.compactMap(\.self)
-    }
+    static let durations = ConfigurationValue<Duration>.positiveDuration.list(
+        hint: "a schedule is written [\"5s\", \"30s\", \"2m\"]")
 }
 
 extension ConfigurationValue<Int> {
@@ -89,6 +87,39 @@ extension ConfigurationValue where Value: RawRepresentable & Sendable, Value.Raw
     }
 }
 
+extension ConfigurationValue where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String {
+    /// One of the words of an enumeration.
+    static var word: ConfigurationValue { word(among: Array(Value.allCases)) }
+}
+
+extension ConfigurationValue {
+    /// The same, or `null`.
+    var orNull: ConfigurationValue<Value?> {
+        ConfigurationValue<Value?>(name, members: members) { value, findings in
+            value.isNull ? .some(nil) : read(value, &findings).map(Optional.some)
+        }
+    }
+
+    /// A list of them, not empty.
+    func list(hint: String) -> ConfigurationValue<[Value]> {
+        ConfigurationValue<[Value]>("list of \(name)s") { value, findings in
+            guard case .array(let elements) = value.content, !elements.isEmpty else {
+                let what = if case .array = value.content { "an empty list" } else { value.quoted }
+                findings.add("\(what) is not a list of \(name)s", at: value.position, hint: hint)
+                return nil
+            }
+            let values = elements.map { read($0, &findings) }
+            return values.contains { $0 == nil } ? nil : values.compactMap(\.self)
+        }
+    }
+}
+
+extension ConfigurationValue<Bool> {
+    static let truth = ConfigurationValue("true or false", article: "either", hint: "without quotes") { value in
+        if case .boolean(let truth) = value.content { truth } else { nil }
+    }
+}
+
 extension ConfigurationFindings {
     /// The value is none of the words that may stand in its place.
     mutating func addUnlisted(_ value: JSON5Value, words: [String]) {
@@ -112,7 +143,10 @@ extension ConfigurationValue<String> {
             findings.add("\(value.quoted) is not a URL", at: value.position, hint: "a URL is text in quotes")
             return nil
         }
-        guard let problem = URLTemplateSyntax.problem(in: text) else { return text }
+        guard let problem = URLTemplateSyntax.problem(in: text) else {
+            findings.mentionSecrets(of: text, at: value.position)
+            return text
+        }
         findings.add("\(value.quoted) \(problem.reason)", at: value.position, hint: problem.hint)
         return nil
     }

@@ -1,6 +1,7 @@
 import Policy
 
-/// What a route's `url` may look like: an absolute URL (RFC 3986), with placeholders in its path and query.
+/// What a route's `url` may look like: an absolute URL (RFC 3986), with placeholders in its path and query, and secrets
+/// in its query.
 ///
 /// Scheme, host and port are literal, so that the destination follows from the route alone.
 enum URLTemplateSyntax {
@@ -34,7 +35,8 @@ enum URLTemplateSyntax {
         return Origin(url: text) == nil ? Problem(reason: "has a host that is none: \(quote(String(authority)))") : nil
     }
 
-    private static func problem(inAuthority authority: Substring) -> Problem? {
+    /// What is wrong with a host and its port; the last word is `Origin`'s.
+    static func problem(inAuthority authority: Substring) -> Problem? {
         if authority.contains("{") || authority.contains("}") {
             return Problem(
                 reason: "has a placeholder in its host", hint: "placeholders stand in the path and the query only")
@@ -42,10 +44,8 @@ enum URLTemplateSyntax {
         if authority.contains("@") {
             return Problem(reason: "has a name or password in it", hint: "send credentials in a header: Authorization")
         }
-        if authority.hasPrefix("[") {
-            return Problem(
-                reason: "has an IPv6 address as its host", hint: "Foundation cannot request it: use a host name")
-        }
+        // An IPv6 address: Origin knows its grammar.
+        if authority.hasPrefix("[") { return nil }
         let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let host = parts[0]
         if host.isEmpty { return Problem(reason: "has no host") }
@@ -64,6 +64,7 @@ enum URLTemplateSyntax {
 
     private static func problem(inPath path: Substring) -> Problem? {
         var rest = path
+        var isQuery = false
         while let character = rest.popFirst() {
             switch character {
             case "#": return Problem(reason: "has a fragment, which is never sent", hint: "'#' itself is written %23")
@@ -72,6 +73,20 @@ enum URLTemplateSyntax {
                     return Problem(
                         reason: "has a '%' without two hexadecimal digits", hint: "'%' itself is written %25")
                 }
+            case "?": isQuery = true
+            case "$" where rest.first == "{":
+                guard let end = rest.firstIndex(of: "}"), SecretReferences.name(of: rest[..<end].dropFirst()) != nil
+                else {
+                    return Problem(
+                        reason: "has a '${' that begins no reference to a secret",
+                        hint: "a secret is written ${secret:NAME}")
+                }
+                if !isQuery {
+                    return Problem(
+                        reason: "has a secret outside its query",
+                        hint: "secrets stand in the query, or better in a header: Authorization")
+                }
+                rest = rest[end...].dropFirst()
             case "}": return Problem(reason: "has a '}' without '{'", hint: "'}' itself is written %7D")
             case "{":
                 guard let end = rest.firstIndex(of: "}") else {

@@ -46,6 +46,7 @@ private func operands(of command: CommandDescription) -> [String] {
     case .none, .anything: []
     case .files: [quoted("*:file:_files")]
     case .ids, .selection: [quoted("*:id: ")]
+    case .answer: [quoted("1:answer:\(action(command.operands.candidates))")]
     case .one(_, let placeholder), .optional(_, let placeholder):
         [quoted("1:\(label(placeholder)):\(action(command.operands.candidates))")]
     }

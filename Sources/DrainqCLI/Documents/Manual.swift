@@ -197,6 +197,7 @@ extension Operands {
         case .selection: ".Op Ar ID ..."
         case .one(_, let placeholder): ".Ar \(placeholder)"
         case .optional(_, let placeholder): ".Op Ar \(placeholder)"
+        case .answer: ".Op Ar STATUS | ERROR"
         }
     }
 }

@@ -1,0 +1,248 @@
+import Policy
+
+extension ConfigurationKeys {
+    static let route: [ConfigurationKey<Route>] = [
+        ConfigurationKey(
+            "url", optional: .urlTemplate, example: #""https://api.example.com/v1/{type}""#, "where requests go",
+            """
+            Where requests go: an absolute URL, http or https. {id}, {type}, {key} and {payload.NAME} (a member of the \
+            JSON payload, {payload.a.b} of an object in it) are replaced, percent-encoded; they stand in the path and \
+            the query only. ${secret:NAME} stands for a secret, in the query only: in a header it is safer, because \
+            servers and proxies log what is in a URL. An operation's own url comes first.
+            """,
+            into: \.url),
+        ConfigurationKey(
+            "destination", optional: .destination, example: #""reports""#, "a name for where requests go",
+            """
+            The name of the destination that the requests of this route belong to, for holds, pauses, rates and \
+            connections. Unless set it is the origin of the url, and routes to one origin share it. A name is 1 to 64 \
+            letters, digits, '_', '-' and '.', or an origin.
+            """,
+            into: \.destination),
+        ConfigurationKey(
+            "method", .method, default: #""POST""#, "the request's method",
+            "The method of the request, in capitals.",
+            into: \.method),
+        ConfigurationKey(
+            "headers", .headers, default: "{}", "as in { Accept: \"application/json\" }",
+            """
+            Header fields of the request, by name. Inherited fields are kept unless a route names them again; null takes \
+            one back. Host, Content-Length, Transfer-Encoding, Connection, Expect, Accept-Encoding, TE, Trailer, Upgrade, \
+            Keep-Alive, Proxy-Connection, Idempotency-Key and Drainq-Attempt are refused: they are drainq's to write. \
+            ${secret:NAME} in a value stands for a secret; everything else is sent as it stands.
+            """,
+            set: { HeaderChange.apply($1, to: &$0.headers) }),
+        ConfigurationKey(
+            "headersCommand", optional: .command, example: #"["/usr/local/bin/sign"]"#, "writes header fields",
+            """
+            A command, as a list of its name and arguments, that is run before each attempt. It gets the request on \
+            standard input and writes header fields, each as Name: value on a line of its own, which replace those of the \
+            same name. It is for signatures. No shell is involved; a name with a slash that is not absolute starts from \
+            the directory of the configuration. Where it fails the destination is held.
+            """,
+            into: \.headersCommand),
+        ConfigurationKey(
+            "overrides", .overrides, default: #"["method", "url", "headers"]"#, "what operations may bring",
+            """
+            What an operation may bring itself instead of the route's: any of method, url and headers. An operation that \
+            brings something else is refused by drainq add, and fails unsent where it came another way.
+            """,
+            into: \.overrides),
+        ConfigurationKey(
+            "protocol", .word, default: #""plain""#, "plain or callable",
+            """
+            What payloads and answers look like: plain, the body as it is, and the status decides; or callable, the \
+            convention of Firebase callable functions: {\"data\": payload} goes out, and result or the name in \
+            error.status comes back and decides, see NAMES OF ERRORS.
+            """,
+            into: \.protocol),
+        ConfigurationKey(
+            "body", optional: .bodyTemplate, example: #"'{ "event": {payload}, "id": "{id}" }'"#, "an envelope",
+            """
+            An envelope around payloads. {payload} stands for the payload byte for byte; {payload.NAME}, {id}, {type}, \
+            {key} and {createdAt} for texts, escaped as the inside of a JSON string. Every other brace stands for itself. \
+            Unless set the body is sent as it was given.
+            """,
+            into: \.body),
+        ConfigurationKey(
+            "require", .conditions, default: "[]", "what must be true of a payload",
+            """
+            What must be true of a payload before it is sent: a condition or a list of them, see CONDITIONS ON JSON. \
+            drainq add refuses an operation of which it is not; one that came another way fails unsent.
+            """,
+            into: \.require),
+        ConfigurationKey(
+            "accept", optional: .accept,
+            example: #"{ json: { pointer: "/result/success", equals: true } }"#, "what an answer must look like",
+            """
+            What must be true of an answer with a 2xx status for it to be a delivery: of its content type, its JSON, or \
+            both. It tells the page of a captive portal and {\"success\": false} from success. A route that has one \
+            replaces an inherited one as a whole.
+            """,
+            into: \.accept),
+        ConfigurationKey(
+            "retry", .schedule, default: #""standard""#, "a preset, or an object",
+            "When a deferred operation is tried again and when it is given up: a preset or an object, see SCHEDULES.",
+            into: \.retry),
+        ConfigurationKey(
+            "retryRateLimited", optional: .schedule, example: #""rate-limit""#, "the same for status 429",
+            "The schedule after an answer with status 429, where the server names no time. As retry unless set.",
+            into: \.retryRateLimited),
+        ConfigurationKey(
+            "timeouts.connect", .positiveDuration, default: #""10s""#, "until the connection stands",
+            "How long connecting may take.",
+            into: \.timeouts.connect),
+        ConfigurationKey(
+            "timeouts.request", .positiveDuration, default: #""30s""#, "without a byte",
+            "How long nothing may be sent or received.",
+            into: \.timeouts.request),
+        ConfigurationKey(
+            "timeouts.total", .positiveDuration, default: #""2m""#, "for the whole attempt",
+            "How long one attempt may take from beginning to end, whatever happens.",
+            into: \.timeouts.total),
+        ConfigurationKey(
+            "classify", .classify, default: "{}", "as in { \"404\": \"defer\", tls: \"hold\" }",
+            """
+            What an answer means where that is not what drainq(1) says. A key is a status such as "404", a range such \
+            as "500-599" or the name of an error, see NAMES OF ERRORS; its value is deliver, defer, hold or fail. The narrowest \
+            match decides. Inherited entries are kept unless a route has one for the same answers.
+            """,
+            set: { ClassificationOverride.apply($1, to: &$0.classify) }),
+        ConfigurationKey(
+            "expiresAfter", optional: .positiveDuration, example: #""7d""#, "older ones are not sent",
+            "An operation that is older than this is moved to failed/ without another attempt. Never unless set.",
+            into: \.expiresAfter),
+        ConfigurationKey(
+            "keyTTL", optional: .positiveDuration, example: #""24h""#, "how long the server knows a key",
+            """
+            How long the server remembers an idempotency key. Where an attempt had no answer and this time has passed, \
+            nobody knows whether another one would be the second: the operation is held until a person releases or drops \
+            it. For ever unless set.
+            """,
+            into: \.keyTTL),
+        ConfigurationKey(
+            "coalesce", .truth, default: "false", "the newest of a key is enough",
+            """
+            Whether an operation takes the place of older ones of its type and key that have not been delivered: for \
+            settings and profiles, where the last write wins. An operation without a key stands for itself.
+            """,
+            into: \.coalesce),
+        ConfigurationKey(
+            "ordering", .word, default: #""any""#, "any, key or strict",
+            """
+            Which operations wait for each other: any, none do; key, those of one key are attempted strictly in order; \
+            or strict, all of the route are. An operation that waits for its next time then holds up the ones behind it.
+            """,
+            into: \.ordering),
+        ConfigurationKey(
+            "batch", optional: .batch, example: "{ max: 100 }", "several in one request",
+            """
+            Several operations of the route in one request. Where the answer does not speak of each by itself, it holds \
+            for all of them; a batch that is refused for good is split to find the bad one. A route that has one replaces \
+            an inherited one as a whole.
+            """,
+            into: \.batch),
+        ConfigurationKey(
+            "redirects", .word, default: #""never""#, "never or same-origin",
+            """
+            Whether a redirect is followed: never, it is an answer that holds the destination; or same-origin, up to five \
+            of status 301, 302, 307 and 308 to the same scheme, host and port are followed with the same method, headers \
+            and body. Credentials never go elsewhere.
+            """,
+            into: \.redirects),
+        ConfigurationKey(
+            "answerLimit", .size, default: #""65536B""#, "how much of an answer is read",
+            "How many bytes of an answer's body are read. A longer answer is cut there; its status decides as ever.",
+            into: \.answerLimit),
+    ]
+
+    /// What the object of `accept` may have.
+    static let accept: [ConfigurationKey<AcceptRule>] = [
+        ConfigurationKey(
+            "contentType", optional: .mediaType, example: #""application/json""#, "the answer's media type",
+            "The media type of the answer, without parameters; application/* is any of a kind.",
+            into: \.contentType),
+        ConfigurationKey(
+            "json", .conditions, default: "[]", "conditions on the answer",
+            """
+            A condition or a list of them, see CONDITIONS ON JSON: all of them must hold. An answer that is not JSON meets \
+            none.
+            """,
+            into: \.json),
+        ConfigurationKey(
+            "otherwise", .refusal, default: #""defer""#, "defer, hold or fail",
+            "What an answer is that does not agree: defer, hold or fail.",
+            into: \.otherwise),
+    ]
+
+    /// What a condition on JSON may have.
+    static let condition: [ConfigurationKey<ConditionDraft>] = [
+        ConfigurationKey(
+            "pointer", .pointer, example: #""/result/success""#, "a place in the document",
+            """
+            The place in the document, as RFC 6901 has it: \"\" is the whole, \"/result/success\" a member of a member, \
+            \"/items/0\" the first element of a list.
+            """,
+            set: { $0.pointer = $1 }),
+        ConfigurationKey(
+            "exists", .truth, example: "true", "whether there is a value",
+            "With true there must be a value there, which may be null; with false there must be none.",
+            set: { $0.tests.append(.exists($1)) }),
+        ConfigurationKey(
+            "equals", .json, example: "true", "the value that must be there",
+            """
+            The value must be this one, as JSON: numbers are compared by their value, objects whatever the order of their \
+            members.
+            """,
+            set: { $0.tests.append(.equals($1)) }),
+        ConfigurationKey(
+            "notEmpty", .onlyTrue, example: "true", "whether there is something in it",
+            "There must be a value, and it must not be null, \"\", white space alone, [] or {}. Always true.",
+            set: { draft, _ in draft.tests.append(.notEmpty) }),
+    ]
+
+    /// What the object of `batch` may have.
+    static let batch: [ConfigurationKey<Batch>] = [
+        ConfigurationKey(
+            "max", .count(1...10_000), example: "100", "operations in one request",
+            "How many operations one request carries at most. It has to be there.",
+            set: { $0.max = $1 }),
+        ConfigurationKey(
+            "maxBytes", .positiveSize, default: #""1MB""#, "bytes of one request",
+            "How many bytes of payload one request carries at most. A single payload that is larger goes alone.",
+            into: \.maxBytes),
+        ConfigurationKey(
+            "format", .word, default: #""json""#, "json or ndjson",
+            """
+            How payloads stand together: json, one array of them; or ndjson, one on each line, as application/x-ndjson, \
+            line breaks within a payload becoming blanks.
+            """,
+            into: \.format),
+        ConfigurationKey(
+            "results", optional: .results, example: #"{ pointer: "/items", status: "/status" }"#,
+            "where each one's answer is",
+            """
+            How an answer speaks of each operation by itself. Unless set, or where it does not, the answer holds for all \
+            of them.
+            """,
+            into: \.results),
+    ]
+
+    /// What the object of `batch.results` may have.
+    static let results: [ConfigurationKey<ResultsDraft>] = [
+        ConfigurationKey(
+            "pointer", .pointer, example: #""/items""#, "the list of results",
+            """
+            The place (RFC 6901) of an array in the answer, as long as the batch and in its order. It has to be there.
+            """,
+            set: { $0.pointer = $1 }),
+        ConfigurationKey(
+            "status", optional: .pointer, example: #""/status""#, "an element's status",
+            "The place, within an element, of a number that is classified like an HTTP status.",
+            into: \.status),
+        ConfigurationKey(
+            "error", optional: .pointer, example: #""/error""#, "an element's error",
+            "The place, within an element, of what is neither null nor false where this operation failed.",
+            into: \.error),
+    ]
+}

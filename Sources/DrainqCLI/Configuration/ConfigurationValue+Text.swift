@@ -1,0 +1,64 @@
+extension ConfigurationValue<String> {
+    /// A text that has something in it.
+    static let plainText = ConfigurationValue("text", article: "a", hint: "text stands in quotes, and is not empty") {
+        value in
+        value.string.flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
+    }
+
+    /// A file's path, made absolute.
+    static let path = ConfigurationValue("path") { value, findings in
+        guard let text = plainText.read(value, &findings) else { return nil }
+        if text.hasPrefix("~") {
+            findings.add("\(value.quoted) is not a path", at: value.position, hint: "'~' is for shells: write the path")
+            return nil
+        }
+        return findings.absolute(text)
+    }
+}
+
+extension ConfigurationFindings {
+    func absolute(_ path: String) -> String {
+        if path.hasPrefix("/") { return path }
+        return directory.hasSuffix("/") ? directory + path : "\(directory)/\(path)"
+    }
+}
+
+extension ConfigurationValue<[String]> {
+    /// An argument vector; a name with a slash is a path.
+    static let command = ConfigurationValue("command") { value, findings in
+        let hint = "a command is a list of its name and arguments: [\"/usr/local/bin/token\", \"api\"]"
+        guard var words = ConfigurationValue<String>.argument.list(hint: hint).read(value, &findings) else {
+            return nil
+        }
+        if words[0].isEmpty {
+            findings.add("the command has no name", at: value.position, hint: hint)
+            return nil
+        }
+        if words[0].contains("/") { words[0] = findings.absolute(words[0]) }
+        return words
+    }
+
+    /// Directories by their absolute paths; none at all is a list too.
+    static let directories = ConfigurationValue("list of directories") { value, findings in
+        let hint = "directories are absolute paths: [\"/var/lib/uploads\"]"
+        guard case .array(let elements) = value.content else {
+            findings.add("\(value.quoted) is not a list of directories", at: value.position, hint: hint)
+            return nil
+        }
+        let paths = elements.map { element -> String? in
+            guard let path = element.string, path.hasPrefix("/"), !path.utf8.contains(0) else {
+                findings.add("\(element.quoted) is not an absolute path", at: element.position, hint: hint)
+                return nil
+            }
+            let end = path.lastIndex { $0 != "/" }
+            return end.map { String(path[...$0]) } ?? "/"
+        }
+        return paths.contains(nil) ? nil : paths.compactMap(\.self)
+    }
+}
+
+extension ConfigurationValue<String> {
+    fileprivate static let argument = ConfigurationValue("word", hint: "words are text in quotes") { value in
+        value.string.flatMap { $0.utf8.contains(0) ? nil : $0 }
+    }
+}

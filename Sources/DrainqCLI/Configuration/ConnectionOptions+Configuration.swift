@@ -1,0 +1,101 @@
+import Policy
+
+extension ConfigurationValue<ConnectionOptions.ClientCertificate> {
+    static let clientCertificate = object(
+        "certificate", of: ConfigurationKeys.clientCertificate,
+        from: ConnectionOptions.ClientCertificate(certificateFile: "")
+    ) { certificate, position, findings in
+        if !certificate.certificateFile.isEmpty { return certificate }
+        findings.add(
+            "this lacks 'certificate'", at: position, hint: "a file in PEM, as in { certificate: \"client.pem\" }")
+        return nil
+    }
+}
+
+extension ConfigurationValue<ConnectionOptions.Proxy> {
+    static let proxy = ConfigurationValue("proxy") { value, findings in
+        switch value.string {
+        case "environment": return .environment
+        case "direct": return .direct
+        case .some(let url) where url.contains("://"):
+            if let problem = proxyProblem(in: url) {
+                findings.add("\(withoutUser(url)) \(problem.reason)", at: value.position, hint: problem.hint)
+                return nil
+            }
+            return findings.mentionSecrets(of: url, at: value.position) ? .url(url) : nil
+        case .some, nil:
+            findings.add(
+                "\(value.quoted) is not a proxy", at: value.position,
+                hint: "write environment, direct, or a URL such as http://proxy.example.com:3128")
+            return nil
+        }
+    }
+
+    private static let schemes = ["http", "https", "socks5", "socks5h"]
+
+    /// Why the text cannot be a proxy's URL; `nil` when it can.
+    private static func proxyProblem(in url: String) -> URLTemplateSyntax.Problem? {
+        let scheme = url.prefix { $0 != ":" }
+        if !schemes.contains(String(scheme)) {
+            return .init(reason: "has a scheme that no proxy has", hint: "one of \(schemes.joined(separator: ", "))")
+        }
+        var authority = url.dropFirst(scheme.count + "://".count)
+        if let end = authority.lastIndex(of: "@") {
+            let user = authority[..<end]
+            if user.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) || user.contains("/") {
+                return .init(
+                    reason: "has user information that is none", hint: "percent-encode it, or use ${secret:NAME}")
+            }
+            authority = authority[end...].dropFirst()
+        }
+        if authority.hasSuffix("/") { authority = authority.dropLast() }
+        if authority.contains("${") {
+            return .init(
+                reason: "has a secret outside its user information", hint: "as in http://${secret:proxy}@host:3128")
+        }
+        if authority.contains(where: { "/?#".contains($0) }) {
+            return .init(reason: "has a path", hint: "a proxy is a host and a port")
+        }
+        if let problem = URLTemplateSyntax.problem(inAuthority: authority) { return problem }
+        guard let origin = Origin(url: "http://\(authority)") else { return .init(reason: "has a host that is none") }
+        if !authority.hasSuffix(":\(origin.port)") {
+            return .init(reason: "has no port", hint: "write it, as in http://proxy.example.com:3128")
+        }
+        return nil
+    }
+
+    /// The URL in quotes, for a message: what stands before the `@` may be a password.
+    private static func withoutUser(_ url: String) -> String {
+        guard let end = url.lastIndex(of: "@") else { return quote(url) }
+        return quote(url.prefix { $0 != ":" } + "://…" + url[end...])
+    }
+}
+
+extension ConfigurationValue<Rate> {
+    static let rate = ConfigurationValue("rate", hint: "rates are written 20/s 90/m 1000/h") { value in
+        value.string.flatMap { Rate(quantity: $0) }
+    }
+}
+
+extension ConfigurationValue<Duration> {
+    func atMost(_ longest: Duration) -> Self {
+        checked("too long", hint: "at most \(longest.quantity)") { $0 <= longest }
+    }
+}
+
+extension ConfigurationValue<Conditions.Power> {
+    static let power = ConfigurationValue("any, ac or duration") { value, findings in
+        switch value.string {
+        case "any": return .any
+        case "ac": return .mains
+        case .some(let text):
+            if let delay = Duration(quantity: text), delay > .zero { return .delayOnBattery(delay) }
+            fallthrough
+        case nil:
+            findings.add(
+                "\(value.quoted) is neither any nor ac nor a duration", at: value.position,
+                hint: "a duration such as \"5s\" is kept between attempts on battery")
+            return nil
+        }
+    }
+}

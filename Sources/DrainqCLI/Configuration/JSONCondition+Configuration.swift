@@ -1,0 +1,91 @@
+import Policy
+
+/// A condition as it is written: what is to be one test may be none or several.
+struct ConditionDraft: Hashable, Sendable {
+    var pointer: JSONPointer?
+    var tests: [JSONCondition.Test] = []
+}
+
+extension ConfigurationValue<JSONCondition> {
+    static let condition = object("condition", of: ConfigurationKeys.condition, from: ConditionDraft()) {
+        draft, position, findings in
+        guard let pointer = draft.pointer else {
+            findings.add(
+                "this condition lacks 'pointer'", at: position,
+                hint: "a condition is written { pointer: \"/success\", equals: true }")
+            return nil
+        }
+        guard draft.tests.count == 1 else {
+            findings.add(
+                draft.tests.isEmpty ? "this condition asks nothing" : "this condition asks more than one thing",
+                at: position, hint: "it has one of exists, equals and notEmpty")
+            return nil
+        }
+        return JSONCondition(pointer: pointer, test: draft.tests[0])
+    }
+}
+
+extension ConfigurationValue<[JSONCondition]> {
+    /// One condition, or a list of them, which may be empty.
+    static let conditions = ConfigurationValue("condition or list") { value, findings in
+        let one = ConfigurationValue<JSONCondition>.condition
+        guard case .array(let elements) = value.content else { return one.read(value, &findings).map { [$0] } }
+        let conditions = elements.map { one.read($0, &findings) }
+        return conditions.contains(nil) ? nil : conditions.compactMap(\.self)
+    }
+}
+
+extension ConfigurationValue<JSONPointer> {
+    static let pointer = ConfigurationValue(
+        "JSON Pointer", hint: "a pointer is \"\", or begins with a slash: \"/result/success\" (RFC 6901)"
+    ) { value in
+        value.string.flatMap { JSONPointer($0) }
+    }
+}
+
+extension ConfigurationValue<Bool> {
+    /// A key whose being there is all it says.
+    static let onlyTrue = ConfigurationValue("true", article: "the word", hint: "write true, or leave the key out") {
+        $0.content == .boolean(true) ? true : nil
+    }
+}
+
+extension ConfigurationValue<JSONValue> {
+    /// Any value that a JSON document can have.
+    static let json = ConfigurationValue("JSON") { value, findings in jsonValue(of: value, &findings) }
+
+    private static func jsonValue(of value: JSON5Value, _ findings: inout ConfigurationFindings) -> JSONValue? {
+        switch value.content {
+        case .null: return .null
+        case .boolean(let truth): return .bool(truth)
+        case .string(let text): return .string(text)
+        case .number(let text):
+            if let number = jsonNumber(text) { return .number(number) }
+            findings.add("\(text) is in no JSON document", at: value.position, hint: "JSON has decimal numbers only")
+            return nil
+        case .array(let elements):
+            let values = elements.map { jsonValue(of: $0, &findings) }
+            return values.contains(nil) ? nil : .array(values.compactMap(\.self))
+        case .object:
+            guard let members = findings.members(of: value) else { return nil }
+            let values = members.map { member in (member.name, jsonValue(of: member.value, &findings)) }
+            if values.contains(where: { $0.1 == nil }) { return nil }
+            return .object(Dictionary(uniqueKeysWithValues: values.map { ($0, $1!) }))
+        }
+    }
+
+    /// The number as JSON writes it; `nil` for what JSON cannot write.
+    private static func jsonNumber(_ text: String) -> String? {
+        var digits = text.drop { $0 == "+" || $0 == "-" }
+        let sign = text.hasPrefix("-") ? "-" : ""
+        if digits.hasPrefix("0x") || digits.hasPrefix("0X") {
+            return UInt64(digits.dropFirst(2), radix: 16).map { sign + String($0) }
+        }
+        guard digits.first == "." || digits.first?.isASCII == true && digits.first?.isNumber == true else { return nil }
+        if digits.first == "." { digits = "0" + digits }
+        if let dot = digits.firstIndex(of: "."), digits[dot...].dropFirst().first?.isNumber != true {
+            digits.remove(at: dot)
+        }
+        return sign + digits
+    }
+}

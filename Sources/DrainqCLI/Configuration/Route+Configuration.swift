@@ -1,0 +1,52 @@
+import Policy
+
+extension ConfigurationValue<String> {
+    /// What a route calls its destination: a name, or an origin in its normal form.
+    static let destination = ConfigurationValue("destination") { value, findings in
+        guard let text = plainText.read(value, &findings) else { return nil }
+        return destinationName(text, at: value.position, &findings)
+    }
+}
+
+/// The name by which a destination is known: an origin's normal form, or the name itself.
+func destinationName(
+    _ text: String, at position: SourcePosition, _ findings: inout ConfigurationFindings
+) -> String? {
+    if isName(text) { return text }
+    guard let origin = Origin(url: text) else {
+        findings.add(
+            "\(quote(text)) is neither an origin nor a name", at: position,
+            hint: "an origin is https://api.example.com, a name 1 to 64 of A-Z a-z 0-9 _ - and .")
+        return nil
+    }
+    let authority = text.drop { $0 != ":" }.dropFirst("://".count)
+    if authority.contains(where: { "?#".contains($0) }) || !["", "/"].contains(authority.drop { $0 != "/" }) {
+        findings.add(
+            "\(quote(text)) is more than an origin", at: position,
+            hint: "a destination is all of '\(origin)': leave out the path")
+        return nil
+    }
+    return origin.description
+}
+
+extension ConfigurationValue<BodyTemplate> {
+    static let bodyTemplate = ConfigurationValue(
+        "text", hint: "an envelope is text: '{ \"event\": {payload} }'"
+    ) { value in
+        value.string.flatMap { $0.isEmpty ? nil : BodyTemplate(text: $0) }
+    }
+}
+
+extension ConfigurationValue<Set<OverridableField>> {
+    /// A list, which may be empty.
+    static let overrides = ConfigurationValue("list of words") { value, findings in
+        guard case .array(let elements) = value.content else {
+            findings.add(
+                "\(value.quoted) is not a list", at: value.position,
+                hint: "a list of \(OverridableField.allCases.map(\.rawValue).joined(separator: ", "))")
+            return nil
+        }
+        let fields = elements.map { ConfigurationValue<OverridableField>.word.read($0, &findings) }
+        return fields.contains(nil) ? nil : Set(fields.compactMap(\.self))
+    }
+}

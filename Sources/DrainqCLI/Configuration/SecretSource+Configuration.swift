@@ -1,0 +1,55 @@
+import Policy
+
+/// A secret as it is written: what is to be one source may be none or several.
+struct SecretDraft: Hashable, Sendable {
+    static let defaultTTL = Duration.seconds(300)
+
+    private(set) var sources: [SecretSource] = []
+    private(set) var keys: [String] = []
+    var ttl: Duration?
+
+    mutating func add(_ key: String, _ source: SecretSource) {
+        keys.append(key)
+        sources.append(source)
+    }
+}
+
+extension ConfigurationValue<SecretSource> {
+    static let secret = object("secret", of: ConfigurationKeys.secret, from: SecretDraft()) {
+        draft, position, findings in
+        guard let source = draft.sources.first else {
+            findings.add(
+                "this secret comes from nowhere", at: position, hint: "it has one of file, env, credential and command")
+            return nil
+        }
+        if draft.sources.count > 1 {
+            findings.add(
+                "this secret has \(draft.keys.map { "'\($0)'" }.joined(separator: " and "))", at: position,
+                hint: "it has one of file, env, credential and command")
+            return nil
+        }
+        guard let ttl = draft.ttl else { return source }
+        guard case .command(let words, _) = source else {
+            findings.add(
+                "this secret has a 'ttl' and no 'command'", at: position,
+                hint: "a \(draft.keys[0]) is read for each attempt")
+            return nil
+        }
+        return .command(words, ttl: ttl)
+    }
+}
+
+extension ConfigurationValue<String> {
+    /// A variable of the environment (POSIX, "Name").
+    static let variable = ConfigurationValue(
+        "variable", hint: "a variable is letters, digits and '_', and does not begin with a digit"
+    ) { value in
+        value.string.flatMap { $0.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]*/) == nil ? nil : $0 }
+    }
+
+    /// The name of a file in systemd's directory of credentials.
+    static let credential = ConfigurationValue("credential", hint: "a credential is a file's name, without a slash") {
+        value in
+        value.string.flatMap { isName($0) ? $0 : nil }
+    }
+}

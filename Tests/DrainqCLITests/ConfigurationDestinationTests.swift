@@ -1,0 +1,230 @@
+import Policy
+import Testing
+
+@testable import DrainqCLI
+
+/// Destinations, secrets and conditions.
+@Suite struct `The configuration of destinations` {
+    @Test func `every key has its value, and paths start from the file's directory`() throws {
+        let configuration = try configured(
+            """
+            { routes: { default: { url: "https://api.example.com/", destination: "main" } },
+              destinations: {
+                "HTTPS://API.example.com:443": {
+                  concurrency: 3, rate: "90/m", proxy: "socks5h://u:${secret:p}@proxy:1080", caFile: "tls/ca.pem",
+                  clientCertificate: { certificate: "/c.pem", key: "c.key", passphrase: "${secret:p}" },
+                  unixSocket: "/run/s", transport: "libcurl", holdProbe: null, suspendAfter: 0, coolDown: "2m",
+                  coolDownMax: "2h", retryAfterMax: "1h", stormGuard: 0,
+                },
+                main: { proxy: "direct" },
+              },
+              secrets: { p: { env: "P" } } }
+            """)
+        let expected = DestinationSettings(
+            concurrency: 3, rate: Rate(count: 90, per: .seconds(60)),
+            connection: ConnectionOptions(
+                proxy: .url("socks5h://u:${secret:p}@proxy:1080"), caFile: "/etc/drainq/tls/ca.pem",
+                clientCertificate: .init(
+                    certificateFile: "/c.pem", keyFile: "/etc/drainq/c.key", passphrase: "${secret:p}"),
+                unixSocket: "/run/s"),
+            transport: .libcurl, holdProbe: nil, suspendAfter: 0, coolDown: .seconds(120), coolDownMax: .seconds(7200),
+            retryAfterMax: .seconds(3600), stormGuard: 0)
+        #expect(configuration.destinations["https://api.example.com"] == expected)
+        #expect(configuration.settings(of: "main").connection.proxy == .direct)
+        #expect(configuration.defaultRoute.destination == "main")
+    }
+
+    @Test(arguments: [
+        (
+            "'https://h/v1': {}",
+            "destinations.https://h/v1: 'https://h/v1' is more than an origin; a destination is all of 'https://h': leave out the path"
+        ),
+        ("'https://h?x': {}", "destinations.https://h?x: 'https://h?x' is more than an origin"),
+        (
+            "'a b': {}",
+            "destinations.a b: 'a b' is neither an origin nor a name; an origin is https://api.example.com, a name 1 to 64 of A-Z a-z 0-9 _ - and ."
+        ),
+        (
+            "reprots: {}",
+            "destinations.reprots: no route has the destination 'reprots'; did you mean 'reports'?"
+        ),
+        (
+            "other: {}",
+            "destinations.other: no route has the destination 'other'; a destination is an origin such as https://api.example.com, or what a route calls 'destination'"
+        ),
+        (
+            "'https://h': {}, 'https://h:443/': {}",
+            "destinations.https://h:443/: this destination is written twice; it is 'https://h' both times"
+        ),
+        ("reports: { rat: '1/s' }", "destinations.reports.rat: there is no such key; did you mean 'rate'?"),
+        (
+            "reports: { rate: '20' }",
+            "destinations.reports.rate: '20' is not a rate; rates are written 20/s 90/m 1000/h"
+        ),
+        ("reports: { rate: '0/s' }", "destinations.reports.rate: '0/s' is not a rate"),
+        (
+            "reports: { concurrency: 0 }",
+            "destinations.reports.concurrency: 0 is not a count; a count is a whole number from 1 to 1000"
+        ),
+        (
+            "reports: { transport: 'curl' }",
+            "destinations.reports.transport: 'curl' is not one of auto, urlsession, libcurl"
+        ),
+        ("reports: { holdProbe: '0s' }", "destinations.reports.holdProbe: '0s' is too short"),
+        (
+            "reports: { retryAfterMax: '2d' }", "destinations.reports.retryAfterMax: '2d' is too long; at most 1d"
+        ),
+        (
+            "reports: { coolDown: '1h' }",
+            "destinations.reports: its coolDownMax is shorter than its coolDown; coolDown is 1h, coolDownMax 30m"
+        ),
+        ("reports: { caFile: '' }", "destinations.reports.caFile: '' is not a text; text stands in quotes"),
+        (
+            "reports: { caFile: '~/ca.pem' }",
+            "destinations.reports.caFile: '~/ca.pem' is not a path; '~' is for shells: write the path"
+        ),
+        (
+            "reports: { clientCertificate: { key: 'k' } }",
+            "destinations.reports.clientCertificate: this lacks 'certificate'; a file in PEM"
+        ),
+        (
+            "reports: { clientCertificate: { certificate: 'c', pasphrase: 'x' } }",
+            "destinations.reports.clientCertificate.pasphrase: there is no such key; did you mean 'passphrase'?"
+        ),
+        (
+            "reports: { clientCertificate: { certificate: 'c', passphrase: '${secret:q}' } }",
+            "destinations.reports.clientCertificate.passphrase: there is no secret 'q'; define it: secrets: { q: { file: \"/etc/drainq/q\" } }"
+        ),
+    ])
+    func `what is wrong with a destination is said with its place`(member: String, expected: String) {
+        let text = "{ routes: { default: { destination: 'reports' } }, destinations: { \(member) } }"
+        let error = configurationErrors(text).first?.replacing("'https://h:443/'", with: "https://h:443/")
+        #expect(error?.contains(expected) == true, "\(error ?? "no error")")
+    }
+
+    @Test(arguments: [
+        ("proxy", "'proxy' is not a proxy; write environment, direct, or a URL such as http://proxy.example.com:3128"),
+        ("ftp://h:1", "'ftp://h:1' has a scheme that no proxy has; one of http, https, socks5, socks5h"),
+        ("http://h", "'http://h' has no port; write it, as in http://proxy.example.com:3128"),
+        ("http://h:1/x", "'http://h:1/x' has a path; a proxy is a host and a port"),
+        ("http://h:0", "'http://h:0' has a port that is none: '0'; ports are 1 to 65535"),
+        ("http://${secret:a}:1", "has a secret outside its user information"),
+        ("http://u:p w@h:1", "'http://…@h:1' has user information that is none"),
+        ("http://u:${secret}@h:1", "'${' begins no reference to a secret"),
+        ("http://u:${secret:b}@h:1", "there is no secret 'b'; did you mean 'a'?"),
+    ])
+    func `a proxy is a host and a port, and its password is in no message`(proxy: String, expected: String) {
+        let text = "{ destinations: { 'http://h': { proxy: '\(proxy)' } }, secrets: { a: { env: 'A' } } }"
+        let error = configurationErrors(text).first
+        #expect(error?.contains(expected) == true, "\(error ?? "no error")")
+        #expect(error?.contains("p w") == false)
+    }
+
+    @Test func `a secret has one source`() throws {
+        let configuration = try configured(
+            """
+            { secrets: {
+              a: { file: "a.token" }, b: { env: "B_1" }, c: { credential: "c.token" },
+              d: { command: ["./bin/token", "-x", ""], ttl: "1h" }, e: { command: ["token"] },
+            } }
+            """)
+        #expect(
+            configuration.secrets == [
+                "a": .file("/etc/drainq/a.token"), "b": .environment("B_1"), "c": .credential("c.token"),
+                "d": .command(["/etc/drainq/./bin/token", "-x", ""], ttl: .seconds(3600)),
+                "e": .command(["token"], ttl: .seconds(300)),
+            ])
+    }
+
+    @Test(arguments: [
+        ("{}", "secrets.a: this secret comes from nowhere; it has one of file, env, credential and command"),
+        (
+            "{ file: 'x', env: 'X' }",
+            "secrets.a: this secret has 'file' and 'env'; it has one of file, env, credential and command"
+        ),
+        ("{ file: 'x', ttl: '1h' }", "secrets.a: this secret has a 'ttl' and no 'command'; a file is read"),
+        ("{ evn: 'X' }", "secrets.a.evn: there is no such key; did you mean 'env'?"),
+        ("{ env: '1X' }", "secrets.a.env: '1X' is not a variable; a variable is letters, digits and '_'"),
+        ("{ credential: '../x' }", "secrets.a.credential: '../x' is not a credential; a credential is a file's name"),
+        ("{ command: 'token' }", "secrets.a.command: 'token' is not a list of words; a command is a list"),
+        ("{ command: [] }", "secrets.a.command: an empty list is not a list of words; a command is a list"),
+        ("{ command: [''] }", "secrets.a.command: the command has no name; a command is a list"),
+        ("{ command: ['a', 1] }", "secrets.a.command: 1 is not a word; words are text in quotes"),
+        ("'s3cret'", "secrets.a: 's3cret' is not an object"),
+    ])
+    func `what is wrong with a secret is said with its place`(value: String, expected: String) {
+        let errors = configurationErrors(
+            "{ secrets: { a: \(value) }, routes: { t: { headers: { X: '${secret:a}' } } } }")
+        #expect(errors.count == 1)
+        #expect(errors.first?.contains(expected) == true, "\(errors)")
+    }
+
+    @Test(arguments: [
+        (
+            "{\n routes: { t: { headers: { A: 'x ${secret:ap1}' } } },\n secrets: { api: { env: 'A' } } }",
+            "drainq.json:2:31: routes.t.headers.A: there is no secret 'ap1'; did you mean 'api'?"
+        ),
+        (
+            "{ routes: { t: { url: 'http://h/?k=${secret:k}' } } }",
+            "drainq.json:1:23: routes.t.url: there is no secret 'k'; define it: secrets: { k: { file: \"/etc/drainq/k\" } }"
+        ),
+        (
+            "{ secrets: { 'a b': { env: 'A' } } }",
+            "drainq.json:1:14: secrets.a b: 'a b' is not a name; a name is 1 to 64 of A-Z a-z 0-9 _ - and ., and does not begin with a dot"
+        ),
+    ])
+    func `a secret that is named has to be defined`(text: String, expected: String) {
+        #expect(configurationErrors(text) == [expected])
+    }
+
+    @Test func `a secret may be defined after it is named, in a header and in a query`() throws {
+        let configuration = try configured(
+            """
+            { routes: { default: { url: "http://h/{id}?k=${secret:b}&t={type}", headers: { A: "${secret:a}.${secret:b}" } } },
+              secrets: { a: { env: "A" }, b: { env: "B" } } }
+            """)
+        #expect(configuration.defaultRoute.headers == [HeaderField(name: "A", value: "${secret:a}.${secret:b}")])
+        #expect(configuration.defaultRoute.url == "http://h/{id}?k=${secret:b}&t={type}")
+    }
+
+    @Test(arguments: [
+        ("'any'", Conditions.Power.any), ("'ac'", .mains), ("'5s'", .delayOnBattery(.seconds(5))),
+    ])
+    func `power is a word or a delay`(text: String, expected: Conditions.Power) throws {
+        #expect(
+            try configured("{ conditions: { power: \(text), network: 'unmetered' } }").conditions
+                == Conditions(network: .unmetered, power: expected))
+    }
+
+    @Test(arguments: [
+        ("conditions: { power: 'mains' }", "conditions.power: 'mains' is neither any nor ac nor a duration"),
+        ("conditions: { power: '0s' }", "conditions.power: '0s' is neither any nor ac nor a duration"),
+        ("conditions: { network: 'onlin' }", "is not one of any, online, unmetered; did you mean 'online'?"),
+        ("bodyFiles: '/var'", "bodyFiles: '/var' is not a list of directories"),
+        ("bodyFiles: ['uploads']", "bodyFiles: 'uploads' is not an absolute path; directories are absolute paths"),
+    ])
+    func `what is wrong with a condition or a directory is said with its place`(member: String, expected: String) {
+        let error = configurationErrors("{ \(member) }").first
+        #expect(error?.contains(expected) == true, "\(error ?? "no error")")
+    }
+
+    @Test func `directories of body files are taken without the slash at their end`() throws {
+        #expect(try configured("{ bodyFiles: ['/var/a/', '/', '/b'] }").bodyFileRoots == ["/var/a", "/", "/b"])
+        #expect(try configured("{ bodyFiles: [] }").bodyFileRoots == [])
+    }
+}
+
+/// The configuration that the text says, as /etc/drainq/drainq.json.
+func configured(_ text: String) throws(ConfigurationErrors) -> Configuration {
+    try ConfigurationFile.read(Array(text.utf8), name: "drainq.json", directory: "/etc/drainq")
+}
+
+/// The errors as they are printed, `description; hint`.
+func configurationErrors(_ text: String) -> [String] {
+    do throws(ConfigurationErrors) {
+        _ = try configured(text)
+        return []
+    } catch {
+        return error.errors.map { $0.description + ($0.hint.map { "; \($0)" } ?? "") }
+    }
+}

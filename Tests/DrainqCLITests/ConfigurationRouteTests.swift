@@ -1,0 +1,145 @@
+import Policy
+import Testing
+
+@testable import DrainqCLI
+
+/// What a route says of payloads, answers and order.
+@Suite struct `The configuration of a route` {
+    private func route(_ members: String) throws -> Route {
+        try configured("{ routes: { default: { \(members) } } }").defaultRoute
+    }
+
+    @Test func `every key has its value`() throws {
+        let route = try route(
+            """
+            destination: "HTTP://Reports.example:80/", protocol: "callable",
+            body: '{ "event": {payload} }', require: { pointer: "/content", notEmpty: true },
+            accept: {
+              contentType: "application/*", otherwise: "hold",
+              json: [
+                { pointer: "", exists: true }, { pointer: "/error", exists: false },
+                { pointer: "/a~1b", equals: { n: [+1, .5, 2., 0x10, -1e3, null, true], s: "x" } },
+              ],
+            },
+            keyTTL: "24h", coalesce: true, ordering: "strict", redirects: "same-origin",
+            batch: { max: 50, maxBytes: "64kB", format: "ndjson", results: { pointer: "/r", status: "/s", error: "/e" } },
+            headersCommand: ["bin/sign", "--key"], overrides: ["headers"],
+            """)
+        #expect(route.destination == "http://reports.example")
+        #expect(route.protocol == .callable)
+        #expect(route.body == BodyTemplate(text: #"{ "event": {payload} }"#))
+        #expect(route.require == [JSONCondition(pointer: JSONPointer("/content")!, test: .notEmpty)])
+        let value = JSONValue.object([
+            "n": .array(["1", "0.5", "2", "16", "-1e3"].map { .number($0) } + [.null, .bool(true)]), "s": .string("x"),
+        ])
+        #expect(
+            route.accept
+                == AcceptRule(
+                    contentType: "application/*",
+                    json: [
+                        JSONCondition(pointer: JSONPointer("")!, test: .exists(true)),
+                        JSONCondition(pointer: JSONPointer("/error")!, test: .exists(false)),
+                        JSONCondition(pointer: JSONPointer(tokens: ["a/b"]), test: .equals(value)),
+                    ], otherwise: .held))
+        #expect(route.keyTTL == .seconds(86_400))
+        #expect(route.coalesce)
+        #expect(route.ordering == .strict)
+        #expect(route.redirects == .sameOrigin)
+        let results = Batch.Results(
+            pointer: JSONPointer("/r")!, status: JSONPointer("/s")!, error: JSONPointer("/e")!)
+        #expect(route.batch == Batch(max: 50, maxBytes: 64_000, format: .ndjson, results: results))
+        #expect(route.headersCommand == ["/etc/drainq/bin/sign", "--key"])
+        #expect(route.overrides == [.headers])
+    }
+
+    @Test func `a route inherits rules as a whole, and null takes them back`() throws {
+        let configuration = try configured(
+            """
+            { routes: {
+              default: { accept: { contentType: "a/b", otherwise: "fail" }, batch: { max: 5, format: "ndjson" },
+                         require: { pointer: "/x", exists: true }, coalesce: true, overrides: [], destination: "d" },
+              same: {},
+              own: { accept: { json: { pointer: "/ok", equals: true } }, batch: { max: 9 }, require: [] },
+              none: { accept: null, batch: null, destination: null, coalesce: false },
+            } }
+            """)
+        #expect(configuration.route(of: TypeName("same")!) == configuration.defaultRoute)
+        let own = configuration.route(of: TypeName("own")!)
+        #expect(
+            own.accept
+                == AcceptRule(json: [JSONCondition(pointer: JSONPointer("/ok")!, test: .equals(.bool(true)))]))
+        #expect(own.batch == Batch(max: 9))
+        #expect(own.require == [])
+        #expect(own.coalesce && own.overrides == [])
+        let none = configuration.route(of: TypeName("none")!)
+        #expect(none.accept == nil && none.batch == nil && none.destination == nil && !none.coalesce)
+    }
+
+    @Test(arguments: [
+        ("protocol: 'calable'", "protocol: 'calable' is not one of plain, callable; did you mean 'callable'?"),
+        ("destination: 'a/b'", "destination: 'a/b' is neither an origin nor a name"),
+        ("destination: 'http://h/x'", "destination: 'http://h/x' is more than an origin"),
+        ("body: ''", "body: '' is not a text; an envelope is text"),
+        ("require: '/x'", "require: '/x' is not an object"),
+        (
+            "require: { exists: true }",
+            "require: this condition lacks 'pointer'; a condition is written { pointer: \"/success\", equals: true }"
+        ),
+        (
+            "require: { pointer: '/a' }",
+            "require: this condition asks nothing; it has one of exists, equals and notEmpty"
+        ),
+        (
+            "require: [{ pointer: '/a', exists: true, notEmpty: true }]",
+            "require: this condition asks more than one thing; it has one of exists, equals and notEmpty"
+        ),
+        (
+            "require: { pointer: 'a', exists: true }",
+            "require.pointer: 'a' is not a JSON Pointer; a pointer is \"\", or begins with a slash"
+        ),
+        ("require: { pointer: '/a~2', exists: true }", "require.pointer: '/a~2' is not a JSON Pointer"),
+        (
+            "require: { pointer: '/a', exists: 1 }",
+            "require.exists: 1 is not either true or false; without quotes"
+        ),
+        (
+            "require: { pointer: '/a', notEmpty: false }",
+            "require.notEmpty: false is not the word true; write true, or leave the key out"
+        ),
+        (
+            "require: { pointer: '/a', equals: Infinity }",
+            "require.equals: Infinity is in no JSON document; JSON has decimal numbers only"
+        ),
+        ("require: { pointer: '/a', equals: { x: 1, x: 2 } }", "require.equals.x: this key is written twice"),
+        ("accept: {}", "accept: this rule asks nothing of an answer; it has a contentType, or json"),
+        ("accept: { contenttype: 'a/b' }", "accept.contenttype: there is no such key; did you mean 'contentType'?"),
+        (
+            "accept: { contentType: 'application/json; charset=utf-8' }",
+            "accept.contentType: 'application/json; charset=utf-8' is not a media type; a media type is written application/json, without parameters"
+        ),
+        (
+            "accept: { contentType: 'a/b', otherwise: 'deliver' }",
+            "accept.otherwise: 'deliver' is not one of defer, hold, fail"
+        ),
+        ("keyTTL: '1'", "keyTTL: '1' is not a duration"),
+        ("coalesce: 'yes'", "coalesce: 'yes' is not either true or false"),
+        ("ordering: 'keys'", "ordering: 'keys' is not one of any, key, strict; did you mean 'key'?"),
+        ("redirects: 'always'", "redirects: 'always' is not one of never, same-origin"),
+        ("batch: { format: 'json' }", "batch: this batch lacks 'max'; how many go together, as in { max: 100 }"),
+        ("batch: { max: 0 }", "batch.max: 0 is not a count; a count is a whole number from 1 to 10000"),
+        (
+            "batch: { max: 2, results: { status: '/s' } }",
+            "batch.results: these results lack 'pointer'; where their list is, as in { pointer: \"/items\" }"
+        ),
+        ("headersCommand: 'sign'", "headersCommand: 'sign' is not a list of words; a command is a list"),
+        (
+            "overrides: ['body']", "overrides: 'body' is not one of method, url, headers"
+        ),
+        ("overrides: 'url'", "overrides: 'url' is not a list; a list of method, url, headers"),
+    ])
+    func `a wrong value says what is wrong and how it is written`(member: String, expected: String) {
+        let errors = configurationErrors("{ routes: { default: { \(member) } } }")
+        #expect(errors.count == 1)
+        #expect(errors.first?.contains("routes.default." + expected) == true, "\(errors)")
+    }
+}
