@@ -6,8 +6,6 @@ package struct Credentials {
     package var values: (_ names: Set<String>) -> SecretValues
     /// After a 401: whether there are other ones now than those that were used.
     package var refresh: (_ used: SecretValues) -> Bool
-    /// What tells one set of secrets from another, for `CredentialFingerprint`; looks at nothing that costs.
-    package var material: (_ names: Set<String>) -> [UInt8]
     /// The header fields that a route's command answers for this request, or why it did not.
     package var signed: (_ command: [String], _ request: OutgoingRequest) -> Signed
 
@@ -19,20 +17,20 @@ package struct Credentials {
     package init(
         values: @escaping (_ names: Set<String>) -> SecretValues,
         refresh: @escaping (_ used: SecretValues) -> Bool,
-        material: @escaping (_ names: Set<String>) -> [UInt8],
         signed: @escaping (_ command: [String], _ request: OutgoingRequest) -> Signed
     ) {
         self.values = values
         self.refresh = refresh
-        self.material = material
         self.signed = signed
     }
 
     /// None at all: a route that names one holds its destination.
-    package static let none = Credentials(
+    package static var none: Credentials {
+        Credentials(
         values: { names in
             SecretValues(failures: Dictionary(uniqueKeysWithValues: names.map { ($0, "is not configured") }))
         },
-        refresh: { _ in false }, material: { _ in [] },
+        refresh: { _ in false },
         signed: { _, _ in .failure(reason: "cannot be run here") })
+    }
 }

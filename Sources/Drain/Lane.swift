@@ -12,6 +12,8 @@ struct Lane {
     var events: [DestinationEvent] = []
     /// Why nothing more goes there in this pass.
     var closure: Opening.Closure?
+    /// The configuration's conditions are not met for it.
+    var lacksConditions = false
     /// One attempt has to succeed before there are more.
     var isProbing = false
     /// The first permanent answers in this run, which may mean more together.
@@ -31,7 +33,7 @@ struct Lane {
         self.settings = settings
         self.state = state
         pace = Pace(interval: settings.rate?.interval)
-        storm = StormGuard(threshold: settings.stormGuard, samples: 3)
+        storm = StormGuard(threshold: settings.stormGuard)
     }
 
     /// Opens or closes by what is known at `now`.
@@ -51,13 +53,12 @@ struct Lane {
 
     /// How many attempts of what is in the order may be in flight.
     var allowance: Int {
-        if closure != nil || isSampling || !urgent.isEmpty { return 0 }
+        if isClosed || isSampling || !urgent.isEmpty { return 0 }
         if isProbing { return 1 }
         return min(state.window ?? .max, settings.concurrency ?? .max)
     }
 
-    /// How many of what is urgent.
-    var urgentAllowance: Int { closure == nil ? 1 : 0 }
+    var isClosed: Bool { closure != nil || lacksConditions }
 
     /// Takes an event in, for this run at once and for the ledger later.
     mutating func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {
@@ -66,14 +67,14 @@ struct Lane {
         if events.last != event || state.window != nil { events.append(event) }
         switch event {
         case .delivered: open(at: now, ignoringCoolDown: ignoringCoolDown)
-        case .answered, .resumed: break
+        case .answered, .resumed, .probed: break
         case .unreachable:
             // With --now the cool-down that was there before is ignored, not the one that begins here.
             if state.suspendedUntil.map({ $0 > now }) ?? false { closure = .init(.suspended, until: state.suspendedUntil) }
         case .askedToWait(let until): closure = .init(.askedToWait, until: until)
-        case .held, .probed, .heldByHand: closure = .init(.held)
+        case .held, .heldByHand: closure = .init(.held)
         case .paused: closure = .init(.paused)
-        case .released, .blameChanged: open(at: now, ignoringCoolDown: ignoringCoolDown)
+        case .released, .blameChanged, .disproved: open(at: now, ignoringCoolDown: ignoringCoolDown)
         }
     }
 
@@ -87,7 +88,7 @@ struct Lane {
     mutating func forgetWork() {
         urgent = []
         suspicion = nil
-        storm.forget()
+        _ = storm.abandon()
     }
 
     /// Whether it is on this machine: no network is no reason not to ask it.

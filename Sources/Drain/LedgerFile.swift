@@ -29,15 +29,17 @@ package struct LedgerFile {
     @discardableResult
     package func record(
         _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
-        at now: Timestamp, durable: Bool
+        salt: String? = nil, at now: Timestamp, durable: Bool
     ) throws(SpoolError) -> DestinationLedger {
         var ledger = DestinationLedger()
         _ = try spool.updateState(Self.name, durable: durable) { old in
             ledger = Self.decode(old)
             let before = ledger
+            if let salt { ledger.adopt(salt: salt) }
             for (destination, event) in events {
                 ledger.apply(event, to: destination, settings(destination), at: now)
             }
+            ledger.forgetStale(at: now)
             return ledger == before ? nil : Self.encode(ledger)
         }
         return ledger

@@ -18,9 +18,9 @@ extension Run {
             var pause: Duration?
             if round.graceEnd == nil { pause = begin(&round, claims) }
             if summary.end != .done, round.graceEnd == nil { continue }
+            if round.graceEnd == nil, concludeSuspicions(&round, claims) { continue }
             if round.flying.isEmpty {
                 if round.graceEnd == nil {
-                    if concludeSuspicions(&round, claims) { continue }
                     if let pause {
                         Interruption.sleep(until: min(.now + pause, pollDeadline(nil)))
                         continue
@@ -36,7 +36,7 @@ extension Run {
         }
         putBackLeftovers(claims)
         for digest in lanes.keys {
-            count(round.order.removeAll(of: digest).count, behind: lanes[digest]?.closure)
+            count(round.order.removeAll(of: digest).count, behind: lanes[digest])
         }
         tellLedger()
         return round.begun
@@ -141,13 +141,13 @@ extension Run {
         let waits = lanes.compactMap { digest, lane -> Duration? in
             let isWaiting = !round.order.isEmpty(of: digest) && lane.allowance > 0 || !lane.urgent.isEmpty
             let wait = lane.pace.wait(at: elapsed)
-            return isWaiting && lane.closure == nil && wait > .zero ? wait : nil
+            return isWaiting && !lane.isClosed && wait > .zero ? wait : nil
         }
         return round.flying.count < round.concurrency ? waits.min() : nil
     }
 
     private func hasWork(_ round: Round) -> Bool {
-        round.order.waiting > 0 || lanes.values.contains { !$0.urgent.isEmpty && $0.closure == nil }
+        round.order.waiting > 0 || lanes.values.contains { !$0.urgent.isEmpty && !$0.isClosed }
     }
 
     private func nextInOrder(_ round: inout Round, _ elapsed: Duration) -> Candidate? {
@@ -158,7 +158,7 @@ extension Run {
     }
 
     private func nextUrgent(_ elapsed: Duration) -> (Digest, Work)? {
-        for (digest, lane) in lanes where !lane.urgent.isEmpty && lane.inFlight == 0 && lane.closure == nil {
+        for (digest, lane) in lanes where !lane.urgent.isEmpty && lane.inFlight == 0 && !lane.isClosed {
             if lane.pace.wait(at: elapsed) == .zero { return (digest, lanes[digest]!.urgent.removeFirst()) }
         }
         return nil
@@ -184,6 +184,11 @@ extension Run {
         var flight = Flight(members: [first], destination: candidate.destination, route: route, began: world.now())
         flight.isSample = isSample
         flight.isProbe = lanes[candidate.destination.digest]?.state.hold != nil
+        if flight.isProbe {
+            // Before it is sent: whatever comes of it, no other run does the same.
+            lanes[candidate.destination.digest]!.note(.probed, at: flight.began, ignoringCoolDown: options.ignoresBackoff)
+            tellLedger()
+        }
         if route.batch != nil, !isSample, !flight.isProbe { fill(&flight, &round, claims) }
         return submit(flight, &round, claims)
     }

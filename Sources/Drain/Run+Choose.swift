@@ -62,10 +62,10 @@ extension Run {
                     pass.mayComeDue(until)
                 case .due:
                     openLane(destination, now, decisions)
-                    if let closure = lanes[destination.digest]?.closure {
-                        lanes[destination.digest]?.skipped += 1
+                    if let lane = lanes[destination.digest], lane.isClosed {
+                        lanes[destination.digest]!.skipped += 1
                         pass.waiting += 1
-                        if let until = closure.until { pass.mayComeDue(until) }
+                        if let until = lane.closure?.until { pass.mayComeDue(until) }
                         return
                     }
                     selection.offer(name, destination: destination.digest, element: candidate)
@@ -93,7 +93,7 @@ extension Run {
         tellLedger()
         ledger = try LedgerFile(spool: spool).read()
         for digest in lanes.keys {
-            lanes[digest]!.state = ledger.destinations[lanes[digest]!.destination.name] ?? DestinationState()
+            lanes[digest]!.state = ledger[lanes[digest]!.destination.name]
             lanes[digest]!.open(at: now, ignoringCoolDown: options.ignoresBackoff)
             lanes[digest]!.skipped = 0
             lanes[digest]!.newest = []
@@ -104,17 +104,15 @@ extension Run {
     private func openLane(_ destination: Destination, _ now: Timestamp, _ decisions: (any: String?, local: String?)) {
         if lanes[destination.digest] == nil {
             var lane = Lane(
-                destination, destinations.settings(of: destination),
-                ledger.destinations[destination.name] ?? DestinationState())
+                destination, destinations.settings(of: destination), ledger[destination.name])
             lane.open(at: now, ignoringCoolDown: options.ignoresBackoff)
             lanes[destination.digest] = lane
             releaseByChange(destination.digest, now)
         }
         let isLocal = lanes[destination.digest]!.isLocal
-        if let reason = isLocal ? decisions.local : decisions.any {
-            lanes[destination.digest]!.closure = Opening.Closure(.conditions)
-            summary.conditions = reason
-        }
+        let reason = isLocal ? decisions.local : decisions.any
+        lanes[destination.digest]!.lacksConditions = reason != nil
+        summary.conditions = reason ?? summary.conditions
     }
 
     /// A hold ends when what it was blamed on has changed: the credential, or the configuration of the destination.
@@ -130,9 +128,13 @@ extension Run {
         let leads = destinations.routes(of: destination.digest)
         let settings = destinations.settings(of: destination)
         let names = leads.reduce(into: Set<String>()) { $0.formUnion($1.route.secretNames(settings: settings)) }
-        return CredentialFingerprint.of(
-            salt: ledger.salt, credentials: world.credentials.material(names),
-            configuration: leads.map { "\($0.route)" }.sorted().joined(separator: "\n") + "\(settings)")
+        let sources = configuration.secrets.filter { names.contains($0.key) }
+        // Commands are not run only to see what they would say.
+        let readable = sources.filter { if case .command = $0.value { false } else { true } }
+        return CredentialFingerprint(
+            of: leads, settings, sources: sources, values: world.credentials.values(Set(readable.keys)).values,
+            salt: ledger.salt(using: &world.generator)
+        ).description
     }
 
     /// Tells the ledger what has been learned since. Losing it costs a probe, so an error is told and nothing more.
@@ -148,7 +150,7 @@ extension Run {
             let named = Dictionary(
                 lanes.values.map { ($0.destination.name, $0.settings) }, uniquingKeysWith: { first, _ in first })
             ledger = try LedgerFile(spool: spool).record(
-                events, settings: { named[$0] ?? DestinationSettings() }, at: world.now(), durable: false)
+                events, settings: { named[$0] ?? DestinationSettings() }, salt: ledger.salt, at: world.now(), durable: false)
         } catch {
             inputOutput(error)
         }

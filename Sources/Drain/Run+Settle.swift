@@ -1,3 +1,4 @@
+import Delivery
 import Policy
 import Spool
 
@@ -29,13 +30,22 @@ extension Run {
             lane.note(event, at: now, ignoringCoolDown: options.ignoresBackoff)
         }
         let meaning = StormGuard<Withheld>.Answer(report, verdict)
+        if let hold = lane.state.hold, flight.isProbe, verdict.outcome == .held || report.status == hold.status {
+            // The same end as before: the operation that was asked is as blameless as the others.
+            lane.closure = Opening.Closure(.held)
+            lanes[digest] = lane
+            settle(answer, as: Verdict(outcome: .held, rule: verdict.rule), &round, claims)
+            return
+        }
+        if flight.isProbe, verdict.outcome == .failed {
+            lane.note(.disproved, at: now, ignoringCoolDown: options.ignoresBackoff)
+        }
         if verdict.outcome == .held, lane.suspicion == nil {
-            if flight.isProbe || meaning == nil {
+            guard meaning != nil else {
                 lanes[digest] = lane
-                hold(digest, answer, &round, claims)
-                return
+                return hold(digest, answer, &round, claims)
             }
-            lane.suspicion = StormGuard(threshold: 1, samples: 1)
+            lane.suspicion = StormGuard(threshold: 1)
         }
         let step: StormGuard<Withheld>.Step
         if let meaning, lane.suspicion != nil {
@@ -53,7 +63,7 @@ extension Run {
     func concludeSuspicions(_ round: inout Round, _ claims: SpoolRun) -> Bool {
         var concluded = false
         for (digest, lane) in lanes where !lane.withheld.isEmpty && lane.isQuiet {
-            guard lane.isSampling || round.order.isEmpty(of: digest) || lane.closure != nil else { continue }
+            guard lane.isSampling || round.order.isEmpty(of: digest) || lane.isClosed else { continue }
             concluded = true
             let step =
                 lane.suspicion != nil
@@ -92,13 +102,19 @@ extension Run {
                 }
                 hold(digest, answer, as: verdict, &round, claims)
             }
+        case .putBack(let answers):
+            lanes[digest]!.suspicion = nil
+            for answer in answers {
+                settle(answer, as: Verdict(outcome: .held, rule: answer.verdicts[0].rule), &round, claims)
+            }
         }
     }
 
     /// Others are to be asked, the newest first, and meanwhile nothing else of the destination goes out. One that turns
     /// out not to be needed has its turn all the same.
     private func beginSampling(_ digest: Digest, _ round: inout Round) {
-        let wanted = lanes[digest]!.suspicion?.samples ?? lanes[digest]!.storm.samples
+        // One is enough to see whether credentials are refused, and refusals are counted by those who are guarding.
+        let wanted = lanes[digest]!.suspicion == nil ? StormGuard<Withheld>.samples : 1
         // An operation beyond the chosen is of no sequence, or the head of one that nothing was chosen of.
         var samples = Array(lanes[digest]!.newest.prefix(wanted))
         let names = Set(samples.map(\.entry.name))
@@ -122,8 +138,8 @@ extension Run {
         guard let lane = lanes[digest] else { return }
         let now = world.now()
         let isNew = lane.state.hold == nil
-        let event: DestinationEvent =
-            isNew ? .held(reason: reason.description, blamed: fingerprint(of: lane.destination)) : .probed
+        let event = DestinationEvent.held(
+            reason: reason.description, status: record?.status, blamed: fingerprint(of: lane.destination))
         lanes[digest]!.note(event, at: now, ignoringCoolDown: options.ignoresBackoff)
         if isNew, let record { report(.destinationHeld(destination: lane.destination.name, record: record)) }
     }
@@ -271,10 +287,10 @@ extension Run {
             var flights = lanes[digest]!.withheld.map(\.flight)
             for case .claimed(let flight) in lanes[digest]!.urgent { flights.append(flight) }
             let samples = lanes[digest]!.urgent.count { if case .sample = $0 { true } else { false } }
-            count(samples, behind: lanes[digest]!.closure)
+            count(samples, behind: lanes[digest])
             lanes[digest]!.forgetWork()
             for member in flights.flatMap(\.members) {
-                count(1, behind: lanes[digest]!.closure)
+                count(1, behind: lanes[digest])
                 do throws(SpoolError) {
                     _ = try claims.settle(member.claim, .putBack, record: nil, now: world.now())
                 } catch {

@@ -176,15 +176,16 @@ package final class Run {
     private func countSkipped() {
         summary.held = 0
         summary.waiting = 0
-        for lane in lanes.values { count(lane.skipped, behind: lane.closure) }
+        for lane in lanes.values { count(lane.skipped, behind: lane) }
     }
 
     /// Counts operations that are due and blameless, and why they are not attempted.
-    func count(_ operations: Int, behind closure: Opening.Closure?) {
-        switch closure?.reason {
+    func count(_ operations: Int, behind lane: Lane?) {
+        switch lane?.closure?.reason {
         case .held: summary.held += operations
-        case .askedToWait, .suspended, .conditions: summary.waiting += operations
-        case .paused, nil: break
+        case .askedToWait, .suspended: summary.waiting += operations
+        case .paused: break
+        case nil: if lane?.lacksConditions == true { summary.waiting += operations }
         }
     }
 

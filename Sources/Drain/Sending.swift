@@ -1,4 +1,4 @@
-package import Delivery
+import Delivery
 package import Policy
 package import Spool
 
@@ -69,7 +69,7 @@ package final class Sending {
         var hasRefreshed = false
         while true {
             let settings = destinations.settings(of: destination)
-            let state = try LedgerFile(spool: spool).read().destinations[destination.name] ?? DestinationState()
+            let state = try LedgerFile(spool: spool).read()[destination.name]
             if case .closed(let closure) = state.opening(settings, at: world.now()) {
                 return .postponed(
                     operation, reason: Self.words(closure, state, destination), isHeld: closure.reason == .held)
@@ -212,7 +212,6 @@ package final class Sending {
         case .held: return "\(name) is held: \(state.hold?.reason ?? "no reason kept")"
         case .askedToWait: return "\(name) has asked for time\(until)"
         case .suspended: return "\(name) cools down\(until)"
-        case .conditions: return "the configuration's conditions are not met"
         }
     }
 }

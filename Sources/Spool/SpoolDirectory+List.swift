@@ -113,7 +113,7 @@ extension UnsafeBufferPointer<UInt8> {
 
 extension EntryName {
     /// The name that an operation is accepted under.
-    init(naming header: OperationHeader) {
+    package init(naming header: OperationHeader) {
         let name = EntryName(
             createdAt: header.createdAt, id: header.id, type: header.type,
             keyDigest: header.key.map { Digest(of: $0) },
