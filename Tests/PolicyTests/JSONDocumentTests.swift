@@ -82,6 +82,24 @@ import Testing
         }
     }
 
+    @Test(arguments: 0..<100 as Range<UInt64>)
+    func `bytes changed at random are no JSON, or read back as what they say`(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let alphabet = Array(#"{}[]",:\ud80019.-+eEtrufalsn "#.utf8) + [0xFF, 0xC3, 0xA9, 0x0A]
+        for _ in 0..<50 {
+            var bytes = Array(spread(randomValue(depth: 0, &generator), &generator).utf8)
+            for _ in 0..<Int.random(in: 1...3, using: &generator) {
+                let place = Int.random(in: 0...bytes.count, using: &generator)
+                let end = min(bytes.count, place + Int.random(in: 0...2, using: &generator))
+                bytes.replaceSubrange(place..<end, with: [alphabet.randomElement(using: &generator)!])
+            }
+            guard let document = try? JSONDocument(bytes) else { continue }
+            let whole = try #require(document.value(at: JSONPointer(tokens: [])))
+            #expect(try value(whole.description) == whole)
+            for (pointer, part) in places(in: whole) { #expect(document.value(at: pointer) == part) }
+        }
+    }
+
     @Test func `the deepest document that there may be is read`() throws {
         let levels = JSONScanner.maximumDepth
         let text = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
