@@ -29,6 +29,19 @@ import Testing
         #expect(found == nil)
     }
 
+    @Test(arguments: ["a", "a/b", "/~", "/~2", "/a~", "#/a"])
+    func `what is no pointer is refused`(text: String) {
+        #expect(JSONPointer(text) == nil)
+    }
+
+    @Test func `a number that is none equals only itself`() {
+        for text in ["", "-", "x", "1.", ".5", "1e", "1.2.3"] {
+            #expect(JSONValue.number(text) != .number("1"))
+            #expect(JSONValue.number(text) == .number(text))
+            #expect(JSONValue.number(text).hashValue == JSONValue.number(text).hashValue)
+        }
+    }
+
     @Test func `of a repeated name the last counts, and names are compared as they are written out`() throws {
         let found = try document("{\"a\":1,\"\\u0061\":{\"b\":[ {} , 2 ]},\"e\u{301}\":3}")
         #expect(try found.value(at: JSONPointer(tokens: ["a", "b", "1"])) == value("2"))
