@@ -5,6 +5,7 @@
 #ifdef __linux__
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #endif
 #include <unistd.h>
 
@@ -29,6 +30,18 @@ int csystem_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
     return posix_spawn_file_actions_addclosefrom_np(actions, first);
 #else
     return 0;
+#endif
+}
+
+int csystem_spawn_change_directory(posix_spawn_file_actions_t *actions, const char *directory) {
+    return posix_spawn_file_actions_addchdir_np(actions, directory);
+}
+
+int csystem_process_descriptor(int process) {
+#if defined(__linux__) && defined(SYS_pidfd_open)
+    return (int)syscall(SYS_pidfd_open, process, 0);
+#else
+    return -1;
 #endif
 }
 

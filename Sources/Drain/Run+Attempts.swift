@@ -2,60 +2,74 @@ import Delivery
 import Policy
 import Spool
 
-/// A claimed operation whose request is with the sink.
-private struct InFlight {
-    var claim: Claim
-    var operation: Operation
-    var destination: Destination
-    var route: Route
-    var began: Timestamp
-}
-
 extension Run {
     /// Attempts the chosen in order, up to `concurrency` at once; returns when nothing is in flight any more, with how
-    /// many were left because the run had to stop.
+    /// many operations were begun.
     ///
     /// Each is claimed just before its request is submitted, so several runs share one queue. After a crash in here the
     /// claims of this run are returned by the next one; whether their requests arrived is unknown (window W1).
     func attempt(_ chosen: [Candidate], _ claims: SpoolRun) -> Int {
-        var order = DispatchOrder<Digest, Candidate>(concurrency: options.concurrency)
-        for candidate in chosen { order.append(candidate, to: candidate.destination.digest) }
-        var flying: [Int: InFlight] = [:]
-        var perDestination: [Digest: Int] = [:]
-        var graceEnd: ContinuousClock.Instant?
-
+        var round = Round(concurrency: options.concurrency)
+        for candidate in inOrder(chosen) {
+            round.order.append(candidate, to: candidate.destination.digest, sequence: candidate.sequence)
+        }
         while true {
-            if graceEnd == nil, mustStop() { graceEnd = .now + options.grace }
-            while graceEnd == nil, let next = order.next(inFlight: perDestination) {
-                if held.contains(next.destination.digest) { continue }
-                guard let flight = begin(next, claims) else {
-                    if mustStop() { break }
-                    continue
+            if round.graceEnd == nil, mustStop() { round.graceEnd = .now + options.grace }
+            var pause: Duration?
+            if round.graceEnd == nil { pause = begin(&round, claims) }
+            if summary.end != .done, round.graceEnd == nil { continue }
+            if round.graceEnd == nil, concludeSuspicions(&round, claims) { continue }
+            if round.flying.isEmpty {
+                if round.graceEnd == nil {
+                    if let pause {
+                        Interruption.sleep(until: min(.now + pause, pollDeadline(nil)))
+                        continue
+                    }
                 }
-                flying[summary.attempts] = flight
-                perDestination[next.destination.digest, default: 0] += 1
+                break
             }
-            if summary.end != .done, graceEnd == nil { continue }
-            guard !flying.isEmpty, let sink else { break }
-            do throws(SinkError) {
-                let reports = try sink.reports(
-                    until: pollDeadline(graceEnd), wakeup: graceEnd == nil ? Interruption.wakeup : -1)
-                for (ticket, report) in reports {
-                    guard let flight = flying.removeValue(forKey: ticket) else { continue }
-                    perDestination[flight.destination.digest, default: 1] -= 1
-                    settle(flight, report, claims)
-                }
-                if !reports.isEmpty { flush(claims) }
-            } catch {
-                agentsFailed(error)
-                graceEnd = .now
-            }
-            if let end = graceEnd, .now >= end || Interruption.received.count > 1 {
-                cutOff(Array(flying.values), claims)
+            wait(pause, &round, claims)
+            if let end = round.graceEnd, .now >= end || Interruption.received.count > 1 {
+                cutOff(round.flying.values.sorted { $0.began < $1.began }, &round, claims)
                 break
             }
         }
-        return order.waiting
+        putBackLeftovers(claims)
+        for digest in lanes.keys {
+            count(round.order.removeAll(of: digest).count, behind: lanes[digest])
+        }
+        tellLedger()
+        return round.begun
+    }
+
+    /// What one call of `attempt` keeps.
+    struct Round {
+        var order: DispatchOrder<Digest, Candidate>
+        var flying: [Int: Flight] = [:]
+        var perDestination: [Digest: Int] = [:]
+        /// Operations that were claimed.
+        var begun = 0
+        var graceEnd: ContinuousClock.Instant?
+        let concurrency: Int
+
+        init(concurrency: Int) {
+            self.concurrency = concurrency
+            order = DispatchOrder(concurrency: concurrency)
+        }
+    }
+
+    /// Oldest first; but a held destination is asked with its newest operation, which did not bring it into this.
+    private func inOrder(_ chosen: [Candidate]) -> [Candidate] {
+        var order = chosen
+        for (digest, lane) in lanes where lane.isProbing && lane.state.hold != nil {
+            guard let last = order.lastIndex(where: { $0.destination.digest == digest && $0.isHead }) else { continue }
+            if let newer = lane.newest.first {
+                order.insert(newer, at: 0)
+            } else {
+                order.insert(order.remove(at: last), at: 0)
+            }
+        }
+        return order
     }
 
     /// Whether no more is to be claimed: a signal, the time, or a queue that cannot be trusted with another outcome.
@@ -76,155 +90,216 @@ extension Run {
         return .now + .seconds(60)
     }
 
-    // MARK: - One operation
+    private func wait(_ pause: Duration?, _ round: inout Round, _ claims: SpoolRun) {
+        guard let sink else { return }
+        do throws(SinkError) {
+            var deadline = pollDeadline(round.graceEnd)
+            if let pause { deadline = min(deadline, .now + pause) }
+            let reports = try sink.reports(
+                until: deadline, wakeup: round.graceEnd == nil ? Interruption.wakeup : -1)
+            for (ticket, report) in reports {
+                guard let flight = round.flying.removeValue(forKey: ticket) else { continue }
+                landed(flight, &round)
+                take(report, of: flight, &round, claims)
+            }
+            if !reports.isEmpty { flush(claims) }
+        } catch {
+            agentsFailed(error.description)
+            round.graceEnd = .now
+        }
+    }
 
-    /// Claims and reads an operation and submits its request; `nil` where there is nothing to wait for.
-    private func begin(_ candidate: Candidate, _ claims: SpoolRun) -> InFlight? {
+    private func landed(_ flight: Flight, _ round: inout Round) {
+        round.perDestination[flight.destination.digest, default: 1] -= 1
+        lanes[flight.destination.digest]?.inFlight -= 1
+    }
+
+    // MARK: - Beginning
+
+    /// Begins what may begin now; returns how long until more may, where only a rate is in the way.
+    private func begin(_ round: inout Round, _ claims: SpoolRun) -> Duration? {
+        while round.flying.count < round.concurrency {
+            let elapsed = ContinuousClock.now - started
+            let wait = pace.wait(at: elapsed)
+            if wait > .zero, hasWork(round) { return wait }
+            if let (digest, work) = nextUrgent(elapsed) {
+                let flight: Flight?
+                switch work {
+                case .sample(let candidate): flight = begin(candidate, &round, claims, isSample: true)
+                case .claimed(let claimed): flight = submit(claimed, &round, claims)
+                }
+                if let flight { fly(flight, digest, &round) }
+            } else if let next = nextInOrder(&round, elapsed) {
+                let digest = next.destination.digest
+                if let flight = begin(next, &round, claims, isSample: false) { fly(flight, digest, &round) }
+            } else {
+                break
+            }
+            if mustStop() { return nil }
+        }
+        let elapsed = ContinuousClock.now - started
+        let waits = lanes.compactMap { digest, lane -> Duration? in
+            let isWaiting = !round.order.isEmpty(of: digest) && lane.allowance > 0 || !lane.urgent.isEmpty
+            let wait = lane.pace.wait(at: elapsed)
+            return isWaiting && !lane.isClosed && wait > .zero ? wait : nil
+        }
+        return round.flying.count < round.concurrency ? waits.min() : nil
+    }
+
+    private func hasWork(_ round: Round) -> Bool {
+        round.order.waiting > 0 || lanes.values.contains { !$0.urgent.isEmpty && !$0.isClosed }
+    }
+
+    private func nextInOrder(_ round: inout Round, _ elapsed: Duration) -> Candidate? {
+        round.order.next(inFlight: round.perDestination) { digest in
+            guard let lane = lanes[digest], lane.pace.wait(at: elapsed) == .zero else { return 0 }
+            return lane.allowance
+        }
+    }
+
+    private func nextUrgent(_ elapsed: Duration) -> (Digest, Work)? {
+        for (digest, lane) in lanes where !lane.urgent.isEmpty && lane.inFlight == 0 && !lane.isClosed {
+            if lane.pace.wait(at: elapsed) == .zero { return (digest, lanes[digest]!.urgent.removeFirst()) }
+        }
+        return nil
+    }
+
+    private func fly(_ flight: Flight, _ digest: Digest, _ round: inout Round) {
+        let elapsed = ContinuousClock.now - started
+        round.flying[summary.attempts] = flight
+        round.perDestination[digest, default: 0] += 1
+        lanes[digest]?.inFlight += 1
+        lanes[digest]?.pace.begin(at: elapsed)
+        pace.begin(at: elapsed)
+    }
+
+    /// Claims and reads an operation, with others where its route sends batches, and submits the request; `nil` where
+    /// there is nothing to wait for.
+    private func begin(
+        _ candidate: Candidate, _ round: inout Round, _ claims: SpoolRun, isSample: Bool
+    ) -> Flight? {
+        round.begun += 1
+        let route = configuration.route(of: candidate.entry.name.type)
+        guard let first = take(candidate, route, &round, claims) else { return nil }
+        var flight = Flight(members: [first], destination: candidate.destination, route: route, began: world.now())
+        flight.isSample = isSample
+        flight.isProbe = lanes[candidate.destination.digest]?.state.hold != nil
+        if flight.isProbe {
+            // Before it is sent: whatever comes of it, no other run does the same.
+            lanes[candidate.destination.digest]!.note(.probed, at: flight.began, ignoringCoolDown: options.ignoresBackoff)
+            tellLedger()
+        }
+        if route.batch != nil, !isSample, !flight.isProbe { fill(&flight, &round, claims) }
+        return submit(flight, &round, claims)
+    }
+
+    /// Claims and reads one operation; `nil` if a rival was faster, if it is none, or if it is not to be sent at all.
+    private func take(
+        _ candidate: Candidate, _ route: Route, _ round: inout Round, _ claims: SpoolRun
+    ) -> Member? {
         do throws(SpoolError) {
-            guard let claim = try claims.claim(candidate.entry) else { return nil }
-            let operation: Operation
-            switch try claims.read(claim, limits: configuration.limits) {
-            case .operation(let stored): operation = stored.operation
-            case .notAnOperation(let reason):
-                try quarantine(claim, reason, claims)
+            guard let claim = try claims.claim(candidate.entry) else {
+                leave(candidate.sequence, &round)
                 return nil
+            }
+            switch try claims.read(claim, limits: configuration.limits) {
+            case .operation(let stored):
+                let member = Member(claim: claim, operation: stored.operation, sequence: candidate.sequence)
+                guard let settlement = unsent(member, route) else { return member }
+                let flight = Flight(
+                    members: [member], destination: candidate.destination, route: route, began: world.now())
+                try apply(settlement, member, flight, claims, sent: false)
+                goOn(member, after: settlement.disposition, &round)
+            case .notAnOperation(let reason):
+                let settled = try claims.settle(claim, .quarantined(reason: reason), record: nil, now: world.now())
+                if case .quarantined(let item) = settled { quarantined(item) }
+                if let sequence = candidate.sequence { _ = round.order.settled(sequence, continues: true) }
             case .newerFormat:
                 leftAlone.insert(claim.name.id)
                 _ = try claims.settle(claim, .putBack, record: nil, now: world.now())
                 throw SpoolError(kind: .newerFormat, verb: "send", path: candidate.entry.path, code: 0)
             }
-            return try submit(operation, claim, candidate.destination, claims)
         } catch {
             // The claim, if there is one, is put back when the run ends; nothing has been sent.
             leftAlone.insert(candidate.entry.name.id)
+            leave(candidate.sequence, &round)
             inputOutput(error)
-            return nil
         }
+        return nil
     }
 
-    private func submit(
-        _ operation: Operation, _ claim: Claim, _ destination: Destination, _ claims: SpoolRun
-    ) throws(SpoolError) -> InFlight? {
-        let route = configuration.route(of: operation.header.type)
-        var flight = InFlight(
-            claim: claim, operation: operation, destination: destination, route: route, began: world.now())
-        if let settlement = Settlement.decide(onExpiryOf: operation.header, route: route, now: flight.began) {
-            try apply(settlement, flight, claims, sent: false)
-            return nil
-        }
-        let request: OutgoingRequest
-        do throws(RequestError) {
-            request = try route.request(
-                for: operation, attempt: claim.name.attempts + 1, version: world.version)
-        } catch {
-            try apply(.decide(on: error, now: flight.began), flight, claims, sent: false)
-            return nil
-        }
-        do throws(SinkError) {
-            let sink = sink ?? world.makeSink(options.concurrency)
-            self.sink = sink
-            flight.destination.name = Origin(url: request.url)?.description ?? destination.name
-            flight.began = world.now()
-            try sink.submit(request, ticket: summary.attempts + 1)
-            summary.attempts += 1
-            return flight
-        } catch {
-            agentsFailed(error)
-            _ = try claims.settle(claim, .putBack, record: nil, now: world.now())
-            return nil
-        }
-    }
-
-    private func settle(_ flight: InFlight, _ report: AttemptReport, _ claims: SpoolRun) {
+    /// What becomes of an operation that is not to be sent: it has expired, or sending it again could do harm.
+    private func unsent(_ member: Member, _ route: Route) -> Settlement? {
         let now = world.now()
-        var settlement = Settlement.decide(
-            on: report, verdict: Classification.verdict(on: report, route: flight.route, now: now),
-            of: flight.operation, name: flight.claim.name, route: flight.route,
-            keepsDelivered: configuration.retention.delivered > .zero, start: flight.began, now: now,
-            using: &world.generator)
-        if case .failure(.cancelled, _) = report.result {
-            // Cut off after its request was sent: due at once and uncharged, but its history must say that it was sent.
-            settlement.disposition = .deferred(until: now, countsAttempt: false)
-        }
-        var answer: [UInt8] = []
-        if case .answer(let received) = report.result { answer = received.body }
-        do throws(SpoolError) {
-            try apply(settlement, flight, claims, sent: true, answer: answer)
-        } catch {
-            leftAlone.insert(flight.claim.name.id)
-            broken(error)
-        }
+        return Settlement.decide(onExpiryOf: member.operation.header, route: route, now: now)
+            ?? Settlement.decide(onAmbiguityOf: member.operation, name: member.claim.name, route: route, now: now)
     }
 
-    /// Does to the file what was decided, then counts and reports it.
-    private func apply(
-        _ settlement: Settlement, _ flight: InFlight, _ claims: SpoolRun, sent: Bool, answer: [UInt8] = []
-    ) throws(SpoolError) {
-        let disposition = settlement.disposition
-        let settled = try claims.settle(
-            flight.claim, disposition, record: settlement.isRecorded ? settlement.record : nil, now: world.now())
-        let record = settlement.record
-        waiting.remove(flight.operation.header.id)
-        switch record.outcome {
-        case .delivered: summary.delivered += 1
-        case .deferred: waiting.insert(flight.operation.header.id)
-        case .failed: summary.failed += 1
-        case .held:
-            summary.held += 1
-            if held.insert(flight.destination.digest).inserted {
-                report(.destinationHeld(destination: flight.destination.name, record: record))
+    /// More operations for the same request, oldest first, as long as they go together.
+    private func fill(_ flight: inout Flight, _ round: inout Round, _ claims: SpoolRun) {
+        guard var draft = BatchDraft(flight.members[0].operation, route: flight.route) else { return }
+        let digest = flight.destination.digest
+        let type = flight.members[0].operation.header.type
+        while !draft.isFull {
+            let next = round.order.more(of: digest, upTo: 1) { $0.entry.name.type == type }
+            guard let candidate = next.first else { return }
+            round.begun += 1
+            guard let member = take(candidate, flight.route, &round, claims) else { continue }
+            guard draft.admit(member.operation) else {
+                // Claimed and read, so it goes next, by itself.
+                var alone = flight
+                alone.members = [member]
+                lanes[digest]?.urgent.append(.claimed(alone))
+                return
             }
+            flight.members.append(member)
         }
-        var event = AttemptEvent(
-            id: flight.operation.header.id, type: flight.operation.header.type, destination: flight.destination.name,
-            record: record,
-            attempts: flight.claim.name.attempts + (disposition.countsAttempt ? 1 : 0),
-            attemptsAllowed: flight.route.retry.attemptsAllowed, nextDue: nil, answer: answer)
-        if case .deferred(let until, _) = disposition { event.nextDue = until }
-        if case .quarantined(let item) = settled { quarantined(item) }
-        report(sent ? .attempted(event) : .gaveUp(event))
     }
 
-    private func quarantine(_ claim: Claim, _ reason: String, _ claims: SpoolRun) throws(SpoolError) {
-        let settled = try claims.settle(claim, .quarantined(reason: reason), record: nil, now: world.now())
-        if case .quarantined(let item) = settled { quarantined(item) }
-    }
-
-    // MARK: - Ends
-
-    /// What is in flight when the grace time is up: its outcome is unknown, so it waits for the next run, uncharged.
-    private func cutOff(_ flights: [InFlight], _ claims: SpoolRun) {
-        if flights.isEmpty { return }
-        summary.wasCutOff = Interruption.received.count > 1
-        sink?.close()
-        for flight in flights {
-            let report = AttemptReport(
-                result: .failure(.cancelled, detail: "cut off by the end of the run"),
-                duration: max(.zero, world.now() - flight.began))
-            summary.cutOff += 1
-            settle(flight, report, claims)
+    /// Makes the request and hands it to the sink; `nil` where none can be made, and the operations are settled.
+    func submit(_ flight: Flight, _ round: inout Round, _ claims: SpoolRun) -> Flight? {
+        var flight = flight
+        do throws(SpoolError) {
+            let request: OutgoingRequest
+            do throws(RequestError) {
+                (request, flight.secrets) = try makeRequest(for: flight)
+            } catch {
+                try giveUp(flight, error, &round, claims)
+                return nil
+            }
+            do throws(SinkError) {
+                let sink = sink ?? world.makeSink(options.concurrency)
+                self.sink = sink
+                flight.began = world.now()
+                try sink.submit(request, ticket: summary.attempts + 1)
+                summary.attempts += 1
+                return flight
+            } catch {
+                agentsFailed(error.description)
+                for member in flight.members {
+                    _ = try claims.settle(member.claim, .putBack, record: nil, now: world.now())
+                }
+            }
+        } catch {
+            // The claims are put back when the run ends; nothing has been sent.
+            for member in flight.members { leftAlone.insert(member.claim.name.id) }
+            inputOutput(error)
         }
-        flush(claims)
+        return nil
     }
 
-    private func agentsFailed(_ error: SinkError) {
-        if summary.end == .done { summary.end = .broken(error.description) }
-        summary.inputOutputErrors += 1
-        report(.agentsFailed(error.description))
-    }
-
-    private func flush(_ claims: SpoolRun) {
-        do throws(SpoolError) { try claims.flush() } catch { broken(error) }
-    }
-}
-
-extension Disposition {
-    /// Whether this was an attempt: a request was sent, and the server did not merely ask for time.
-    fileprivate var countsAttempt: Bool {
-        switch self {
-        case .delivered: true
-        case .deferred(_, let counts), .failed(let counts): counts
-        case .putBack, .held, .superseded, .quarantined: false
+    private func makeRequest(
+        for flight: Flight
+    ) throws(RequestError) -> (request: OutgoingRequest, secrets: SecretValues) {
+        let settings = lanes[flight.destination.digest]?.settings ?? DestinationSettings()
+        let maker = RequestMaker(
+            route: flight.route, settings: settings, version: world.version, credentials: world.credentials,
+            libcurlDefect: world.libcurlDefect)
+        if let file = flight.members.first?.operation.header.bodyFile,
+            let refusal = spool.check(file, roots: configuration.bodyFileRoots)
+        {
+            throw .badBodyFile(path: file.path, reason: refusal.description)
         }
+        return try maker.request(for: flight.members.map { ($0.operation, $0.claim.name.attempts + 1) })
     }
 }

@@ -15,14 +15,23 @@ package final class Run {
         package var makeSink: (_ concurrency: Int) -> any Sink
         /// What requests say in User-Agent, `drainq/VERSION`.
         package var version: String
+        package var credentials: Credentials
+        /// Called only where the configuration has conditions.
+        package var surroundings: (Conditions) -> Surroundings
+        /// Why libcurl cannot be used here, `nil` where it can; called only when a request asks for it.
+        package var libcurlDefect: () -> String?
 
         package init(
             version: String, now: @escaping () -> Timestamp, generator: any RandomNumberGenerator,
-            makeSink: @escaping (_ concurrency: Int) -> any Sink
+            credentials: Credentials = .none, surroundings: @escaping (Conditions) -> Surroundings = { _ in Surroundings() },
+            libcurlDefect: @escaping () -> String? = { nil }, makeSink: @escaping (_ concurrency: Int) -> any Sink
         ) {
             self.version = version
             self.now = now
             self.generator = generator
+            self.credentials = credentials
+            self.surroundings = surroundings
+            self.libcurlDefect = libcurlDefect
             self.makeSink = makeSink
         }
     }
@@ -35,8 +44,14 @@ package final class Run {
     var world: World
     var summary: RunSummary
     var sink: (any Sink)?
-    /// Destinations that wait for a person or a credential, from here to the end of the run.
-    var held: Set<Digest> = []
+    /// What is known of each destination that something is due for, from here to the end of the run.
+    var lanes: [Digest: Lane] = [:]
+    var ledger = DestinationLedger()
+    /// The right to attempt what has an order; `nil` where another run has it, or nothing has one.
+    var sequenceLock: SequenceLock?
+    /// Nothing is claimed: only asked what would be.
+    var isPlanning = false
+    var pace: Pace
     /// Operations that this run deferred and has not seen through since.
     var waiting: Set<OperationID> = []
     /// Operations this run could not read or settle: left alone until the next one.
@@ -52,6 +67,7 @@ package final class Run {
         self.options = options
         self.destinations = DestinationTable(configuration)
         self.world = world
+        self.pace = Pace(interval: options.rate?.interval)
         self.report = report
         self.summary = RunSummary(startedAt: world.now())
     }
@@ -64,20 +80,27 @@ package final class Run {
             return summary
         }
         let claims = try spool.beginRun(now: world.now())
-        let recovery = try claims.recover(now: world.now())
-        count(recovery)
-        var pass = try nextPass(claims)
+        // Taken before dead runs are recovered: what they held is back in its row before the order is looked at.
+        if configuration.hasSequentialRoutes { sequenceLock = try spool.lockSequences() }
+        defer { sequenceLock?.release() }
+        count(try claims.recover(now: world.now()))
+        if options.failsIfBusy, try claims.hasCompany {
+            summary.end = .busy
+            try claims.end()
+            return summary
+        }
+        var pass = try nextPass(claims, budget: options.limit)
         while true {
-            summary.leftDue = pass.leftDue + attempt(pass.chosen, claims)
-            summary.nextDue = pass.nextDue
+            try makePass(&pass, claims)
             if summary.end != .done || !waits(after: pass) { break }
             do throws(SpoolError) {
-                pass = try nextPass(claims)
+                pass = try nextPass(claims, budget: options.limit)
             } catch {
                 broken(error)
                 break
             }
         }
+        tellLedger()
         prune()
         do throws(SpoolError) {
             try claims.end()
@@ -91,61 +114,79 @@ package final class Run {
 
     /// What a run would attempt, in its order, without claiming or sending anything.
     package func plan() throws(SpoolError) -> [(entry: Entry, destination: String)] {
-        try choose().chosen.map { ($0.entry, $0.destination.name) }
+        isPlanning = true
+        return try choose(budget: options.limit).chosen.map { ($0.entry, $0.destination.name) }
     }
 
     // MARK: - Passes
 
-    /// What one listing of the directory yields.
-    struct Pass {
-        var chosen: [Candidate]
-        /// Due, but beyond the limit.
-        var leftDue: Int
-        /// Waiting for its time.
-        var waiting: Int
-        var nextDue: Timestamp?
-        /// How long the listing took: the next one waits in proportion.
-        var cost: Duration
-    }
-
-    private func nextPass(_ claims: SpoolRun) throws(SpoolError) -> Pass {
-        let admission = try claims.admitForeign(now: world.now(), limits: configuration.limits)
-        for item in admission.quarantined { quarantined(item) }
-        for error in admission.errors { inputOutput(error) }
-        return try choose()
-    }
-
-    private func choose() throws(SpoolError) -> Pass {
-        let start = ContinuousClock.now
-        let now = world.now()
-        var selection = Selection<Digest, Candidate>(limit: options.limit)
-        var waiting = 0
-        var nextDue: Timestamp?
-        for state in [QueueState.new, .deferred] {
-            try spool.forEachEntry(in: state) { entry in
-                let name = entry.name
-                guard options.types.isEmpty || options.types.contains(name.type), !leftAlone.contains(name.id) else {
-                    return
-                }
-                let destination = destinations.destination(of: name)
-                guard !held.contains(destination.digest) else { return }
-                let longest = configuration.route(of: name.type).longestDelay
-                switch eligibility(of: name, at: now, longestDelay: longest, ignoringBackoff: options.ignoresBackoff) {
-                case .due:
-                    selection.offer(
-                        name, destination: destination.digest,
-                        element: Candidate(entry: entry, destination: destination))
-                case .held: break
-                case .deferred(let until):
-                    waiting += 1
-                    nextDue = min(nextDue ?? until, until)
-                }
+    /// Attempts what was chosen. Where a destination closed meanwhile, others have what it leaves of the limit.
+    private func makePass(_ pass: inout Pass, _ claims: SpoolRun) throws(SpoolError) {
+        var budget = options.limit
+        while true {
+            countSkipped()
+            if !pass.chosen.isEmpty { report(.chosen(pass.chosen.count, leftDue: pass.leftDue)) }
+            let begun = attempt(pass.chosen, claims)
+            budget -= begun
+            summary.leftDue = pass.leftDue + (summary.end == .done ? 0 : pass.chosen.count - begun)
+            summary.nextDue = pass.nextDue
+            let left = pass.leftDue > 0 && begun < pass.chosen.count
+            if summary.end != .done || budget <= 0 || begun == 0 || !left { return }
+            do throws(SpoolError) {
+                pass = try choose(budget: budget)
+                supersede(&pass, claims)
+            } catch {
+                return broken(error)
             }
         }
-        let chosen = selection.chosen().map(\.element)
-        return Pass(
-            chosen: chosen, leftDue: selection.offered - chosen.count, waiting: waiting, nextDue: nextDue,
-            cost: .now - start)
+    }
+
+    private func nextPass(_ claims: SpoolRun, budget: Int) throws(SpoolError) -> Pass {
+        let admission = try claims.admitForeign(
+            now: world.now(), limits: configuration.limits, bodyFileRoots: configuration.bodyFileRoots)
+        for item in admission.quarantined { quarantined(item) }
+        for error in admission.errors { inputOutput(error) }
+        var pass = try choose(budget: budget)
+        supersede(&pass, claims)
+        return pass
+    }
+
+    /// Row N, D → gone, durable before the newer operation is sent: no older value comes back behind it. Where one cannot
+    /// be taken away another run is at it, and the newer one waits.
+    private func supersede(_ pass: inout Pass, _ claims: SpoolRun) {
+        if pass.superseded.isEmpty { return }
+        var waiting: Set<OperationID> = []
+        do throws(SpoolError) {
+            for (entry, newer) in pass.superseded {
+                guard let claim = try claims.claim(entry) else {
+                    waiting.insert(newer)
+                    continue
+                }
+                _ = try claims.settle(claim, .superseded, record: nil, now: world.now())
+                summary.superseded += 1
+            }
+            try claims.flush()
+        } catch {
+            broken(error)
+        }
+        pass.chosen.removeAll { waiting.contains($0.entry.name.id) }
+    }
+
+    /// What is due and not taken because of its destination, as this listing has it.
+    private func countSkipped() {
+        summary.held = 0
+        summary.waiting = 0
+        for lane in lanes.values { count(lane.skipped, behind: lane) }
+    }
+
+    /// Counts operations that are due and blameless, and why they are not attempted.
+    func count(_ operations: Int, behind lane: Lane?) {
+        switch lane?.closure?.reason {
+        case .held: summary.held += operations
+        case .askedToWait, .suspended: summary.waiting += operations
+        case .paused: break
+        case nil: if lane?.lacksConditions == true { summary.waiting += operations }
+        }
     }
 
     /// Waits for the next pass where the options ask for one; false where the run is over.
@@ -159,7 +200,7 @@ package final class Run {
         }
         if let end, now >= end { return stopped(pass) }
         // What this pass deferred is not in its listing: list again before deciding that nothing is left.
-        guard let again = try? choose() else { return true }
+        guard let again = try? choose(budget: options.limit) else { return true }
         if !again.chosen.isEmpty { return true }
         if options.stay == .untilEmpty, again.waiting == 0 {
             summary.nextDue = nil
@@ -226,10 +267,4 @@ package final class Run {
             inputOutput(error)
         }
     }
-}
-
-/// An entry that is due, and where it goes.
-struct Candidate {
-    var entry: Entry
-    var destination: Destination
 }

@@ -23,13 +23,20 @@ package struct RunOptions: Hashable, Sendable {
     package var ignoresBackoff: Bool
     /// Only these types; empty is all.
     package var types: Set<TypeName>
+    /// Only these destinations, by name; empty is all.
+    package var destinations: Set<String>
+    /// How fast attempts begin, over all destinations.
+    package var rate: Rate?
+    /// Attempt nothing while another run is at it.
+    package var failsIfBusy: Bool
     /// How long attempts in flight may go on after a signal or `maxTime`.
     package var grace: Duration
 
     package init(
         limit: Int = 100, concurrency: Int = 5, maxTime: Duration? = nil, stay: Stay = .no,
         ignoresBackoff: Bool = false,
-        types: Set<TypeName> = [], grace: Duration = .seconds(10)
+        types: Set<TypeName> = [], destinations: Set<String> = [], rate: Rate? = nil, failsIfBusy: Bool = false,
+        grace: Duration = .seconds(10)
     ) {
         self.limit = limit
         self.concurrency = concurrency
@@ -37,6 +44,9 @@ package struct RunOptions: Hashable, Sendable {
         self.stay = stay
         self.ignoresBackoff = ignoresBackoff
         self.types = types
+        self.destinations = destinations
+        self.rate = rate
+        self.failsIfBusy = failsIfBusy
         self.grace = grace
     }
 }

@@ -8,6 +8,8 @@ package struct RunSummary: Hashable, Sendable {
         case done
         /// `paused` is there: nothing was tried.
         case paused
+        /// Another run is at it, and the options said not to join it.
+        case busy
         /// `maxTime` was up.
         case timeUp
         /// This signal asked for an end.
@@ -24,8 +26,19 @@ package struct RunSummary: Hashable, Sendable {
     package var delivered = 0
     /// Operations that wait for another run: deferred by this one, and not delivered or failed later in it.
     package var deferred = 0
-    /// Operations put back because their destination is held.
+    /// Operations that are due and wait because their destination is held.
     package var held = 0
+    /// Operations held by themselves in this run: whether they were received is not known.
+    package var ambiguous = 0
+    /// Operations that are due and wait for a cool-down, for a server that asked for time, or for the configuration's
+    /// conditions.
+    package var waiting = 0
+    /// Older values of a key that were removed because a newer operation stands for them.
+    package var superseded = 0
+    /// Of those that failed, how many had expired unsent.
+    package var expired = 0
+    /// Why nothing was attempted, where the configuration's conditions were not met.
+    package var conditions: String?
     package var failed = 0
     package var quarantined = 0
     /// Operations returned that a dead run had held.
@@ -47,6 +60,8 @@ package struct RunSummary: Hashable, Sendable {
 
 /// What happens during a run, as it happens.
 package enum RunEvent: Sendable {
+    /// So many are about to be attempted; so many more are due beyond the limit.
+    case chosen(Int, leftDue: Int)
     case attempted(AttemptEvent)
     /// Given up without a request: expired, or its request cannot be made.
     case gaveUp(AttemptEvent)

@@ -109,6 +109,13 @@ package enum Messages {
         let line = Array("drainq: \(escapedForDisplay(message))\n".utf8)
         _ = line.withUnsafeBytes { systemWrite(STDERR_FILENO, $0.baseAddress!, $0.count) }
     }
+
+    /// A line that the next one replaces, at a terminal; empty removes it.
+    package static func transient(_ message: String) {
+        let text = message.isEmpty ? "" : "drainq: \(escapedForDisplay(message))"
+        let line = Array("\r\u{1B}[K\(text)".utf8)
+        _ = line.withUnsafeBytes { systemWrite(STDERR_FILENO, $0.baseAddress!, $0.count) }
+    }
 }
 
 /// Whether a person is at the other end.

@@ -42,6 +42,11 @@ package struct DestinationLedger: Hashable, Sendable {
         return drawn
     }
 
+    /// Takes a salt over where there is none yet.
+    package mutating func adopt(salt drawn: String) {
+        salt = salt ?? drawn
+    }
+
     /// Forgets destinations that nobody has met for a while, and beyond a number of them those that were met first: with
     /// operations that bring their own urls there may be any number. Holds and pauses are never forgotten.
     package mutating func forgetStale(at now: Timestamp) {

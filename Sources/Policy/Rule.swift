@@ -16,6 +16,10 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     /// No request could be made of the operation; nothing was sent.
     case request(RequestError)
     case interrupted(times: Int)
+    /// So many answers were this status and no other: the destination is to blame, and not they.
+    case storm(status: Int, answers: Int)
+    /// An answer that would hold the destination, which has just accepted others: this operation alone is put off.
+    case contradicted(Rule)
     /// An attempt that began at `since`, or was interrupted after it, may have been received, and the server does not
     /// remember its key any more.
     case ambiguous(since: Timestamp, wasInterrupted: Bool, keyTTL: Duration)
@@ -47,6 +51,10 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
             "request: \(error)"
         case .interrupted(let times):
             "interrupted \(times) times without an outcome"
+        case .storm(let status, let answers):
+            "storm: \(answers) answers, the newest too, were \(status): holds"
+        case .contradicted(let rule):
+            "\(rule), but others were accepted: defers"
         case .ambiguous(let since, let wasInterrupted, let keyTTL):
             "\(Self.ambiguous) \(wasInterrupted ? "an attempt interrupted after" : "the attempt at") \(since.rfc3339) "
                 + "may have been received, and the server forgets keys after \(keyTTL.inWords); "

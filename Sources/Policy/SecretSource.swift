@@ -1,6 +1,7 @@
 /// Where a secret comes from. The secret itself is in no configuration, operation, argument list, log or error.
 package enum SecretSource: Hashable, Sendable {
-    /// The content of a file, without the line break at its end; refused where others than owner and group may read it.
+    /// The content of a file, without the line break at its end; refused where others than owner and group may read
+    /// it, or others than the owner may write it.
     case file(String)
     case environment(String)
     /// A file in the directory that systemd names in `CREDENTIALS_DIRECTORY`.
@@ -21,4 +22,14 @@ package struct SecretValues: Sendable {
     }
 
     package static let none = SecretValues()
+}
+
+/// Only names and reasons are shown, in a dump and in a debugger too.
+extension SecretValues: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String {
+        let reasons = failures.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+        return "SecretValues(\((values.keys.sorted() + reasons).joined(separator: ", ")))"
+    }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

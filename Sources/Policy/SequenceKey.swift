@@ -2,8 +2,8 @@
 package enum SequenceKey: Hashable, Sendable {
     /// What goes to the destination on routes with `ordering: strict`, whatever its type.
     case destination(Digest)
-    /// Operations of one type and one key to one destination.
-    case key(Digest, of: TypeName, to: Digest)
+    /// Operations of one key to one destination: of one type, or of every type whose route orders by key (`nil`).
+    case key(Digest, of: TypeName?, to: Digest)
 }
 
 extension Route {
@@ -12,12 +12,15 @@ extension Route {
     /// - `strict` orders the destination: all operations of the routes that say so and lead to the same destination are
     ///   one sequence, so a customer that is created by one type comes before the order that another type adds to it. Routes
     ///   to the same destination that do not say so take no part in it.
-    /// - `key`, and coalescing with any ordering but `strict`: those of one type and key. An operation without a key is
-    ///   in no sequence. An operation whose own url leads elsewhere is in another one: it is another thing that it changes.
+    /// - `key`: those of one key, whatever their types: a note that one type inserts is there before another updates it.
+    /// - Coalescing with ordering `any`: those of one type and key; a profile is not replaced by its settings.
+    ///
+    /// An operation without a key is in no sequence. One whose own url leads elsewhere is in another: it is another thing
+    /// that it changes.
     package func sequence(of name: EntryName, to destination: Destination) -> SequenceKey? {
         switch ordering {
         case .strict: .destination(destination.digest)
-        case .key: group(of: name, to: destination)
+        case .key: name.keyDigest.map { .key($0, of: nil, to: destination.digest) }
         case .any: coalesce ? group(of: name, to: destination) : nil
         }
     }

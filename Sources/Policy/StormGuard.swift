@@ -1,15 +1,19 @@
 /// Keeps a bad deploy or an expired token from emptying a queue into `failed/`: what the first answers of one destination
-/// in one run mean together.
+/// mean together.
 ///
 /// The first permanent answers are not acted on at once. If `threshold` of them are the same status and nothing
 /// succeeded, a few operations from elsewhere in the queue are tried, the newest first. Meet these the same end, the
-/// destination is to be held and all of them put back; else they are what they seemed to be, each by itself.
+/// destination is to be held and all of them put back; succeeds one, or meets it another end, or is there none to try,
+/// they are what they seemed to be, each by itself.
+///
+/// With a threshold of 1 it is for statuses that hold a destination: whether it is the destination or this operation
+/// alone. `init(probing:)` is for the probe of a hold, which is a sample by itself.
 package struct StormGuard<Element> {
     package enum Answer: Hashable, Sendable {
         case delivered
-        /// A status that ends an operation, or holds its destination.
+        /// A status of the kind that is watched for, or another one that ends an operation.
         case permanent(Int)
-        /// Anything else that answers: the server tells operations apart.
+        /// Anything else: put off, held, no answer. It says nothing of the others, and is acted on at once.
         case other
     }
 
@@ -22,13 +26,17 @@ package struct StormGuard<Element> {
         case sample
         /// Hold the destination; put all of these back uncharged.
         case hold([Element], status: Int)
+        /// The samples have said nothing: put these back uncharged, and leave the destination for this run.
+        case putBack([Element])
     }
 
     package enum Phase: Hashable, Sendable {
         case watching
         case sampling
-        /// Whatever comes is acted on at once.
-        case decided
+        /// The server tells operations apart: whatever comes is acted on at once.
+        case cleared
+        /// What meets the same end is put back.
+        case held
     }
 
     package static var samples: Int { 3 }
@@ -38,52 +46,77 @@ package struct StormGuard<Element> {
     /// What is not acted on yet.
     package private(set) var withheld: [Element] = []
     private var status: Int?
-    private var sampled = 0
+    /// Samples that met the same end, and how many of them are enough.
+    private var alike = 0
+    private var enough = Self.samples
+    private var saidNothing = 0
 
     /// A threshold of 0 lets everything pass.
     package init(threshold: Int) {
         self.threshold = threshold
-        phase = threshold > 0 ? .watching : .decided
+        phase = threshold > 0 ? .watching : .cleared
     }
 
-    /// Takes the next answer in.
-    package mutating func take(_ element: Element, _ answer: Answer) -> Step {
-        guard phase != .decided else { return .settle([element]) }
-        guard case .permanent(let status) = answer, self.status ?? status == status else {
-            return decide(with: element)
-        }
+    /// For the probe of a destination that is held for this status.
+    package init(probing status: Int) {
+        threshold = 1
+        phase = .sampling
         self.status = status
-        withheld.append(element)
+        enough = 1
+    }
+
+    /// Takes the next answer in, in whatever order they come. `isSample` says that the operation was attempted because of
+    /// `sample`: others that were in flight by then meet their end beside the first ones and prove nothing.
+    package mutating func take(_ element: Element, _ answer: Answer, isSample: Bool = false) -> Step {
         switch phase {
-        case .watching:
+        case .cleared:
+            return .settle([element])
+        case .held:
+            if case .permanent(let status) = answer, status == self.status { return .hold([element], status: status) }
+            return .settle([element])
+        case .watching, .sampling:
+            break
+        }
+        switch answer {
+        case .other:
+            if isSample { saidNothing += 1 }
+            return .settle([element])
+        case .permanent(let status) where self.status ?? status == status:
+            self.status = status
+            withheld.append(element)
+        case .permanent, .delivered:
+            phase = .cleared
+            return .settle(abandon() + [element])
+        }
+        if phase == .watching {
             if withheld.count < threshold { return .wait }
             phase = .sampling
             return .sample
-        case .sampling:
-            sampled += 1
-            return sampled < Self.samples ? .wait : hold(status)
-        case .decided: return .settle([element])
         }
+        if isSample { alike += 1 }
+        return alike < enough ? .wait : hold()
     }
 
     /// Nothing else of this destination waits or is in flight: what is withheld is acted on, or held for where samples
-    /// have met the same end.
+    /// have met the same end. Afterwards it watches anew.
     package mutating func nothingElse() -> Step {
-        if phase == .sampling, sampled > 0, let status { return hold(status) }
-        let elements = withheld
-        withheld = []
-        return .settle(elements)
+        guard phase == .watching || phase == .sampling else { return .settle([]) }
+        if alike > 0 { return hold() }
+        let wasInVain = saidNothing > 0
+        phase = .watching
+        status = nil
+        saidNothing = 0
+        return wasInVain ? .putBack(abandon()) : .settle(abandon())
     }
 
-    private mutating func decide(with element: Element) -> Step {
+    /// The run ends, or the destination is held for another reason: what is withheld is returned, to be put back.
+    package mutating func abandon() -> [Element] {
         defer { withheld = [] }
-        phase = .decided
-        return .settle(withheld + [element])
+        return withheld
     }
 
-    private mutating func hold(_ status: Int) -> Step {
-        defer { withheld = [] }
-        phase = .decided
-        return .hold(withheld, status: status)
+    private mutating func hold() -> Step {
+        phase = .held
+        return .hold(abandon(), status: status!)
     }
 }

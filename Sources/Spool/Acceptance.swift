@@ -37,5 +37,7 @@ package struct Accepted: Hashable, Sendable {
     /// One for each operation, in their order.
     package var results: [Acceptance]
     /// What had to go under `dropOldest`.
-    package var dropped: [Entry]
+    package var dropped: [Entry] = []
+    /// Why what had to go could not: the queue is over its limits, and what was accepted is accepted all the same.
+    package var errors: [SpoolError] = []
 }

@@ -1,73 +1,114 @@
-import Policy
+package import Policy
 
-/// Decides which operations of a batch the limits let in, and which older ones go for them.
-struct Admittance {
-    private let queue: SpoolDirectory
+/// What the limits still let in; kept by the caller from one batch of an `add` to the next.
+///
+/// What waits is counted when a limit asks for it first, and by itself from then on: the file of each operation is looked
+/// at once an `add`, not once a batch. Before anything is rejected or dropped it is counted again, once a batch, so that
+/// nothing is turned away for what has been delivered meanwhile. Limits bound a queue, they are no lock: two who add at
+/// the same time may pass one together, by what they add between two counts.
+package struct Admittance {
     private let limits: Limits
-    private var count = 0
-    private var bytes = 0
+    /// What waits, with what earlier batches added; `nil` until it is counted.
+    private var waiting: Count?
+    /// Whether that was counted in this batch.
+    private var isFresh = false
+    /// What this batch adds.
+    private var batch = Count()
     private var free = Int.max
     /// The oldest waiting entries, never claimed ones; `nil` until one is needed. The last one goes first.
     private var oldest: [Entry]?
+    /// What goes for this batch.
     private(set) var victims: [Entry] = []
-    /// The ids asked for that the queue has already.
-    private(set) var found: [OperationID: QueueState] = [:]
 
-    /// Takes the census, if a limit or a given id asks for one.
-    init(_ queue: SpoolDirectory, _ limits: Limits, ids: Set<OperationID>) throws(SpoolError) {
-        self.queue = queue
+    private struct Count {
+        var operations = 0
+        var bytes = 0
+    }
+
+    package init(_ limits: Limits) {
         self.limits = limits
+    }
+
+    // MARK: - Batches
+
+    mutating func beginBatch(_ queue: SpoolDirectory) throws(SpoolError) {
+        batch = Count()
+        victims = []
+        oldest = nil
+        isFresh = false
         if limits.minimumFree != nil { free = try queue.freeBytes }
-        var states: [QueueState] = limits.operations == nil && limits.bytes == nil ? [] : QueueState.waiting
-        // What a run puts back moves against the order of this list, hence the claims a second time.
-        if !ids.isEmpty { states = [.claimed, .new, .deferred, .failed, .quarantine] }
-        var paths: [String] = []
-        for state in states {
-            let isCounted = QueueState.waiting.contains(state)
-            try queue.forEachEntry(in: state) { entry in
-                if isCounted { count += 1 }
-                if isCounted, limits.bytes != nil { paths.append(entry.path) }
-                if ids.contains(entry.name.id) { found[entry.name.id] = state }
-            }
+        if waiting == nil { try count(queue) }
+    }
+
+    /// `isDone`: all that was let in is in the queue, and the victims are not.
+    mutating func endBatch(isDone: Bool) {
+        guard isDone else {
+            waiting = nil
+            return
         }
-        if !ids.isEmpty {
-            try queue.forEachEntry(in: .claimed) { if ids.contains($0.name.id) { found[$0.name.id] = .claimed } }
-        }
-        for path in paths { bytes += try queue.status(QueuePath(path), "look at")?.size ?? 0 }
+        waiting?.operations += batch.operations
+        waiting?.bytes += batch.bytes
     }
 
     /// Counts an operation of that many bytes in, or says which limit it would pass.
-    mutating func admit(size: Int, body: Int) throws(SpoolError) -> FullLimit? {
+    mutating func admit(_ queue: SpoolDirectory, size: Int, body: Int) throws(SpoolError) -> FullLimit? {
         if body > limits.operationBytes { return .operationBytes(limits.operationBytes) }
         if size - body > OperationFile.headerLimit { return .headerBytes(OperationFile.headerLimit) }
         while let limit = passed(by: size) {
-            guard limits.whenFull == .dropOldest, let victim = try nextVictim() else { return limit }
+            if !isFresh {
+                try count(queue)
+                continue
+            }
+            guard limits.whenFull == .dropOldest, let victim = try nextVictim(queue) else { return limit }
             let freed = try queue.size(of: victim) ?? 0
             victims.append(victim)
-            count -= 1
-            bytes -= freed
+            waiting?.operations -= 1
+            waiting?.bytes -= freed
             if limits.minimumFree != nil { free += freed }
         }
-        count += 1
-        bytes += size
+        batch.operations += 1
+        batch.bytes += size
         if limits.minimumFree != nil { free -= size }
         return nil
     }
 
     private func passed(by size: Int) -> FullLimit? {
-        if let limit = limits.operations, count + 1 > limit { return .operations(limit) }
-        if let limit = limits.bytes, bytes + size > limit { return .bytes(limit) }
+        let waiting = waiting ?? Count()
+        if let limit = limits.operations, waiting.operations + batch.operations + 1 > limit {
+            return .operations(limit)
+        }
+        if let limit = limits.bytes, waiting.bytes + batch.bytes + size > limit { return .bytes(limit) }
         if let limit = limits.minimumFree, free - size < limit { return .minimumFree(limit) }
         return nil
     }
 
-    private mutating func nextVictim() throws(SpoolError) -> Entry? {
-        if oldest?.isEmpty ?? true { try findOldest() }
+    // MARK: - Looking at the queue
+
+    /// Counts what waits, as far as a limit asks for it.
+    private mutating func count(_ queue: SpoolDirectory) throws(SpoolError) {
+        isFresh = true
+        guard limits.operations != nil || limits.bytes != nil else { return }
+        let gone = Set(victims)
+        var count = Count()
+        var paths: [String] = []
+        for state in QueueState.waiting {
+            try queue.forEachEntry(in: state) { entry in
+                if gone.contains(entry) { return }
+                count.operations += 1
+                if limits.bytes != nil { paths.append(entry.path) }
+            }
+        }
+        for path in paths { count.bytes += try queue.status(QueuePath(path), "look at")?.size ?? 0 }
+        waiting = count
+    }
+
+    private mutating func nextVictim(_ queue: SpoolDirectory) throws(SpoolError) -> Entry? {
+        if oldest?.isEmpty ?? true { try findOldest(queue) }
         return oldest?.popLast()
     }
 
     /// A bounded number at a time: a queue of a million names is not held.
-    private mutating func findOldest() throws(SpoolError) {
+    private mutating func findOldest(_ queue: SpoolDirectory) throws(SpoolError) {
         let bound = 4096
         let gone = Set(victims)
         var entries: [Entry] = []

@@ -49,6 +49,13 @@ final class LockedDirectory {
         throw Errno(EBUSY)
     }
 
+    /// Whether `make` gives names like this one.
+    static func isName(_ name: String) -> Bool {
+        var time = name.prefix(23)
+        return name.utf8.count == 40
+            && time.withUTF8 { Timestamp(compactMicroseconds: $0) } != nil
+    }
+
     private static func make(
         _ path: QueuePath, _ name: String, _ queue: SpoolDirectory
     ) throws(Errno) -> LockedDirectory? {

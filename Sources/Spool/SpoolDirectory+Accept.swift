@@ -11,22 +11,40 @@ extension SpoolDirectory {
     /// looked for in the queue, once for the batch, in every state but `delivered`. With `allOrNone` one rejected
     /// operation keeps out the others. A thrown error means that none of the batch is promised, and that what could be
     /// taken back has been.
+    ///
+    /// Who gives more than one batch keeps an `Admittance` between them.
     package func accept(
         _ operations: [Operation], limits: Limits, durable: Bool = true, givenIDs: Set<OperationID> = [],
         allOrNone: Bool = false
     ) throws(SpoolError) -> Accepted {
-        var admittance = try Admittance(self, limits, ids: givenIDs)
+        var admittance = Admittance(limits)
+        return try accept(
+            operations, within: &admittance, durable: durable, givenIDs: givenIDs, allOrNone: allOrNone)
+    }
+
+    /// Takes one batch of several in.
+    ///
+    /// Under `dropOldest` the older ones go when the newer ones are in: an error, or a crash, before that costs none of
+    /// them. So the queue can be over its limits for a moment, and after a crash until the next `add`.
+    package func accept(
+        _ operations: [Operation], within admittance: inout Admittance, durable: Bool = true,
+        givenIDs: Set<OperationID> = [], allOrNone: Bool = false
+    ) throws(SpoolError) -> Accepted {
+        var isDone = false
+        defer { admittance.endBatch(isDone: isDone) }
+        try admittance.beginBatch(self)
+        let found = try find(givenIDs)
         var results: [Acceptance] = []
         var files: [(index: Int, name: EntryName, bytes: [UInt8])] = []
         var seen: Set<OperationID> = []
         for (index, operation) in operations.enumerated() {
             let id = operation.header.id
-            if let state = admittance.found[id] ?? (seen.insert(id).inserted ? nil : .new) {
+            if let state = found[id]?.state ?? (seen.insert(id).inserted ? nil : .new) {
                 results.append(.duplicate(of: state))
                 continue
             }
             let bytes = OperationFile.encode(operation)
-            if let limit = try admittance.admit(size: bytes.count, body: operation.body.count) {
+            if let limit = try admittance.admit(self, size: bytes.count, body: operation.body.count) {
                 results.append(.rejected(limit))
                 continue
             }
@@ -37,22 +55,24 @@ extension SpoolDirectory {
         let rejects = results.contains { if case .rejected = $0 { true } else { false } }
         if allOrNone, rejects {
             for file in files { results[file.index] = .notAttempted }
-            return Accepted(results: results, dropped: [])
+            return Accepted(results: results)
         }
-        if files.isEmpty { return Accepted(results: results, dropped: []) }
-        let dropped = try publish(files.map { ($0.name, $0.bytes) }, durable: durable, dropping: admittance.victims) {
-            index in
-            results[files[index].index] = .duplicate(of: .new)
+        var accepted = Accepted(results: results)
+        if !files.isEmpty {
+            try publish(files.map { ($0.name, $0.bytes) }, durable: durable) { index in
+                accepted.results[files[index].index] = .duplicate(of: .new)
+            }
+            drop(admittance.victims, &accepted)
         }
-        return Accepted(results: results, dropped: dropped)
+        isDone = accepted.dropped.count == admittance.victims.count
+        return accepted
     }
 
-    /// Writes all, makes the data durable, drops the victims, renames all, makes the names durable. On an error what
-    /// has been renamed is taken back, as far as no run was faster, and nothing stays in `tmp/`.
+    /// Writes all, makes the data durable, renames all, makes the names durable. On an error what has been renamed is
+    /// taken back, as far as no run was faster, and nothing stays in `tmp/`.
     func publish(
-        _ files: [(name: EntryName, bytes: [UInt8])], durable: Bool, dropping victims: [Entry] = [],
-        exists: (Int) -> Void
-    ) throws(SpoolError) -> [Entry] {
+        _ files: [(name: EntryName, bytes: [UInt8])], durable: Bool, exists: (Int) -> Void
+    ) throws(SpoolError) {
         let workshop = try Workshop(self)
         defer { workshop.close() }
         let new = QueueState.new.path
@@ -67,10 +87,6 @@ extension SpoolDirectory {
         }
         // `root` was opened before the files were written: an error in writing any of them back is seen here.
         if durable, grouped { try attempt("sync", new) { () throws(Errno) in try system.syncfs(root) } }
-
-        var dropped: [Entry] = []
-        for victim in victims where try drop(QueuePath(victim.path), workshop) { dropped.append(victim) }
-        for state in Set(dropped.map(\.state)) { try syncDirectory(state.path) }
 
         var published: [QueuePath] = []
         do throws(Errno) {
@@ -88,6 +104,19 @@ extension SpoolDirectory {
             for path in published { try? system.unlink(root, path.bytes) }
             throw SpoolError(error, "accept into", new)
         }
-        return dropped
+    }
+
+    /// Row N, D → gone, for what the newer ones have taken the place of. An error leaves the rest: they have been
+    /// accepted, and the next `add` finds the queue over its limits.
+    private func drop(_ victims: [Entry], _ accepted: inout Accepted) {
+        if victims.isEmpty { return }
+        do throws(SpoolError) {
+            let workshop = try Workshop(self)
+            defer { workshop.close() }
+            for victim in victims where try drop(QueuePath(victim.path), workshop) { accepted.dropped.append(victim) }
+            for state in Set(accepted.dropped.map(\.state)) { try syncDirectory(state.path) }
+        } catch {
+            accepted.errors.append(error)
+        }
     }
 }

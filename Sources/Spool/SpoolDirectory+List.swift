@@ -40,6 +40,17 @@ extension SpoolDirectory {
         return others
     }
 
+    /// Where the operations with these ids are, in every state but `delivered`.
+    func find(_ ids: Set<OperationID>) throws(SpoolError) -> [OperationID: Entry] {
+        var found: [OperationID: Entry] = [:]
+        if ids.isEmpty { return found }
+        // What a run puts back moves against the order of this list, hence the claims a second time.
+        for state in [QueueState.claimed, .new, .deferred, .failed, .quarantine, .claimed] {
+            try forEachEntry(in: state) { if ids.contains($0.name.id) { found[$0.name.id] = $0 } }
+        }
+        return found
+    }
+
     /// The file of an entry, decoded; `nil` if it is no longer there. For showing: limits do not apply.
     package func read(_ entry: Entry) throws(SpoolError) -> StoredFile? {
         try read(QueuePath(entry.path), name: entry.name, limit: Self.readLimit)
@@ -102,7 +113,7 @@ extension UnsafeBufferPointer<UInt8> {
 
 extension EntryName {
     /// The name that an operation is accepted under.
-    init(naming header: OperationHeader) {
+    package init(naming header: OperationHeader) {
         let name = EntryName(
             createdAt: header.createdAt, id: header.id, type: header.type,
             keyDigest: header.key.map { Digest(of: $0) },

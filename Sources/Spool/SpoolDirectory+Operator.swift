@@ -73,7 +73,7 @@ extension SpoolDirectory {
     /// Row Q → gone.
     package func drop(_ item: QuarantineItem) throws(SpoolError) -> Bool {
         if try status(item.path, "drop")?.kind == .directory {
-            removeFiles(in: item.path)
+            removeFiles(in: item.path, keepingLock: false)
             try attempt("drop", item.path) { () throws(Errno) in try system.removeDirectory(root, item.path.bytes) }
         } else {
             let workshop = try Workshop(self)
@@ -108,13 +108,13 @@ extension SpoolDirectory {
         return old.count
     }
 
-    /// By way of row W: the rename decides against a run; a crash before the unlink leaves what the sweep removes.
+    /// By way of row W: the rename decides against a run; what cannot be unlinked then, or after a crash, is swept.
     func drop(_ path: QueuePath, _ workshop: Workshop) throws(SpoolError) -> Bool {
         try attempt("drop", path) { () throws(Errno) in
             do throws(Errno) {
                 let temporary = workshop.nextPath()
                 try move(path, temporary, isOwn: false)
-                try system.unlink(root, temporary.bytes)
+                try? system.unlink(root, temporary.bytes)
                 return true
             } catch let error where error == .missing {
                 return false

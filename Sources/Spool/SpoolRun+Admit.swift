@@ -171,7 +171,7 @@ extension SpoolRun {
         var pending: [Submission] = batch
         do throws(SpoolError) {
             let ids = Set(batch.filter { $0.hasOwnID || $0.isAgain }.map(\.operation.header.id))
-            var taken = try findNames(of: ids)
+            var taken = try queue.find(ids).mapValues(\.name)
             pending = []
             for submission in batch {
                 let name = EntryName(naming: submission.operation.header)
@@ -191,7 +191,7 @@ extension SpoolRun {
             let files = pending.map {
                 (name: EntryName(naming: $0.operation.header), bytes: OperationFile.encode($0.operation))
             }
-            if !files.isEmpty { _ = try queue.publish(files, durable: true) { collisions.insert($0) } }
+            if !files.isEmpty { try queue.publish(files, durable: true) { collisions.insert($0) } }
             for (index, submission) in pending.enumerated() {
                 if collisions.contains(index) {
                     conflict(submission, &admission, now)
@@ -210,15 +210,6 @@ extension SpoolRun {
     /// found to be there already.
     private func finish(_ submission: Submission, _ admission: inout Admission) {
         do throws(SpoolError) { try remove(submission.claim) } catch { admission.errors.append(error) }
-    }
-
-    private func findNames(of ids: Set<OperationID>) throws(SpoolError) -> [OperationID: EntryName] {
-        var found: [OperationID: EntryName] = [:]
-        if ids.isEmpty { return found }
-        for state in [QueueState.claimed, .new, .deferred, .failed, .quarantine, .claimed] {
-            try queue.forEachEntry(in: state) { if ids.contains($0.name.id) { found[$0.name.id] = $0.name } }
-        }
-        return found
     }
 
     private func conflict(_ submission: Submission, _ admission: inout Admission, _ now: Timestamp) {

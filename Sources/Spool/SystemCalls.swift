@@ -42,6 +42,8 @@ package struct SystemCalls {
     /// Names in the order of the directory, without dot names, until the closure returns false. The bytes are gone
     /// when the closure returns.
     package var list: (Int32, Path, (UnsafeBufferPointer<UInt8>) -> Bool) throws(Errno) -> Void
+    /// The same with dot names, but `.` and `..`.
+    package var listAll: (Int32, Path, (UnsafeBufferPointer<UInt8>) -> Bool) throws(Errno) -> Void
     /// What an unprivileged user may still write to the file system.
     package var freeBytes: (Int32) throws(Errno) -> Int
     package var sleep: (Duration) -> Void
@@ -103,7 +105,10 @@ extension SystemCalls {
                 }
             },
             unlock: { (descriptor) throws(Errno) in try checked { flock(descriptor, LOCK_UN) } },
-            list: { (directory, path, body) throws(Errno) in try listNames(directory, path, body) },
+            list: { (directory, path, body) throws(Errno) in
+                try listNames(directory, path) { $0.first == UInt8(ascii: ".") || body($0) }
+            },
+            listAll: { (directory, path, body) throws(Errno) in try listNames(directory, path, body) },
             freeBytes: { (descriptor) throws(Errno) in
                 var status = statvfs()
                 try checked { fstatvfs(descriptor, &status) }
@@ -163,9 +168,9 @@ private func listNames(
         // d_name is shorter in memory than its declared type says: never copy the tuple.
         let start = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \dirent.d_name)!)
             .assumingMemoryBound(to: UInt8.self)
-        if start.pointee == UInt8(ascii: ".") { continue }
         let name = UnsafeBufferPointer(
             start: start, count: strlen(UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)))
+        if name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8) { continue }
         if !body(name) { return }
     }
 }

@@ -29,13 +29,13 @@ final class Workshop {
 
     /// Removes the directory and what is left in it.
     func close() {
-        queue.removeFiles(in: directory.path)
+        queue.removeFiles(in: directory.path, keepingLock: true)
         directory.remove()
     }
 }
 
 extension SpoolDirectory {
-    /// Foreign files in `tmp/` have no lock to ask: these are left alone for 36 hours.
+    /// What others make in `tmp/` has no lock to ask: it is left alone for 36 hours.
     static let foreignTemporaryAge: Duration = .seconds(36 * 3600)
 
     /// Row W → gone, for writers that are dead. Failures wait for the next run.
@@ -43,29 +43,50 @@ extension SpoolDirectory {
         let tmp = QueuePath("tmp")
         for path in try names(in: tmp).map({ QueuePath(in: tmp, $0) }) {
             guard let status = try status(path, "look at") else { continue }
+            let isOld = now - status.modifiedAt > Self.foreignTemporaryAge
             if status.kind == .directory {
                 let name = String(path.description.dropFirst("tmp/".count))
+                let lock = QueuePath(in: path, "lock".utf8)
+                let hasLock = try self.status(lock, "look at") != nil
+                guard hasLock || isOld || LockedDirectory.isName(name) else { continue }
                 guard let dead = try? LockedDirectory.takeOver(path, name: name, self) else { continue }
-                removeFiles(in: path)
+                removeFiles(in: path, keepingLock: true)
                 dead.remove()
-            } else if now - status.modifiedAt > Self.foreignTemporaryAge {
+            } else if isOld {
                 try? system.unlink(root, path.bytes)
             }
         }
     }
 
-    /// Everything but the lock. For directories that hold few names.
-    func removeFiles(in directory: QueuePath) {
-        for name in (try? names(in: directory)) ?? [] where !name.elementsEqual("lock".utf8) {
-            try? system.unlink(root, QueuePath(in: directory, name).bytes)
+    /// All that is in a directory which holds few names, but not the directory. What cannot be removed stays.
+    func removeFiles(in directory: QueuePath, keepingLock: Bool) {
+        var left = (try? names(in: directory, all: true)) ?? []
+        var count = 0
+        while let name = left.popLast() {
+            if keepingLock, name.elementsEqual("lock".utf8) { continue }
+            let path = QueuePath(in: directory, name)
+            guard (try? system.statusAt(root, path.bytes).kind) == .directory else {
+                try? system.unlink(root, path.bytes)
+                continue
+            }
+            // What is in it comes up to this directory, so that neither depth nor length of a path bounds what goes.
+            for inner in (try? names(in: path, all: true)) ?? [] {
+                count += 1
+                let name = Array("inner-\(UInt64.random(in: .min ... .max))-\(count)".utf8)
+                let from = QueuePath(in: path, inner)
+                if (try? system.rename(root, from.bytes, QueuePath(in: directory, name).bytes)) != nil {
+                    left.append(name)
+                }
+            }
+            try? system.removeDirectory(root, path.bytes)
         }
     }
 
-    /// The names in a directory that is known to be small.
-    func names(in directory: QueuePath) throws(SpoolError) -> [[UInt8]] {
+    /// The names in a directory that is known to be small; dot names too if `all` are asked for.
+    func names(in directory: QueuePath, all: Bool = false) throws(SpoolError) -> [[UInt8]] {
         var names: [[UInt8]] = []
         try attempt("list", directory) { () throws(Errno) in
-            try system.list(root, directory.bytes) { name in
+            try (all ? system.listAll : system.list)(root, directory.bytes) { name in
                 names.append(Array(name))
                 return true
             }

@@ -7,6 +7,7 @@ final class FakeSink: Sink {
     var answer: (OutgoingRequest) -> AttemptReport.Result
     private(set) var requests: [OutgoingRequest] = []
     private(set) var mostInFlight = 0
+    var inFlight: Int { waiting.count }
     private(set) var isClosed = false
     private var waiting: [(ticket: Int, request: OutgoingRequest)] = []
     /// Thrown by the next `reports`.

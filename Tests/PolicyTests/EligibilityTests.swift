@@ -40,6 +40,16 @@ import Testing
         #expect(decide(.notBefore(later), ignoringBackoff: true) == .deferred(until: later))
     }
 
+    @Test func `an operation that is held by itself is not due, whatever its time and whoever insists`() {
+        for gate in [EntryName.Gate.open, .due(Self.now - .seconds(1)), .notBefore(Self.now), .due(.lastInNames)] {
+            var name = EntryName(createdAt: Self.now, id: OperationID("a")!, isHeld: true, gate: gate)
+            let decide = { eligibility(of: $0, at: Self.now, longestDelay: .seconds(3600), ignoringBackoff: true) }
+            #expect(decide(name) == .held)
+            name.isHeld = false
+            #expect(decide(name) == .due)
+        }
+    }
+
     @Test func `a creation time in the future does not matter`() {
         let name = EntryName(createdAt: .lastInNames, id: OperationID("a")!)
         #expect(eligibility(of: name, at: Self.now, longestDelay: .zero, ignoringBackoff: false) == .due)

@@ -126,6 +126,88 @@ struct AcceptTests {
         #expect(queue.names("new").count == 4500)
     }
 
+    @Test(arguments: [true, false])
+    func `dropOldest loses nothing to a crash or an error: what is older goes when what is newer is in`(
+        isCrash: Bool
+    ) throws {
+        let limits = Limits(operations: 2, whenFull: .dropOldest)
+        for index in 1... {
+            let fresh = try TemporaryQueue()
+            let old = try fresh.add(["a", "b"])
+            let calls = InterceptedCalls()
+            var accepted: Accepted?
+            do {
+                let open = try fresh.open(calls.calls)
+                calls.reset(isCrash ? .crash(at: index) : .error(EIO, at: index))
+                accepted = try? open.accept([fresh.operation("c", 10), fresh.operation("d", 11)], limits: limits)
+            }
+            try fresh.recover()
+            let ids = try Set(fresh.entries().map(\.name.id.description))
+            if accepted == nil, !isCrash { #expect(try Set(fresh.entries()) == Set(old)) }
+            #expect(ids.isSuperset(of: ["c", "d"]) || ids.isSuperset(of: ["a", "b"]))
+            if let accepted {
+                #expect(ids == Set(["a", "b", "c", "d"]).subtracting(accepted.dropped.map(\.name.id.description)))
+                #expect(accepted.dropped.count == 2 || !accepted.errors.isEmpty)
+            }
+            // The next one finds the queue over its limits, and mends it.
+            _ = try fresh.open().accept([fresh.operation("e", 12)], limits: limits, durable: false)
+            #expect(try fresh.entries().count == 2 && fresh.names("tmp").isEmpty)
+            if calls.count < index { break }
+        }
+    }
+
+    @Test func `what waits is looked at once an add, not once a batch`() throws {
+        try queue.add((0..<10).map { "o\($0)" })
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        var admittance = Admittance(Limits(operations: 100, bytes: 1 << 20, minimumFree: 1))
+        for batch in 0..<3 {
+            calls.reset()
+            let operations = (0..<5).map { queue.operation("b\(batch)-\($0)", 20 + batch * 5 + $0) }
+            let accepted = try open.accept(operations, within: &admittance)
+            #expect(accepted.results.count { if case .accepted = $0 { true } else { false } } == 5)
+            let looks = calls.log.count { $0 == "statusAt" }
+            #expect(looks - 1 == (batch == 0 ? 10 : 0))
+        }
+    }
+
+    @Test func `batches of one add share the limits, and what has been delivered meanwhile makes room`() throws {
+        let open = try queue.open()
+        let size = OperationFile.encode(queue.operation("x")).count
+        for limits in [Limits(operations: 3), Limits(bytes: size * 3)] {
+            let fresh = try TemporaryQueue()
+            let first = try fresh.add(["a"])[0]
+            let open = try fresh.open()
+            var admittance = Admittance(limits)
+            func add(_ ids: [String]) throws -> Int {
+                let operations = ids.enumerated().map { fresh.operation($1, 10 + $0) }
+                return try open.accept(operations, within: &admittance).results.count {
+                    if case .accepted = $0 { true } else { false }
+                }
+            }
+            #expect(try add(["b"]) == 1 && add(["c", "d"]) == 1 && add(["d"]) == 0)
+            #expect(try open.drop(first))
+            #expect(try add(["d", "e"]) == 1 && fresh.names("new").count == 3)
+        }
+        // A batch that failed does not count.
+        let calls = InterceptedCalls()
+        let failing = try queue.open(calls.calls)
+        var admittance = Admittance(Limits(operations: 2))
+        calls.reset(.always("write", ENOSPC))
+        #expect(throws: SpoolError.self) {
+            try failing.accept([queue.operation("a"), queue.operation("b", 1)], within: &admittance)
+        }
+        calls.reset()
+        let results = try failing.accept(
+            [queue.operation("a"), queue.operation("b", 1), queue.operation("c", 2)], within: &admittance
+        ).results
+        #expect(results.last == .rejected(.operations(2)) && queue.names("new").count == 2)
+        #expect(
+            try open.accept([queue.operation("d")], within: &admittance, allOrNone: true).results == [
+                .rejected(.operations(2))
+            ])
+    }
+
     @Test func `an error at any call promises nothing, leaves nothing half-written, and the queue can go on`() throws {
         for count in [1, 20] {
             for index in 1... {

@@ -137,6 +137,10 @@ final class InterceptedCalls {
             try self.before("list")
             try real.list(directory, path, body)
         }
+        calls.listAll = { (directory, path, body) throws(Errno) in
+            try self.before("listAll")
+            try real.listAll(directory, path, body)
+        }
         calls.freeBytes = { (descriptor) throws(Errno) in
             try self.before("freeBytes")
             return try real.freeBytes(descriptor)

@@ -68,6 +68,48 @@ struct OperatorTests {
         #expect(queue.names("quarantine").isEmpty)
     }
 
+    @Test func `a quarantined directory is dropped with all that is in it, and nothing that it points to`() throws {
+        try queue.put("kept", at: "outside")
+        let directory = queue.path + "/new/tree"
+        var deep = directory
+        for _ in 0..<60 { deep += "/" + String(repeating: "d", count: 60) }
+        try FileManager.default.createDirectory(atPath: deep, withIntermediateDirectories: true)
+        for file in ["file", ".hidden", "lock", "inner-1"] { try queue.put("x", at: "new/tree/\(file)") }
+        try FileManager.default.createDirectory(atPath: directory + "/.git/lock", withIntermediateDirectories: true)
+        try queue.put("x", at: "new/tree/.git/lock/lock")
+        symlink(queue.path, directory + "/.git/link")
+        mkfifo(directory + "/fifo", 0o600)
+        let run = try queue.open().beginRun(now: now)
+        let item = try #require(try run.admitForeign(now: now, limits: Limits()).quarantined.first)
+        #expect(try queue.open().drop(item))
+        #expect(queue.names("quarantine").isEmpty && queue.names("new").isEmpty && queue.names("tmp").isEmpty)
+        #expect(queue.text("outside") == "kept")
+        #expect(try !queue.open().drop(item))
+    }
+
+    @Test func `a quarantined directory that could not be dropped is dropped later`() throws {
+        for index in 1... {
+            let fresh = try TemporaryQueue()
+            try FileManager.default.createDirectory(
+                atPath: fresh.path + "/new/a/b/c", withIntermediateDirectories: true)
+            try fresh.put("x", at: "new/a/b/c/d")
+            let run = try fresh.open().beginRun(now: now)
+            let item = try #require(try run.admitForeign(now: now, limits: Limits()).quarantined.first)
+            let calls = InterceptedCalls()
+            let open = try fresh.open(calls.calls)
+            calls.reset(.error(EIO, at: index))
+            let isDropped = try? open.drop(item)
+            if isDropped == nil {
+                #expect(
+                    try fresh.open().quarantined().map(\.fileName) == [item.fileName]
+                        || fresh.names("quarantine").isEmpty)
+                _ = try fresh.open().drop(item)
+            }
+            #expect(try fresh.open().quarantined().isEmpty && fresh.names("tmp").isEmpty)
+            if calls.count < index { break }
+        }
+    }
+
     @Test func `a reason that was lost does not keep the file from quarantine`() throws {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)

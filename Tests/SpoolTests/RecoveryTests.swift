@@ -31,8 +31,14 @@ struct RecoveryTests {
         let old = Date().addingTimeInterval(-37 * 3600)
         try FileManager.default.setAttributes([.modificationDate: old], ofItemAtPath: queue.path + "/tmp/old")
         let clock = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6))
+        for directory in ["young-tree", "old-tree", "writer"] {
+            mkdir("\(queue.path)/tmp/\(directory)", 0o700)
+            try queue.put("foreign", at: "tmp/\(directory)/file")
+        }
+        try queue.put("", at: "tmp/writer/lock")
+        try FileManager.default.setAttributes([.modificationDate: old], ofItemAtPath: queue.path + "/tmp/old-tree")
         try queue.recover(now: clock)
-        #expect(queue.names("tmp") == ["young"])
+        #expect(queue.names("tmp") == ["young", "young-tree"] && queue.names("tmp/young-tree") == ["file"])
         #expect(try queue.entries().isEmpty)
     }
 

@@ -15,6 +15,13 @@ int csystem_die_with_parent(void);
 /// posix_spawn_file_actions_addclosefrom_np(3); nothing on Darwin, which has POSIX_SPAWN_CLOEXEC_DEFAULT. 0 or an error.
 int csystem_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 
+/// posix_spawn_file_actions_addchdir_np(3). 0 or an error.
+int csystem_spawn_change_directory(posix_spawn_file_actions_t *actions, const char *directory);
+
+/// pidfd_open(2): a descriptor, closed on exec, that poll(2) finds readable when the process has ended; -1 where there is
+/// no such thing.
+int csystem_process_descriptor(int process);
+
 /// Writes the coverage counters of a process that ends by _exit(2); nothing unless built with coverage.
 void csystem_flush_coverage(void);
 

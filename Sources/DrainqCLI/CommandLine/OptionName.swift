@@ -32,6 +32,10 @@ package enum OptionName: String, CaseIterable, Sendable {
     case untilEmpty = "until-empty"
     case now
     case grace
+    case destination
+    case rate
+    case failIfBusy = "fail-if-busy"
+    case progress
     case dryRun = "dry-run"
 
     case state

@@ -101,6 +101,21 @@ extension OptionDescription {
             .type, short: "t", .typeName, repeats: true, of: [.run], "attempt only this type",
             "Only operations of this type; given more than once, of any of these."),
         OptionDescription(
+            .destination, .text("DEST"), repeats: true, of: [.run], "attempt only what goes to this destination",
+            "Only operations for this destination, as `drainq status` names it; given more than once, for any of these."),
+        OptionDescription(
+            .rate, .rate, of: [.run], "begin at most so many attempts, as in 20/s",
+            "How many attempts begin in so much time, over all destinations, evenly: `20/s`, `90/m`, `500/h`."),
+        OptionDescription(
+            .failIfBusy, of: [.run], "attempt nothing while another run is at it",
+            "End at once with status 75 where another run is at this queue, instead of sharing the work with it."),
+        OptionDescription(
+            .progress, .choice(["auto", "always", "never"]), of: [.run], initial: "auto", "show how far the run is",
+            """
+            A line on standard error that says how far the run is, when there are more than five operations. `auto` shows it \
+            at a terminal, and then instead of the line for each attempt.
+            """),
+        OptionDescription(
             .dryRun, short: "n", of: [.run] + acting, "show what would be done, change nothing",
             "Print what would be done, and do nothing."),
     ]

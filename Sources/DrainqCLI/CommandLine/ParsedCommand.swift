@@ -47,6 +47,10 @@ package struct ParsedCommand: Hashable, Sendable {
         text(option).flatMap { Duration(quantity: $0) }
     }
 
+    package func rate(_ option: OptionName) -> Rate? {
+        text(option).flatMap { Rate(quantity: $0) }
+    }
+
     package func time(_ option: OptionName, now: Timestamp) -> Timestamp? {
         guard let text = text(option), case .time(let direction) = OptionDescription.row(option, of: command)?.kind
         else {

@@ -13,6 +13,7 @@ package enum ValueKind: Hashable, Sendable {
     case typeName
     case operationID
     case header
+    case rate
 
     /// The word that stands for the value; `nil` where there is none.
     package var placeholder: String? {
@@ -26,6 +27,7 @@ package enum ValueKind: Hashable, Sendable {
         case .typeName: "TYPE"
         case .operationID: "ID"
         case .header: "HEADER"
+        case .rate: "N/s"
         }
     }
 
@@ -56,6 +58,9 @@ package enum ValueKind: Hashable, Sendable {
                 : nil
         case .operationID:
             OperationID(value) == nil ? Defect("not an id", hint: "ids are 1 to 64 of A-Z a-z 0-9 _ -") : nil
+        case .rate:
+            Rate(quantity: value) == nil
+                ? Defect("not a rate", hint: "rates are a number in a time: 20/s, 90/m, 500/h") : nil
         case .header:
             HeaderField(argument: value) == nil ? Defect("not a header", hint: "headers are 'Name: value'") : nil
         }

@@ -19,7 +19,9 @@ func runQueue(_ command: ParsedCommand, environment: [String: String]) throws(Co
 
 private func runOptions(_ command: ParsedCommand) -> RunOptions {
     var options = RunOptions(
-        maxTime: command.duration(.maxTime), ignoresBackoff: command.flag(.now), types: Set(command.typeNames(.type)))
+        maxTime: command.duration(.maxTime), ignoresBackoff: command.flag(.now), types: Set(command.typeNames(.type)),
+        destinations: Set(command.texts(.destination).map(destinationName)), rate: command.rate(.rate),
+        failsIfBusy: command.flag(.failIfBusy))
     if let limit = command.count(.limit) { options.limit = limit }
     if let concurrency = command.count(.concurrency) { options.concurrency = concurrency }
     if let grace = command.duration(.grace) { options.grace = grace }
@@ -35,10 +37,8 @@ private func runOptions(_ command: ParsedCommand) -> RunOptions {
 func drain(
     _ queue: OpenQueue, options: RunOptions, _ command: ParsedCommand, voice: RunReporter.Voice? = nil
 ) throws -> ExitStatus {
-    var reporter = RunReporter(voice: voice ?? RunReporter.voice(command))
-    let world = Run.World(
-        version: programVersion, now: { Timestamp.now() }, generator: SystemRandomNumberGenerator(),
-        makeSink: { AgentSink(concurrency: $0) })
+    var reporter = RunReporter(voice: voice ?? RunReporter.voice(command), progress: Progress(command))
+    let world = queue.world()
     if command.flag(.dryRun) {
         let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) { _ in }
         for (entry, destination) in try run.plan() {
@@ -67,11 +67,15 @@ func exitStatus(of summary: RunSummary) -> ExitStatus {
     if summary.wasCutOff, case .signal(let number) = summary.end { return number == 15 ? .terminated : .interrupted }
     var applying: [ExitStatus] = []
     if summary.inputOutputErrors > 0 { applying.append(.inputOutput) }
-    if summary.held > 0 { applying.append(.held) }
+    if summary.held + summary.ambiguous > 0 { applying.append(.held) }
     if summary.failed > 0 { applying.append(.failed) }
     if summary.quarantined > 0 { applying.append(.dataInvalid) }
-    if summary.deferred + summary.cutOff > 0 { applying.append(.deferred) }
-    if summary.end != .done, summary.end != .paused, summary.leftDue > 0 { applying.append(.deferred) }
+    if summary.deferred + summary.cutOff + summary.waiting > 0 { applying.append(.deferred) }
+    switch summary.end {
+    case .done, .paused: break
+    case .busy: applying.append(.deferred)
+    case .timeUp, .signal, .broken: if summary.leftDue > 0 { applying.append(.deferred) }
+    }
     return .first(of: applying)
 }
 

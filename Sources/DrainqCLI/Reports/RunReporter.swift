@@ -17,10 +17,12 @@ struct RunReporter {
     private static let failuresShown = 10
 
     let voice: Voice
+    private var progress: Progress?
     private var failures = 0
 
-    init(voice: Voice) {
+    init(voice: Voice, progress: Progress? = nil) {
         self.voice = voice
+        self.progress = progress
     }
 
     static func voice(_ command: ParsedCommand) -> Voice {
@@ -31,7 +33,10 @@ struct RunReporter {
     }
 
     mutating func take(_ event: RunEvent) {
+        progress?.clear()
+        defer { progress?.take(event) }
         switch event {
+        case .chosen: break
         case .attempted(let attempt), .gaveUp(let attempt): take(attempt)
         case .quarantined(let item): quarantined(item)
         case .destinationHeld(let destination, let record):
@@ -50,7 +55,8 @@ struct RunReporter {
         }
     }
 
-    func finish(_ summary: RunSummary, _ status: ExitStatus) {
+    mutating func finish(_ summary: RunSummary, _ status: ExitStatus) {
+        progress?.finish()
         switch voice {
         case .silent: break
         case .json: JSONLine.write(SummaryView(summary, status))
@@ -131,7 +137,9 @@ struct RunReporter {
     private func sentence(_ summary: RunSummary) -> String {
         var parts = ["\(summary.delivered) delivered"]
         let counts = [
-            (summary.deferred, "deferred"), (summary.held, "held"), (summary.failed, "failed"),
+            (summary.deferred, "deferred"), (summary.waiting, "waiting for their destination"),
+            (summary.held, "held"), (summary.ambiguous, "held as ambiguous"), (summary.superseded, "superseded"),
+            (summary.failed, summary.expired > 0 ? "failed (\(summary.expired) expired)" : "failed"),
             (summary.quarantined, "quarantined"), (summary.cutOff, "cut off"), (summary.leftDue, "still due"),
         ]
         for (count, word) in counts where count > 0 { parts.append("\(count) \(word)") }
@@ -139,10 +147,12 @@ struct RunReporter {
         switch summary.end {
         case .done: break
         case .paused: text = "the queue is paused: nothing was attempted"
+        case .busy: text = "another run is at it: nothing was attempted"
         case .timeUp: text += "; stopped: --max-time was up"
         case .signal(let number): text += "; stopped by signal \(number)"
         case .broken(let reason): text += "; stopped: \(reason)"
         }
+        if let reason = summary.conditions { text += "; \(reason)" }
         if let due = summary.nextDue, summary.leftDue == 0 {
             text += "; next due \(InWords.moment(due, from: summary.startedAt + summary.duration))"
         }

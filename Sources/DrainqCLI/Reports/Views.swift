@@ -153,14 +153,19 @@ struct SummaryView: Codable {
     var attempts: Int
     var delivered: Int
     var deferred: Int
+    var waiting: Int
     var held: Int
+    var ambiguous: Int
+    var superseded: Int
     var failed: Int
+    var expired: Int
     var quarantined: Int
     var recovered: Int
     var cutOff: Int
     var inputOutputErrors: Int
     var leftDue: Int
     var nextDue: String?
+    var conditions: String?
 
     init(_ summary: RunSummary, _ status: ExitStatus) {
         startedAt = summary.startedAt.rfc3339
@@ -169,6 +174,7 @@ struct SummaryView: Codable {
             switch summary.end {
             case .done: "done"
             case .paused: "paused"
+            case .busy: "busy"
             case .timeUp: "max-time"
             case .signal(let number): "signal \(number)"
             case .broken(let reason): reason
@@ -177,17 +183,22 @@ struct SummaryView: Codable {
         attempts = summary.attempts
         delivered = summary.delivered
         deferred = summary.deferred
+        waiting = summary.waiting
         held = summary.held
+        ambiguous = summary.ambiguous
+        superseded = summary.superseded
         failed = summary.failed
+        expired = summary.expired
         quarantined = summary.quarantined
         recovered = summary.recovered
         cutOff = summary.cutOff
         inputOutputErrors = summary.inputOutputErrors
         leftDue = summary.leftDue
         nextDue = summary.nextDue?.rfc3339
+        conditions = summary.conditions
     }
 
     var didSomething: Bool {
-        attempts + failed + quarantined + recovered + held + inputOutputErrors > 0
+        attempts + failed + quarantined + recovered + ambiguous + superseded + inputOutputErrors > 0
     }
 }

@@ -1,0 +1,57 @@
+import CSystem
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A pipe whose ends are closed once each, at the latest with it, and inherited by nobody.
+final class BytePipe {
+    private(set) var reader: Int32
+    private(set) var writer: Int32
+
+    /// Both ends are above the standard streams, also where the caller has closed those: a child's three descriptors can
+    /// then be put in place in any order.
+    init() throws(Errno) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw Errno(errno) }
+        reader = fcntl(ends[0], F_DUPFD_CLOEXEC, 3)
+        writer = fcntl(ends[1], F_DUPFD_CLOEXEC, 3)
+        let failure = errno
+        for end in ends { close(end) }
+        // What has been opened is closed by deinit.
+        if reader < 0 || writer < 0 { throw Errno(failure) }
+    }
+
+    deinit {
+        closeReader()
+        closeWriter()
+    }
+
+    func closeReader() {
+        if reader >= 0 { close(reader) }
+        reader = -1
+    }
+
+    func closeWriter() {
+        if writer >= 0 { close(writer) }
+        writer = -1
+    }
+}
+
+/// Does `body` with SIGPIPE held back on this thread, and forgets the one that a write to a closed pipe has raised.
+func withoutBrokenPipeSignal<Result>(_ body: () -> Result) -> Result {
+    var brokenPipe = sigset_t()
+    var before = sigset_t()
+    sigemptyset(&brokenPipe)
+    sigaddset(&brokenPipe, SIGPIPE)
+    pthread_sigmask(SIG_BLOCK, &brokenPipe, &before)
+    defer {
+        var pending = sigset_t()
+        var taken: Int32 = 0
+        if sigpending(&pending) == 0, sigismember(&pending, SIGPIPE) == 1 { sigwait(&brokenPipe, &taken) }
+        pthread_sigmask(SIG_SETMASK, &before, nil)
+    }
+    return body()
+}

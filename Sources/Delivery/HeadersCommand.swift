@@ -1,0 +1,137 @@
+package import Policy
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A route's `headersCommand`: a program that makes header fields for a request, such as a signature.
+///
+/// It is run before each attempt, in the directory of the configuration, by its argument vector and never through a
+/// shell, without the environment variables that are secrets themselves.
+///
+/// Standard input is one line of JSON, a newline, and then the body's bytes as they will be sent, to the end of input.
+/// The line is an object with
+/// - `method` and `url`;
+/// - `headers`: an object with the fields that the request has so far, names in lower case; several fields of one name
+///   are one, separated by `, `;
+/// - `idempotencyKey`: the same at every attempt of an operation; as it is, without the quotes of the header field;
+/// - `bodyLength`: in bytes; 0 where there is no body;
+/// - `bodyFile`: the absolute path of a body that is a file; no bytes follow the line then.
+///
+/// It answers with at most 64 lines `Name: value` and 16 KB on standard output and ends with status 0, within ten
+/// seconds. Each field takes the place of those of its name. It cannot set what belongs to the connection (`Host`,
+/// `Content-Length`, …), nor `Idempotency-Key` and `Drainq-Attempt`. Empty lines are skipped. Standard error is ignored.
+/// Anything else is a failure of the command: the request is not sent, and the destination is held.
+package struct HeadersCommand: Sendable {
+    private let command: ExternalCommand
+    private let timeout: Duration
+
+    /// The most fields that it may answer.
+    package static let fieldLimit = 64
+    /// The longest answer, in bytes.
+    package static let answerLimit = 16_384
+
+    /// - Parameter environment: that of `SecretStore.commandEnvironment`.
+    package init(
+        _ arguments: [String], directory: String, environment: [String: String], timeout: Duration = .seconds(10)
+    ) {
+        command = ExternalCommand(arguments, directory: directory, environment: environment)
+        self.timeout = timeout
+    }
+
+    /// What the command answers for this request: fields that can be sent. Throws `headersCommand` alone, with nothing in
+    /// its reason that the command wrote.
+    package func headers(for request: OutgoingRequest) throws(RequestError) -> [HeaderField] {
+        let ended = command.run(
+            input: try Self.input(for: request), within: timeout, outputLimit: Self.answerLimit)
+        let name = escapedForDisplay(command.arguments.first ?? "")
+        do throws(Flaw) {
+            if let failure = ended.failure { throw Flaw(reason: failure) }
+            if ended.isCut { throw Flaw(reason: "wrote more than \(Self.answerLimit / 1024) KB") }
+            return try Self.fields(in: ended.output)
+        } catch {
+            throw .headersCommand(reason: "'\(name)' \(error.reason)")
+        }
+    }
+
+    // MARK: - The request
+
+    private struct Description: Encodable {
+        var method: String
+        var url: String
+        var headers: [String: String]
+        var idempotencyKey: String?
+        var bodyLength: Int
+        var bodyFile: String?
+    }
+
+    private static func input(for request: OutgoingRequest) throws(RequestError) -> [UInt8] {
+        var headers: [String: String] = [:]
+        for field in request.headers {
+            let name = field.name.lowercased()
+            headers[name] = headers[name].map { "\($0), \(field.value)" } ?? field.value
+        }
+        let description = Description(
+            method: request.method, url: request.url, headers: headers,
+            idempotencyKey: headers["idempotency-key"].map(unquoted),
+            bodyLength: request.bodyFile?.length ?? request.body?.count ?? 0, bodyFile: request.bodyFile?.path)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let line = try? encoder.encode(description) else {
+            throw .headersCommand(reason: "cannot be given the request as JSON")
+        }
+        return line + [UInt8(ascii: "\n")] + (request.bodyFile == nil ? request.body ?? [] : [])
+    }
+
+    /// The text of a string of RFC 8941 §3.3.3.
+    private static func unquoted(_ value: String) -> String {
+        guard value.utf8.count >= 2, value.hasPrefix("\""), value.hasSuffix("\"") else { return value }
+        var text = ""
+        var isEscaped = false
+        for character in value.dropFirst().dropLast() {
+            if character == "\\" && !isEscaped {
+                isEscaped = true
+            } else {
+                text.append(character)
+                isEscaped = false
+            }
+        }
+        return text
+    }
+
+    // MARK: - The answer
+
+    /// What is wrong with the command's answer, as a predicate.
+    private struct Flaw: Error {
+        var reason: String
+    }
+
+    private static func fields(in output: [UInt8]) throws(Flaw) -> [HeaderField] {
+        guard let text = String(validating: output, as: UTF8.self) else {
+            throw Flaw(reason: "wrote something other than UTF-8")
+        }
+        var fields: [HeaderField] = []
+        for (index, line) in text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            let line = line.last == 0x0D ? line.dropLast() : line
+            if line.isEmpty { continue }
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
+                throw Flaw(reason: "wrote line \(index + 1), which is no header field")
+            }
+            let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+            let value = line[line.index(after: colon)...].drop(while: isBlank)
+            let end = value.lastIndex { !isBlank($0) }.map(value.index(after:)) ?? value.startIndex
+            let field = HeaderField(
+                name: String(decoding: line[..<colon], as: UTF8.self),
+                value: String(decoding: value[..<end], as: UTF8.self))
+            switch field.defect {
+            case .reserved: throw Flaw(reason: "wrote a header '\(field.name)', which is not for users to set")
+            case .some(let defect): throw Flaw(reason: "wrote line \(index + 1), which \(defect)")
+            case nil: fields.append(field)
+            }
+        }
+        if fields.count > fieldLimit { throw Flaw(reason: "wrote more than \(fieldLimit) header fields") }
+        return fields
+    }
+}

@@ -1,0 +1,40 @@
+import Policy
+
+/// Why a secret cannot be used, as a predicate for `the secret 'api' …`; never with anything of its content.
+struct SecretDefect: Error, Hashable, Sendable, CustomStringConvertible {
+    let description: String
+
+    static let notConfigured = SecretDefect(description: "is not configured")
+
+    private init(description: String) {
+        self.description = description
+    }
+
+    /// - Parameters:
+    ///   - place: `the environment variable 'API_TOKEN'`.
+    ///   - reason: what is wrong with it: `is not set`.
+    init(place: String, reason: String) {
+        self.init(description: "comes from \(escapedForDisplay(place)), which \(reason)")
+    }
+
+    /// The secret that these bytes are: one line of text, without the line breaks at its end.
+    static func check(_ bytes: [UInt8], from place: String) throws(SecretDefect) -> String {
+        let isLineBreak: (UInt8) -> Bool = { $0 == 0x0A || $0 == 0x0D }
+        let line = bytes[..<((bytes.lastIndex { !isLineBreak($0) } ?? -1) + 1)]
+        let reason: String
+        if bytes.count > SecretFile.limit {
+            reason = "has more than \(SecretFile.limit / 1024) KB in it"
+        } else if line.isEmpty {
+            reason = "is empty"
+        } else if line.contains(where: isLineBreak) {
+            reason = "has more than one line in it"
+        } else if line.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) {
+            reason = "has control characters in it"
+        } else if let text = String(validating: line, as: UTF8.self) {
+            return text
+        } else {
+            reason = "has something other than UTF-8 in it"
+        }
+        throw SecretDefect(place: place, reason: reason)
+    }
+}

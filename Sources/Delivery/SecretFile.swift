@@ -1,0 +1,77 @@
+import CSystem
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A file that holds a secret.
+struct SecretFile {
+    let path: String
+
+    /// In bytes.
+    static let limit = 65_536
+
+    init(_ path: String) {
+        self.path = path
+    }
+
+    /// Its content, if the file is one that can hold a secret: a regular file of root, of this user or of the owner of the
+    /// directory `base`, that only its owner writes and others do not read.
+    ///
+    /// A symbolic link is followed, because mounted secrets are some; what is judged is the file that was opened.
+    func secret(base: String) throws(SecretDefect) -> String {
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw defect("cannot be read: \(Errno(errno))") }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw defect("cannot be read: \(Errno(errno))") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw defect("is not a regular file") }
+        // In a user namespace root has another number, the one that the root directory shows.
+        guard [0, geteuid(), owner(of: base), owner(of: "/")].contains(status.st_uid) else {
+            throw defect("belongs to another user (uid \(status.st_uid))")
+        }
+        let mode = status.st_mode & 0o7777
+        guard mode & 0o026 == 0 else {
+            let digits = String(mode, radix: 8)
+            let others = mode & 0o006 == 0 ? "is writable by its group" : "is readable or writable by others"
+            throw defect("\(others) (mode 0\(digits), should be 0600 or 0640)")
+        }
+        let content: [UInt8]
+        do throws(Errno) {
+            content = try bytes(of: descriptor, limit: Self.limit + 1)
+        } catch {
+            throw defect("cannot be read: \(error)")
+        }
+        return try SecretDefect.check(content, from: "'\(path)'")
+    }
+
+    private func defect(_ reason: String) -> SecretDefect { SecretDefect(place: "'\(path)'", reason: reason) }
+
+    private func owner(of path: String) -> uid_t? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_uid : nil
+    }
+}
+
+/// What can be read from the descriptor, `limit` bytes of it at most.
+func bytes(of descriptor: Int32, limit: Int) throws(Errno) -> [UInt8] {
+    var content: [UInt8] = []
+    var failure: Errno?
+    withUnsafeTemporaryAllocation(byteCount: 1 << 14, alignment: 1) { space in
+        while content.count < limit {
+            let count = read(descriptor, space.baseAddress, min(space.count, limit - content.count))
+            if count > 0 {
+                content.append(contentsOf: space[..<count])
+            } else if count == 0 {
+                return
+            } else if errno != EINTR {
+                failure = Errno(errno)
+                return
+            }
+        }
+    }
+    if let failure { throw failure }
+    return content
+}

@@ -1,0 +1,150 @@
+package import Policy
+
+/// The secrets of one run: resolved at each attempt, and again when a server has refused what was sent.
+///
+/// Files and variables are looked at each time, so that a token that is renewed while a run goes on is used at once.
+/// What a command answered is kept for its `ttl`, and no longer than the store lives; nothing is written anywhere.
+/// Whatever is wrong is a value of `SecretValues.failures`, a predicate for `the secret 'api' …`, with nothing in it of
+/// what a file holds or a program wrote. Used by one thread.
+package final class SecretStore {
+    /// What a command came to.
+    private struct Answer {
+        var result: Result<String, SecretDefect>
+        var until: ContinuousClock.Instant
+    }
+
+    private let sources: [String: SecretSource]
+    private let environment: [String: String]
+    private let base: String
+    private let commandTimeout: Duration
+    private var answers: [String: Answer] = [:]
+    /// When each command was last run because a server had refused its answer.
+    private var refreshes: [String: ContinuousClock.Instant] = [:]
+
+    /// The variables for programs that the configuration names: all but those that are secrets themselves. A program such
+    /// as `aws` or `vault` finds what it needs; a program that needs such a variable too reads it from elsewhere.
+    package let commandEnvironment: [String: String]
+
+    /// A command that failed, or whose answer a server refused, is run again after this.
+    package static let pauseOfCommands: Duration = .seconds(10)
+
+    /// - Parameters:
+    ///   - environment: the variables of the process.
+    ///   - base: the directory of the configuration, from which relative paths go and in which commands run.
+    ///   - commandTimeout: how long one command may take; the run waits for it.
+    package init(
+        sources: [String: SecretSource], environment: [String: String], base: String,
+        commandTimeout: Duration = .seconds(10)
+    ) {
+        self.sources = sources
+        self.environment = environment
+        self.base = base
+        self.commandTimeout = commandTimeout
+        commandEnvironment = sources.values.reduce(into: environment) { variables, source in
+            if case .environment(let name) = source { variables[name] = nil }
+        }
+    }
+
+    /// The secrets of these names, for one attempt.
+    package func values(_ names: Set<String>, at now: ContinuousClock.Instant = .now) -> SecretValues {
+        var found = SecretValues()
+        for name in names.sorted() {
+            switch resolved(name, at: now) {
+            case .success(let value): found.values[name] = value
+            case .failure(let defect): found.failures[name] = defect.description
+            }
+        }
+        return found
+    }
+
+    /// Whether another attempt may fare better than one that was refused with a 401: some secret is not what it was.
+    ///
+    /// Where nothing has changed since that attempt, the commands among its secrets are run again, each at most once in
+    /// `pauseOfCommands`, so that a server that refuses everything is not asked as often as there are operations.
+    ///
+    /// - Parameter used: the secrets of that very attempt: another one may have brought newer ones meanwhile.
+    package func refresh(after used: SecretValues, at now: ContinuousClock.Instant = .now) -> Bool {
+        let names = Set(used.values.keys).union(used.failures.keys)
+        if differs(from: used, at: now) { return true }
+        for name in names where answers[name] != nil {
+            if let last = refreshes[name], now < last + Self.pauseOfCommands { continue }
+            refreshes[name] = now
+            answers[name] = nil
+        }
+        return differs(from: used, at: now)
+    }
+
+    /// Bytes that change when one of these secrets does, for the fingerprint of what a hold is blamed on. They are kept in
+    /// a file, and have only 16 bits of each value: enough to notice another one, too few to tell which it is.
+    /// Commands are left out, because they are not run just to look.
+    package func fingerprintMaterial(_ names: Set<String>) -> [UInt8] {
+        names.sorted().flatMap { name -> [UInt8] in
+            if case .command = sources[name] { return [] }
+            let state =
+                switch resolved(name, at: .now) {
+                case .success(let value): "=\(Digest(of: value).description.prefix(4))"
+                case .failure(let defect): "!\(defect)"
+                }
+            return Array("\(name)\(state)\0".utf8)
+        }
+    }
+
+    private func differs(from used: SecretValues, at now: ContinuousClock.Instant) -> Bool {
+        let current = values(Set(used.values.keys).union(used.failures.keys), at: now)
+        return current.values.contains { name, value in used.values[name] != value }
+    }
+
+    // MARK: - Sources
+
+    private func resolved(_ name: String, at now: ContinuousClock.Instant) -> Result<String, SecretDefect> {
+        Result { () throws(SecretDefect) in
+            switch sources[name] {
+            case .file(let path): try SecretFile(path.hasPrefix("/") ? path : "\(base)/\(path)").secret(base: base)
+            case .environment(let variable): try secret(ofVariable: variable)
+            case .credential(let credential): try secret(ofCredential: credential)
+            case .command(let arguments, let ttl): try answer(of: name, arguments, ttl: ttl, at: now).get()
+            case nil: throw .notConfigured
+            }
+        }
+    }
+
+    private func secret(ofVariable variable: String) throws(SecretDefect) -> String {
+        let place = "the environment variable '\(variable)'"
+        guard let value = environment[variable] else { throw SecretDefect(place: place, reason: "is not set") }
+        return try SecretDefect.check(Array(value.utf8), from: place)
+    }
+
+    private func secret(ofCredential name: String) throws(SecretDefect) -> String {
+        let place = "the credential '\(name)'"
+        guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
+            throw SecretDefect(place: place, reason: "is not the name of a file")
+        }
+        guard let directory = environment["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") else {
+            throw SecretDefect(place: place, reason: "is not there: CREDENTIALS_DIRECTORY is not set")
+        }
+        return try SecretFile("\(directory)/\(name)").secret(base: base)
+    }
+
+    private func answer(
+        of name: String, _ arguments: [String], ttl: Duration, at now: ContinuousClock.Instant
+    ) -> Result<String, SecretDefect> {
+        if let answer = answers[name], now < answer.until { return answer.result }
+        let result = Result { () throws(SecretDefect) in
+            let place = "the command '\(arguments.first ?? "")'"
+            let command = ExternalCommand(arguments, directory: base, environment: commandEnvironment)
+            let ended = command.run(within: commandTimeout, outputLimit: SecretFile.limit + 1)
+            if let failure = ended.failure { throw SecretDefect(place: place, reason: failure) }
+            return try SecretDefect.check(ended.output, from: place)
+        }
+        let isGood = if case .success = result { true } else { false }
+        answers[name] = Answer(result: result, until: now + (isGood ? ttl : Self.pauseOfCommands))
+        return result
+    }
+}
+
+/// The store and everything it holds are secret, the environment too.
+extension SecretStore: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { "SecretStore(\(sources.keys.sorted().joined(separator: ", ")))" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -1,0 +1,36 @@
+package import Policy
+
+/// Where secrets and signed header fields come from, as a run needs it; a test gives another.
+package struct Credentials {
+    /// The secrets of these names as they are now, or why they are not there.
+    package var values: (_ names: Set<String>) -> SecretValues
+    /// After a 401: whether there are other ones now than those that were used.
+    package var refresh: (_ used: SecretValues) -> Bool
+    /// The header fields that a route's command answers for this request, or why it did not.
+    package var signed: (_ command: [String], _ request: OutgoingRequest) -> Signed
+
+    package enum Signed {
+        case headers([HeaderField])
+        case failure(reason: String)
+    }
+
+    package init(
+        values: @escaping (_ names: Set<String>) -> SecretValues,
+        refresh: @escaping (_ used: SecretValues) -> Bool,
+        signed: @escaping (_ command: [String], _ request: OutgoingRequest) -> Signed
+    ) {
+        self.values = values
+        self.refresh = refresh
+        self.signed = signed
+    }
+
+    /// None at all: a route that names one holds its destination.
+    package static var none: Credentials {
+        Credentials(
+        values: { names in
+            SecretValues(failures: Dictionary(uniqueKeysWithValues: names.map { ($0, "is not configured") }))
+        },
+        refresh: { _ in false },
+        signed: { _, _ in .failure(reason: "cannot be run here") })
+    }
+}

@@ -1,0 +1,148 @@
+import Policy
+import Spool
+
+/// One destination within a run: what it may be sent now, and what has been learned of it.
+struct Lane {
+    let destination: Destination
+    let settings: DestinationSettings
+    /// As the ledger has it, with what this run has learned since.
+    var state: DestinationState
+    var pace: Pace
+    /// What the ledger has not been told yet.
+    var events: [DestinationEvent] = []
+    /// Why nothing more goes there in this pass.
+    var closure: Opening.Closure?
+    /// The configuration's conditions are not met for it.
+    var lacksConditions = false
+    /// One attempt has to succeed before there are more.
+    var isProbing = false
+    /// The first permanent answers in this run, which may mean more together.
+    var storm: StormGuard<Withheld>
+    /// Answers that would hold the destination, of which others are to be asked first.
+    var suspicion: StormGuard<Withheld>?
+    /// To be attempted before anything else, and alone: samples, and the halves of a batch that was refused.
+    var urgent: [Work] = []
+    /// Due, and not chosen: the newest, for samples.
+    var newest: [Candidate] = []
+    /// Due, but not taken because of the closure.
+    var skipped = 0
+    var inFlight = 0
+
+    init(_ destination: Destination, _ settings: DestinationSettings, _ state: DestinationState) {
+        self.destination = destination
+        self.settings = settings
+        self.state = state
+        pace = Pace(interval: settings.rate?.interval)
+        storm = StormGuard(threshold: settings.stormGuard)
+    }
+
+    /// Opens or closes by what is known at `now`.
+    mutating func open(at now: Timestamp, ignoringCoolDown: Bool) {
+        switch state.opening(settings, at: now, ignoringCoolDown: ignoringCoolDown) {
+        case .open:
+            closure = nil
+            isProbing = false
+        case .probe:
+            closure = nil
+            isProbing = true
+        case .closed(let reason): closure = reason
+        }
+    }
+
+    var isSampling: Bool { storm.phase == .sampling || suspicion?.phase == .sampling }
+
+    /// How many attempts of what is in the order may be in flight.
+    var allowance: Int {
+        if isClosed || isSampling || !urgent.isEmpty { return 0 }
+        if isProbing { return 1 }
+        return min(state.window ?? .max, settings.concurrency ?? .max)
+    }
+
+    var isClosed: Bool { closure != nil || lacksConditions }
+
+    /// Takes an event in, for this run at once and for the ledger later.
+    mutating func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {
+        state.apply(event, settings, at: now)
+        // Nothing is lost by telling the ledger once what went on saying the same.
+        if events.last != event || state.window != nil { events.append(event) }
+        switch event {
+        case .delivered: open(at: now, ignoringCoolDown: ignoringCoolDown)
+        case .answered, .resumed, .probed: break
+        case .unreachable:
+            // With --now the cool-down that was there before is ignored, not the one that begins here.
+            if state.suspendedUntil.map({ $0 > now }) ?? false { closure = .init(.suspended, until: state.suspendedUntil) }
+        case .askedToWait(let until): closure = .init(.askedToWait, until: until)
+        case .held, .heldByHand: closure = .init(.held)
+        case .paused: closure = .init(.paused)
+        case .released, .blameChanged, .disproved: open(at: now, ignoringCoolDown: ignoringCoolDown)
+        }
+    }
+
+    /// Nothing waits or is in flight that could still say what the withheld answers mean.
+    var isQuiet: Bool { inFlight == 0 && urgent.isEmpty }
+
+    /// Answers that are not acted on yet.
+    var withheld: [Withheld] { storm.withheld + (suspicion?.withheld ?? []) }
+
+    /// Nothing is to be done any more in this pass; what was withheld is nobody's.
+    mutating func forgetWork() {
+        urgent = []
+        suspicion = nil
+        _ = storm.abandon()
+    }
+
+    /// Whether it is on this machine: no network is no reason not to ask it.
+    var isLocal: Bool {
+        if settings.connection.unixSocket != nil { return true }
+        guard let host = Origin(url: destination.name)?.host else { return false }
+        return host == "localhost" || host.hasSuffix(".localhost") || host.hasPrefix("127.") || host == "[::1]"
+    }
+}
+
+/// An entry that is due, where it goes, and what it must not overtake.
+struct Candidate {
+    var entry: Entry
+    var destination: Destination
+    var sequence: SequenceKey?
+    /// None of its sequence stands before it.
+    var isHead = true
+}
+
+/// An operation that is claimed and read.
+struct Member {
+    var claim: Claim
+    var operation: Operation
+    var sequence: SequenceKey?
+}
+
+/// What one request carries: an operation, or several in a batch.
+struct Flight {
+    var members: [Member]
+    var destination: Destination
+    var route: Route
+    var began: Timestamp
+    /// It was sent to find out whether others meet the same end.
+    var isSample = false
+    /// It goes to a destination that is held.
+    var isProbe = false
+    /// What it was sent with.
+    var secrets = SecretValues.none
+    /// It has been refused with the secrets that there were before.
+    var hasFreshSecrets = false
+}
+
+/// What is to be attempted out of turn.
+enum Work {
+    case sample(Candidate)
+    case claimed(Flight)
+}
+
+/// An answer that is not acted on yet.
+struct Withheld {
+    var flight: Flight
+    var report: AttemptReport
+    /// One for each of its operations.
+    var verdicts: [Verdict]
+    /// A batch that was refused for good as a whole.
+    var isToBeSplit: Bool
+}

@@ -1,0 +1,59 @@
+package import Policy
+package import Spool
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `state/destinations.json`: what runs remember of destinations.
+///
+/// Changed by events that are applied to what the file says at that moment, under the lock of `state/`: runs that share a
+/// destination do not undo each other. A file that cannot be understood counts as empty, which costs a probe.
+package struct LedgerFile {
+    package static let name = "destinations.json"
+
+    let spool: SpoolDirectory
+
+    package init(spool: SpoolDirectory) {
+        self.spool = spool
+    }
+
+    package func read() throws(SpoolError) -> DestinationLedger {
+        Self.decode(try spool.readState(Self.name))
+    }
+
+    /// Applies the events in their order, and returns what stands there then. `durable` is for a person's own words, which
+    /// have to survive a power cut.
+    @discardableResult
+    package func record(
+        _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
+        salt: String? = nil, at now: Timestamp, durable: Bool
+    ) throws(SpoolError) -> DestinationLedger {
+        var ledger = DestinationLedger()
+        _ = try spool.updateState(Self.name, durable: durable) { old in
+            ledger = Self.decode(old)
+            let before = ledger
+            if let salt { ledger.adopt(salt: salt) }
+            for (destination, event) in events {
+                ledger.apply(event, to: destination, settings(destination), at: now)
+            }
+            ledger.forgetStale(at: now)
+            return ledger == before ? nil : Self.encode(ledger)
+        }
+        return ledger
+    }
+
+    static func decode(_ bytes: [UInt8]?) -> DestinationLedger {
+        guard let bytes else { return DestinationLedger() }
+        return (try? JSONDecoder().decode(DestinationLedger.self, from: Data(bytes))) ?? DestinationLedger()
+    }
+
+    static func encode(_ ledger: DestinationLedger) -> [UInt8]? {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
+        guard let data = try? encoder.encode(ledger) else { return nil }
+        return Array(data) + [UInt8(ascii: "\n")]
+    }
+}

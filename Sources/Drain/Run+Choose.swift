@@ -1,0 +1,199 @@
+import Policy
+import Spool
+
+extension Run {
+    /// What one listing of the directory yields.
+    struct Pass {
+        var chosen: [Candidate] = []
+        /// Due, but beyond the limit.
+        var leftDue = 0
+        /// Waiting for its time.
+        var waiting = 0
+        var nextDue: Timestamp?
+        /// Older values of keys, and the newer operation that stands for each.
+        var superseded: [(entry: Entry, by: OperationID)] = []
+        /// How long the listing took: the next one waits in proportion.
+        var cost: Duration = .zero
+
+        mutating func mayComeDue(_ moment: Timestamp) {
+            nextDue = min(nextDue ?? moment, moment)
+        }
+    }
+
+    /// Lists what waits and chooses up to `budget` of what is due, in the order in which to attempt it.
+    ///
+    /// Where operations wait for each other the directory is listed twice: whether one may go depends on all the others.
+    func choose(budget: Int) throws(SpoolError) -> Pass {
+        let start = ContinuousClock.now
+        let now = world.now()
+        try readLedger(now)
+        let decisions = conditions()
+        var pass = Pass()
+        var selection = Selection<Digest, Candidate>(limit: budget)
+        var census = try takeCensus(now)
+        for state in [QueueState.new, .deferred] {
+            try spool.forEachEntry(in: state) { entry in
+                let name = entry.name
+                guard isAskedFor(name) else { return }
+                let route = configuration.route(of: name.type)
+                let destination = destinations.destination(of: name)
+                guard options.destinations.isEmpty || options.destinations.contains(destination.name) else { return }
+                var candidate = Candidate(entry: entry, destination: destination)
+                if route.isSequential, let sequence = route.sequence(of: name, to: destination) {
+                    // Without the lock another run is at what has an order.
+                    guard let turn = census?.turn(of: name, of: route, to: destination) else { return }
+                    candidate.sequence = sequence
+                    switch turn {
+                    case .free, .inLine: candidate.isHead = turn == .free
+                    case .blocked:
+                        pass.waiting += 1
+                        return
+                    case .superseded(let newer):
+                        pass.superseded.append((entry, newer))
+                        return
+                    }
+                }
+                switch eligibility(
+                    of: name, at: now, longestDelay: route.longestDelay, ignoringBackoff: options.ignoresBackoff)
+                {
+                case .held: pass.waiting += 1
+                case .deferred(let until):
+                    pass.waiting += 1
+                    pass.mayComeDue(until)
+                case .due:
+                    openLane(destination, now, decisions)
+                    if let lane = lanes[destination.digest], lane.isClosed {
+                        lanes[destination.digest]!.skipped += 1
+                        pass.waiting += 1
+                        if let until = lane.closure?.until { pass.mayComeDue(until) }
+                        return
+                    }
+                    selection.offer(name, destination: destination.digest, element: candidate)
+                }
+            }
+        }
+        let chosen = selection.chosen()
+        pass.chosen = chosen.map(\.element)
+        pass.leftDue = selection.offered - pass.chosen.count
+        for digest in lanes.keys {
+            lanes[digest]!.newest = selection.newest(of: digest, besides: chosen).map(\.element).filter(\.isHead)
+        }
+        pass.cost = .now - start
+        return pass
+    }
+
+    private func isAskedFor(_ name: EntryName) -> Bool {
+        (options.types.isEmpty || options.types.contains(name.type)) && !leftAlone.contains(name.id)
+    }
+
+    // MARK: - Destinations
+
+    /// Takes over what other runs and people have said of destinations since.
+    private func readLedger(_ now: Timestamp) throws(SpoolError) {
+        tellLedger()
+        ledger = try LedgerFile(spool: spool).read()
+        for digest in lanes.keys {
+            lanes[digest]!.state = ledger[lanes[digest]!.destination.name]
+            lanes[digest]!.open(at: now, ignoringCoolDown: options.ignoresBackoff)
+            lanes[digest]!.skipped = 0
+            lanes[digest]!.newest = []
+            releaseByChange(digest, now)
+        }
+    }
+
+    private func openLane(_ destination: Destination, _ now: Timestamp, _ decisions: (any: String?, local: String?)) {
+        if lanes[destination.digest] == nil {
+            var lane = Lane(
+                destination, destinations.settings(of: destination), ledger[destination.name])
+            lane.open(at: now, ignoringCoolDown: options.ignoresBackoff)
+            lanes[destination.digest] = lane
+            releaseByChange(destination.digest, now)
+        }
+        let isLocal = lanes[destination.digest]!.isLocal
+        let reason = isLocal ? decisions.local : decisions.any
+        lanes[destination.digest]!.lacksConditions = reason != nil
+        summary.conditions = reason ?? summary.conditions
+    }
+
+    /// A hold ends when what it was blamed on has changed: the credential, or the configuration of the destination.
+    private func releaseByChange(_ digest: Digest, _ now: Timestamp) {
+        guard let lane = lanes[digest], let hold = lane.state.hold, let blamed = hold.blamed,
+            blamed != fingerprint(of: lane.destination)
+        else { return }
+        lanes[digest]!.note(.blameChanged, at: now, ignoringCoolDown: options.ignoresBackoff)
+    }
+
+    /// What a hold of this destination is blamed on: the configuration that leads there, and its secrets.
+    func fingerprint(of destination: Destination) -> String {
+        let leads = destinations.routes(of: destination.digest)
+        let settings = destinations.settings(of: destination)
+        let names = leads.reduce(into: Set<String>()) { $0.formUnion($1.route.secretNames(settings: settings)) }
+        let sources = configuration.secrets.filter { names.contains($0.key) }
+        // Commands are not run only to see what they would say.
+        let readable = sources.filter { if case .command = $0.value { false } else { true } }
+        return CredentialFingerprint(
+            of: leads, settings, sources: sources, values: world.credentials.values(Set(readable.keys)).values,
+            salt: ledger.salt(using: &world.generator)
+        ).description
+    }
+
+    /// Tells the ledger what has been learned since. Losing it costs a probe, so an error is told and nothing more.
+    func tellLedger() {
+        var events: [(destination: String, event: DestinationEvent)] = []
+        for digest in lanes.keys {
+            let lane = lanes[digest]!
+            events += lane.events.map { (lane.destination.name, $0) }
+            lanes[digest]!.events = []
+        }
+        if events.isEmpty { return }
+        do throws(SpoolError) {
+            let named = Dictionary(
+                lanes.values.map { ($0.destination.name, $0.settings) }, uniquingKeysWith: { first, _ in first })
+            ledger = try LedgerFile(spool: spool).record(
+                events, settings: { named[$0] ?? DestinationSettings() }, salt: ledger.salt, at: world.now(), durable: false)
+        } catch {
+            inputOutput(error)
+        }
+    }
+
+    /// Why nothing may be attempted now, elsewhere and on this machine itself: no network is no reason there.
+    private func conditions() -> (any: String?, local: String?) {
+        let asked = configuration.conditions
+        if asked.asksNothing { return (nil, nil) }
+        let surroundings = world.surroundings(asked)
+        var spacing: Duration?
+        func reason(_ conditions: Conditions) -> String? {
+            switch conditions.decision(in: surroundings) {
+            case .wait(let reason): return reason
+            case .go(let wanted):
+                spacing = spacing ?? wanted
+                return nil
+            }
+        }
+        let reasons = (reason(asked), reason(Conditions(power: asked.power)))
+        if let spacing, pace.interval < spacing { pace = Pace(interval: spacing) }
+        return reasons
+    }
+
+    // MARK: - Sequences
+
+    /// Where operations stand that wait for each other; `nil` where none do, or where another run is at them.
+    private func takeCensus(_ now: Timestamp) throws(SpoolError) -> Census? {
+        guard configuration.hasSequentialRoutes, sequenceLock != nil || isPlanning else { return nil }
+        var census = Census()
+        // What moves meanwhile is seen at least once.
+        for state in [QueueState.claimed, .new, .deferred, .claimed] {
+            try spool.forEachEntry(in: state) { entry in
+                let route = configuration.route(of: entry.name.type)
+                guard route.isSequential else { return }
+                let isOutOfReach = state == .claimed || !isAskedFor(entry.name)
+                let eligibility = eligibility(
+                    of: entry.name, at: now, longestDelay: route.longestDelay, ignoringBackoff: options.ignoresBackoff)
+                census.note(
+                    entry.name, isOutOfReach ? .outOfReach : .waiting(eligibility), of: route,
+                    to: destinations.destination(of: entry.name))
+            }
+        }
+        return census
+    }
+}

@@ -1,0 +1,355 @@
+import Delivery
+import Policy
+import Spool
+
+extension Run {
+    /// Takes a report in: what it says of the destination first, then what becomes of the operations.
+    ///
+    /// A permanent answer, or one that would hold the destination, may wait until others have been asked (`StormGuard`);
+    /// its operations stay claimed meanwhile, and a crash sends them again.
+    func take(_ report: AttemptReport, of flight: Flight, _ round: inout Round, _ claims: SpoolRun) {
+        let now = world.now()
+        let digest = flight.destination.digest
+        guard var lane = lanes[digest] else { return }
+        let answer = Withheld(flight, report, lane.settings, now: now)
+        let verdict = answer.verdicts[0]
+        if verdict.isUnauthenticated(report), !flight.hasFreshSecrets, !flight.secrets.values.isEmpty,
+            world.credentials.refresh(flight.secrets)
+        {
+            var again = flight
+            again.hasFreshSecrets = true
+            lanes[digest]!.urgent.append(.claimed(again))
+            return
+        }
+        if answer.isToBeSplit { return split(flight) }
+        let events = DestinationEvent.events(
+            of: report, verdict, route: flight.route, settings: lane.settings, blamed: nil, now: now)
+        for event in events {
+            // Whether it is to be held is decided further down, when others have been asked.
+            if case .held = event { continue }
+            lane.note(event, at: now, ignoringCoolDown: options.ignoresBackoff)
+        }
+        let meaning = StormGuard<Withheld>.Answer(report, verdict)
+        if let hold = lane.state.hold, flight.isProbe, verdict.outcome == .held || report.status == hold.status {
+            // The same end as before: the operation that was asked is as blameless as the others.
+            lane.closure = Opening.Closure(.held)
+            lanes[digest] = lane
+            settle(answer, as: Verdict(outcome: .held, rule: verdict.rule), &round, claims)
+            return
+        }
+        if flight.isProbe, verdict.outcome == .failed {
+            lane.note(.disproved, at: now, ignoringCoolDown: options.ignoresBackoff)
+        }
+        if verdict.outcome == .held, lane.suspicion == nil {
+            guard meaning != nil else {
+                lanes[digest] = lane
+                return hold(digest, answer, &round, claims)
+            }
+            lane.suspicion = StormGuard(threshold: 1)
+        }
+        let step: StormGuard<Withheld>.Step
+        if let meaning, lane.suspicion != nil {
+            step = lane.suspicion!.take(answer, meaning, isSample: flight.isSample)
+        } else if let meaning {
+            step = lane.storm.take(answer, meaning, isSample: flight.isSample)
+        } else {
+            step = .settle([answer])
+        }
+        lanes[digest] = lane
+        follow(step, digest, &round, claims)
+    }
+
+    /// Settles what has been waiting for others to be asked, where there is nobody else to ask; whether there was any.
+    func concludeSuspicions(_ round: inout Round, _ claims: SpoolRun) -> Bool {
+        var concluded = false
+        for (digest, lane) in lanes where !lane.withheld.isEmpty && lane.isQuiet {
+            guard lane.isSampling || round.order.isEmpty(of: digest) || lane.isClosed else { continue }
+            concluded = true
+            let step =
+                lane.suspicion != nil
+                ? lanes[digest]!.suspicion!.nothingElse() : lanes[digest]!.storm.nothingElse()
+            follow(step, digest, &round, claims)
+        }
+        return concluded
+    }
+
+    private func follow(
+        _ step: StormGuard<Withheld>.Step, _ digest: Digest, _ round: inout Round, _ claims: SpoolRun
+    ) {
+        switch step {
+        case .wait: break
+        case .sample: beginSampling(digest, &round)
+        case .settle(let answers):
+            let isContradicted = answers.contains { $0.verdicts[0].outcome == .delivered }
+            lanes[digest]!.suspicion = nil
+            for answer in answers {
+                let verdict = answer.verdicts[0]
+                if verdict.outcome != .held {
+                    settle(answer, &round, claims)
+                } else if isContradicted {
+                    // The same credentials have just delivered another one: this one alone has a problem.
+                    settle(answer, as: Verdict(outcome: .deferred, rule: .contradicted(verdict.rule)), &round, claims)
+                } else {
+                    hold(digest, answer, &round, claims)
+                }
+            }
+        case .hold(let answers, let status):
+            lanes[digest]!.suspicion = nil
+            for answer in answers {
+                var verdict = answer.verdicts[0]
+                if verdict.outcome != .held {
+                    verdict = Verdict(outcome: .held, rule: .storm(status: status, answers: answers.count))
+                }
+                hold(digest, answer, as: verdict, &round, claims)
+            }
+        case .putBack(let answers):
+            lanes[digest]!.suspicion = nil
+            for answer in answers {
+                settle(answer, as: Verdict(outcome: .held, rule: answer.verdicts[0].rule), &round, claims)
+            }
+        }
+    }
+
+    /// Others are to be asked, the newest first, and meanwhile nothing else of the destination goes out. One that turns
+    /// out not to be needed has its turn all the same.
+    private func beginSampling(_ digest: Digest, _ round: inout Round) {
+        // One is enough to see whether credentials are refused, and refusals are counted by those who are guarding.
+        let wanted = lanes[digest]!.suspicion == nil ? StormGuard<Withheld>.samples : 1
+        // An operation beyond the chosen is of no sequence, or the head of one that nothing was chosen of.
+        var samples = Array(lanes[digest]!.newest.prefix(wanted))
+        let names = Set(samples.map(\.entry.name))
+        lanes[digest]!.newest.removeAll { names.contains($0.entry.name) }
+        samples += round.order.newest(of: digest, upTo: wanted - samples.count)
+        lanes[digest]!.urgent += samples.map(Work.sample)
+    }
+
+    // MARK: - Holds
+
+    /// Holds the destination of an answer, whose operations are put back blameless.
+    private func hold(
+        _ digest: Digest, _ answer: Withheld, as verdict: Verdict? = nil, _ round: inout Round, _ claims: SpoolRun
+    ) {
+        let verdict = verdict ?? answer.verdicts[0]
+        let settlements = settle(answer, as: verdict, &round, claims)
+        holdDestination(digest, settlements.first?.record, reason: verdict.rule)
+    }
+
+    func holdDestination(_ digest: Digest, _ record: AttemptRecord?, reason: Rule) {
+        guard let lane = lanes[digest] else { return }
+        let now = world.now()
+        let isNew = lane.state.hold == nil
+        let event = DestinationEvent.held(
+            reason: reason.description, status: record?.status, blamed: fingerprint(of: lane.destination))
+        lanes[digest]!.note(event, at: now, ignoringCoolDown: options.ignoresBackoff)
+        if isNew, let record { report(.destinationHeld(destination: lane.destination.name, record: record)) }
+    }
+
+    /// No request can be made of these: the operation's own fault, or a reason to hold its destination.
+    func giveUp(_ flight: Flight, _ error: RequestError, _ round: inout Round, _ claims: SpoolRun) throws(SpoolError) {
+        if flight.members.count > 1, error.outcome == .failed { return split(flight) }
+        let settlement = Settlement.decide(on: error, now: world.now())
+        for member in flight.members {
+            try apply(settlement, member, flight, claims, sent: false)
+            goOn(member, after: settlement.disposition, &round)
+        }
+        if error.outcome == .held {
+            holdDestination(flight.destination.digest, settlement.record, reason: settlement.rule)
+        }
+    }
+
+    /// A batch that was refused for good has a bad one in it: its halves are tried, down to the one, none charged.
+    private func split(_ flight: Flight) {
+        let middle = flight.members.count / 2
+        let halves = [flight.members[..<middle], flight.members[middle...]]
+        lanes[flight.destination.digest]?.urgent += halves.map { members in
+            var half = flight
+            half.members = Array(members)
+            return .claimed(half)
+        }
+    }
+
+    // MARK: - Operations
+
+    /// Settles each operation of a flight by its verdict.
+    @discardableResult
+    func settle(
+        _ answer: Withheld, as verdict: Verdict? = nil, _ round: inout Round, _ claims: SpoolRun
+    ) -> [Settlement] {
+        let now = world.now()
+        let flight = answer.flight
+        let report = flight.secrets.redacted(answer.report)
+        return zip(flight.members, answer.verdicts).map { member, own in
+            var settlement = Settlement.decide(
+                on: report, verdict: verdict ?? own, of: member.operation, name: member.claim.name,
+                route: flight.route, keepsDelivered: configuration.retention.delivered > .zero, start: flight.began,
+                now: now, using: &world.generator)
+            if case .failure(.cancelled, _) = report.result {
+                // Cut off after its request was sent: due at once and uncharged, but its history must say that it was sent.
+                settlement.disposition = .deferred(until: now, countsAttempt: false)
+            }
+            do throws(SpoolError) {
+                if case .failed = settlement.disposition, try isOutdated(member, flight.route) {
+                    settlement.disposition = .superseded
+                }
+                try apply(settlement, member, flight, claims, sent: true, answer: report.body)
+            } catch {
+                leftAlone.insert(member.claim.name.id)
+                broken(error)
+            }
+            goOn(member, after: settlement.disposition, &round)
+            return settlement
+        }
+    }
+
+    /// Whether a newer value of its key has come while it was in flight: it must not come back out of `failed/` one day.
+    private func isOutdated(_ member: Member, _ route: Route) throws(SpoolError) -> Bool {
+        guard route.coalesce, let key = member.claim.name.keyDigest else { return false }
+        let name = member.claim.name
+        var isOutdated = false
+        for state in [QueueState.new, .deferred] {
+            try spool.forEachEntry(in: state) { entry in
+                if entry.name.type == name.type, entry.name.keyDigest == key, entry.name.createdAt > name.createdAt {
+                    isOutdated = true
+                }
+            }
+        }
+        return isOutdated
+    }
+
+    /// Lets the next of its sequence go, unless this one still waits.
+    func goOn(_ member: Member, after disposition: Disposition, _ round: inout Round) {
+        guard let sequence = member.sequence else { return }
+        let continues =
+            switch disposition {
+            case .delivered, .failed, .superseded, .quarantined: true
+            case .deferred, .putBack, .held: false
+            }
+        _ = round.order.settled(sequence, continues: continues)
+    }
+
+    func leave(_ sequence: SequenceKey?, _ round: inout Round) {
+        if let sequence { _ = round.order.settled(sequence, continues: false) }
+    }
+
+    /// Does to the file what was decided, then counts and reports it.
+    func apply(
+        _ settlement: Settlement, _ member: Member, _ flight: Flight, _ claims: SpoolRun, sent: Bool,
+        answer: [UInt8] = []
+    ) throws(SpoolError) {
+        let disposition = settlement.disposition
+        let settled = try claims.settle(
+            member.claim, disposition, record: settlement.isRecorded ? settlement.record : nil, now: world.now())
+        let header = member.operation.header
+        let record = settlement.record
+        waiting.remove(header.id)
+        switch disposition {
+        case .delivered: summary.delivered += 1
+        case .deferred: waiting.insert(header.id)
+        case .failed:
+            summary.failed += 1
+            if case .expired = settlement.rule { summary.expired += 1 }
+        case .held: summary.ambiguous += 1
+        case .superseded: summary.superseded += 1
+        case .putBack: summary.held += 1
+        case .quarantined: break
+        }
+        var event = AttemptEvent(
+            id: header.id, type: header.type, destination: flight.destination.name, record: record,
+            attempts: member.claim.name.attempts + (disposition.countsAttempt ? 1 : 0),
+            attemptsAllowed: flight.route.retry.attemptsAllowed, nextDue: nil, answer: answer)
+        if case .deferred(let until, _) = disposition { event.nextDue = until }
+        if case .quarantined(let item) = settled { quarantined(item) }
+        report(sent ? .attempted(event) : .gaveUp(event))
+    }
+
+    // MARK: - Ends
+
+    /// What is in flight when the grace time is up: its outcome is unknown, so it waits for the next run, uncharged.
+    func cutOff(_ flights: [Flight], _ round: inout Round, _ claims: SpoolRun) {
+        if flights.isEmpty { return }
+        summary.wasCutOff = Interruption.received.count > 1
+        sink?.close()
+        for flight in flights {
+            let report = AttemptReport(
+                result: .failure(.cancelled, detail: "cut off by the end of the run"),
+                duration: max(.zero, world.now() - flight.began))
+            summary.cutOff += flight.members.count
+            let verdict = Classification.verdict(on: report, route: flight.route, now: world.now())
+            let verdicts = [Verdict](repeating: verdict, count: flight.members.count)
+            settle(Withheld(flight: flight, report: report, verdicts: verdicts, isToBeSplit: false), &round, claims)
+        }
+        flush(claims)
+    }
+
+    /// What the run has claimed and not settled when it has to stop, or when the destination has closed: back where it was.
+    func putBackLeftovers(_ claims: SpoolRun) {
+        for digest in lanes.keys {
+            var flights = lanes[digest]!.withheld.map(\.flight)
+            for case .claimed(let flight) in lanes[digest]!.urgent { flights.append(flight) }
+            let samples = lanes[digest]!.urgent.count { if case .sample = $0 { true } else { false } }
+            count(samples, behind: lanes[digest])
+            lanes[digest]!.forgetWork()
+            for member in flights.flatMap(\.members) {
+                count(1, behind: lanes[digest])
+                do throws(SpoolError) {
+                    _ = try claims.settle(member.claim, .putBack, record: nil, now: world.now())
+                } catch {
+                    leftAlone.insert(member.claim.name.id)
+                    inputOutput(error)
+                }
+            }
+        }
+        flush(claims)
+    }
+
+    func agentsFailed(_ error: String) {
+        if summary.end == .done { summary.end = .broken(error) }
+        summary.inputOutputErrors += 1
+        report(.agentsFailed(error))
+    }
+
+    func flush(_ claims: SpoolRun) {
+        do throws(SpoolError) { try claims.flush() } catch { broken(error) }
+    }
+}
+
+extension Withheld {
+    /// What the answer means for each of the flight's operations: by itself where it says so, else together.
+    fileprivate init(_ flight: Flight, _ report: AttemptReport, _ settings: DestinationSettings, now: Timestamp) {
+        let together = Classification.verdict(
+            on: report, route: flight.route, now: now, retryAfterMax: settings.retryAfterMax)
+        let count = flight.members.count
+        let each =
+            count > 1
+            ? flight.route.batch?.verdicts(
+                on: report, members: count, route: flight.route, now: now, retryAfterMax: settings.retryAfterMax) : nil
+        self.init(
+            flight: flight, report: report, verdicts: each ?? [Verdict](repeating: together, count: count),
+            isToBeSplit: each == nil && Batch.isToBeSplit(together, members: count))
+    }
+}
+
+extension AttemptReport {
+    /// The answer's body; nothing where there was no answer.
+    var body: [UInt8] {
+        if case .answer(let answer) = result { answer.body } else { [] }
+    }
+}
+
+extension Disposition {
+    /// Whether this was an attempt: a request was sent, and the server did not merely ask for time.
+    fileprivate var countsAttempt: Bool {
+        switch self {
+        case .delivered: true
+        case .deferred(_, let counts), .failed(let counts): counts
+        case .putBack, .held, .superseded, .quarantined: false
+        }
+    }
+}
+
+extension Verdict {
+    /// Whether the server refused the credentials that came with the request.
+    func isUnauthenticated(_ report: AttemptReport) -> Bool {
+        outcome == .held && (report.status == 401 || canonical == .unauthenticated)
+    }
+}

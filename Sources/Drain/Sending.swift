@@ -1,0 +1,217 @@
+import Delivery
+package import Policy
+package import Spool
+
+/// One operation, tried at once: it has a file in the queue only if it needs one, and that is the caller's to make.
+///
+/// Until it returns, nothing is promised: a crash in here leaves no operation behind. What it learns of the destination
+/// is remembered like what a run learns, and what runs have learned is respected: a held or cooling destination is not
+/// asked.
+package final class Sending {
+    package struct Options: Hashable, Sendable {
+        /// For each attempt, where it is shorter than the route's.
+        package var timeout: Duration?
+        /// Try again by the route's schedule as long as the next attempt begins within this time of the start.
+        package var retryWithin: Duration?
+
+        package init(timeout: Duration? = nil, retryWithin: Duration? = nil) {
+            self.timeout = timeout
+            self.retryWithin = retryWithin
+        }
+    }
+
+    package enum Result: Sendable {
+        /// `answer` has the body.
+        case delivered(AttemptEvent, answer: [UInt8])
+        /// For good: it is not to be queued.
+        case failed(AttemptEvent)
+        /// Not now. The operation has its attempts so far, and is to be queued where the caller queues.
+        case postponed(Operation, reason: String, isHeld: Bool)
+    }
+
+    /// What is read of an answer at most; an answer is a result here, and not only a sign.
+    static let answerLimit = 64 << 20
+
+    private let spool: SpoolDirectory
+    private let configuration: Configuration
+    private let destinations: DestinationTable
+    private let options: Options
+    private var world: Run.World
+    private let started = ContinuousClock.now
+    private var sink: (any Sink)?
+    private var tickets = 0
+
+    package init(spool: SpoolDirectory, configuration: Configuration, options: Options, world: Run.World) {
+        self.spool = spool
+        self.configuration = configuration
+        self.options = options
+        self.world = world
+        destinations = DestinationTable(configuration)
+    }
+
+    deinit {
+        sink?.close()
+    }
+
+    /// Sends it, again and again where the options say so.
+    package func callAsFunction(_ operation: Operation) throws(SpoolError) -> Result {
+        var operation = operation
+        var name = EntryName(naming: operation.header)
+        let route = configuration.route(of: name.type)
+        let destination = destinations.destination(of: name)
+        if try spool.isPaused { return .postponed(operation, reason: "the queue is paused", isHeld: false) }
+        let sequence = route.isSequential ? route.sequence(of: name, to: destination) : nil
+        let lock = try sequence.flatMap { (sequence) throws(SpoolError) in try takeTurn(sequence) }
+        defer { lock?.release() }
+        if sequence != nil, lock == nil {
+            return .postponed(operation, reason: "older operations of its sequence come first", isHeld: false)
+        }
+        var hasRefreshed = false
+        while true {
+            let settings = destinations.settings(of: destination)
+            let state = try LedgerFile(spool: spool).read()[destination.name]
+            if case .closed(let closure) = state.opening(settings, at: world.now()) {
+                return .postponed(
+                    operation, reason: Self.words(closure, state, destination), isHeld: closure.reason == .held)
+            }
+            if let settlement = Settlement.decide(
+                onExpiryOf: operation.header, route: route, now: world.now())
+            {
+                return .failed(event(settlement, operation, name, destination, route))
+            }
+            let maker = RequestMaker(
+                route: route, settings: settings, version: world.version, credentials: world.credentials,
+                libcurlDefect: world.libcurlDefect)
+            let began = world.now()
+            let request: OutgoingRequest
+            let secrets: SecretValues
+            do throws(RequestError) {
+                (request, secrets) = try maker.request(for: [(operation, name.attempts + 1)])
+            } catch {
+                let settlement = Settlement.decide(on: error, now: began)
+                let failed = event(settlement, operation, name, destination, route)
+                guard error.outcome == .held else { return .failed(failed) }
+                try remember([.held(reason: settlement.rule.description, blamed: nil)], destination, settings)
+                return .postponed(operation, reason: error.description, isHeld: true)
+            }
+            let report = attempt(request)
+            let verdict = Classification.verdict(
+                on: report, route: route, now: world.now(), retryAfterMax: settings.retryAfterMax)
+            if verdict.isUnauthenticated(report), !hasRefreshed, !secrets.values.isEmpty {
+                hasRefreshed = true
+                if world.credentials.refresh(secrets) { continue }
+            }
+            try remember(
+                DestinationEvent.events(
+                    of: report, verdict, route: route, settings: settings, blamed: nil, now: world.now()),
+                destination, settings)
+            let settlement = Settlement.decide(
+                on: secrets.redacted(report), verdict: verdict, of: operation, name: name, route: route, keepsDelivered: false,
+                start: began, now: world.now(), using: &world.generator)
+            let outcome = event(settlement, operation, name, destination, route)
+            operation.attempts.append(settlement.record)
+            switch settlement.disposition {
+            case .delivered: return .delivered(outcome, answer: report.body)
+            case .failed: return .failed(outcome)
+            case .putBack, .held, .superseded, .quarantined:
+                return .postponed(operation, reason: Self.words(settlement.record), isHeld: true)
+            case .deferred(let due, let countsAttempt):
+                if countsAttempt { name.attempts += 1 }
+                guard let retryWithin = options.retryWithin,
+                    ContinuousClock.now + (due - world.now()) <= started + retryWithin, !isInterrupted
+                else { return .postponed(operation, reason: Self.words(settlement.record), isHeld: false) }
+                Interruption.sleep(until: .now + (due - world.now()))
+                if isInterrupted {
+                    return .postponed(operation, reason: Self.words(settlement.record), isHeld: false)
+                }
+            }
+        }
+    }
+
+    // MARK: - One attempt
+
+    private func attempt(_ request: OutgoingRequest) -> AttemptReport {
+        var request = request
+        request.answerLimit = max(request.answerLimit, Self.answerLimit)
+        if let timeout = options.timeout {
+            request.timeouts.total = min(request.timeouts.total, timeout)
+            request.timeouts.request = min(request.timeouts.request, timeout)
+            request.timeouts.connect = min(request.timeouts.connect, timeout)
+        }
+        let start = ContinuousClock.now
+        do throws(SinkError) {
+            let sink = sink ?? world.makeSink(1)
+            self.sink = sink
+            tickets += 1
+            try sink.submit(request, ticket: tickets)
+            while !isInterrupted {
+                let reports = try sink.reports(until: .now + .seconds(60), wakeup: Interruption.wakeup)
+                if let (_, report) = reports.first(where: { $0.ticket == tickets }) { return report }
+            }
+            sink.close()
+            self.sink = nil
+            return AttemptReport(
+                result: .failure(.cancelled, detail: "cut off by a signal"), duration: .now - start)
+        } catch {
+            return AttemptReport(result: .failure(.agentDied, detail: error.description), duration: .now - start)
+        }
+    }
+
+    private var isInterrupted: Bool { Interruption.received.count > 0 }
+
+    // MARK: - Others
+
+    /// The right to overtake nobody: `nil` where others of its sequence wait, or another run may be at them.
+    private func takeTurn(_ sequence: SequenceKey) throws(SpoolError) -> SequenceLock? {
+        guard let lock = try spool.lockSequences() else { return nil }
+        var isFirst = true
+        for state in [QueueState.new, .deferred, .claimed] {
+            try spool.forEachEntry(in: state) { entry in
+                let route = self.configuration.route(of: entry.name.type)
+                guard route.isSequential else { return }
+                let destination = self.destinations.destination(of: entry.name)
+                if route.sequence(of: entry.name, to: destination) == sequence { isFirst = false }
+            }
+        }
+        if isFirst { return lock }
+        lock.release()
+        return nil
+    }
+
+    private func remember(
+        _ events: [DestinationEvent], _ destination: Destination, _ settings: DestinationSettings
+    ) throws(SpoolError) {
+        if events.isEmpty { return }
+        try LedgerFile(spool: spool).record(
+            events.map { (destination.name, $0) }, settings: { _ in settings }, at: world.now(), durable: false)
+    }
+
+    // MARK: - Words
+
+    private func event(
+        _ settlement: Settlement, _ operation: Operation, _ name: EntryName, _ destination: Destination, _ route: Route
+    ) -> AttemptEvent {
+        AttemptEvent(
+            id: name.id, type: name.type, destination: destination.name, record: settlement.record,
+            attempts: name.attempts + 1, attemptsAllowed: route.retry.attemptsAllowed, nextDue: nil)
+    }
+
+    private static func words(_ record: AttemptRecord) -> String {
+        var text = record.status.map(String.init) ?? record.error ?? record.rule
+        if let excerpt = record.excerpt, !excerpt.isEmpty { text += " (\(excerpt))" }
+        return text
+    }
+
+    private static func words(
+        _ closure: Opening.Closure, _ state: DestinationState, _ destination: Destination
+    ) -> String {
+        let name = "'\(destination.name)'"
+        let until = closure.until.map { " until \($0.rfc3339)" } ?? ""
+        switch closure.reason {
+        case .paused: return "\(name) is paused"
+        case .held: return "\(name) is held: \(state.hold?.reason ?? "no reason kept")"
+        case .askedToWait: return "\(name) has asked for time\(until)"
+        case .suspended: return "\(name) cools down\(until)"
+        }
+    }
+}

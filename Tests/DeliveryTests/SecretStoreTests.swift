@@ -1,0 +1,307 @@
+import Delivery
+import Foundation
+import Policy
+import Testing
+
+/// A directory of its own for one test, and a store of secrets that lies there.
+final class SecretPlace {
+    let path: String
+
+    init() throws {
+        path =
+            URL(filePath: drainq).deletingLastPathComponent().appending(path: "test-secrets/\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    @discardableResult
+    func write(_ content: String, to name: String = "token", mode: Int = 0o600) throws -> String {
+        try write(Data(content.utf8), to: name, mode: mode)
+    }
+
+    @discardableResult
+    func write(_ content: Data, to name: String = "token", mode: Int = 0o600) throws -> String {
+        let file = "\(path)/\(name)"
+        try content.write(to: URL(filePath: file))
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+        return file
+    }
+
+    func store(
+        _ sources: [String: SecretSource], environment: [String: String] = [:],
+        commandTimeout: Duration = .seconds(20)
+    ) -> SecretStore {
+        var environment = environment
+        environment["PATH"] = ProcessInfo.processInfo.environment["PATH"]
+        return SecretStore(
+            sources: sources, environment: environment, base: path, commandTimeout: commandTimeout)
+    }
+
+    /// The number of lines of a file that a command adds one to each time it runs.
+    func runs(_ file: String = "runs") -> Int {
+        (try? String(contentsOfFile: "\(path)/\(file)", encoding: .utf8).split(separator: "\n").count) ?? 0
+    }
+}
+
+@Suite struct `Secrets` {
+    let place: SecretPlace
+
+    init() throws {
+        place = try SecretPlace()
+    }
+
+    private func outcome(_ source: SecretSource, environment: [String: String] = [:]) -> (
+        value: String?, failure: String?
+    ) {
+        let values = place.store(["api": source], environment: environment).values(["api"])
+        return (values.values["api"], values.failures["api"])
+    }
+
+    // MARK: - Content
+
+    @Test(arguments: [
+        ("abc", "abc"), ("abc\n", "abc"), ("abc\r\n", "abc"), ("abc\n\n\r\n", "abc"), (" a\tb ", " a\tb "),
+        ("ü🔑", "ü🔑"),
+    ])
+    func `the line breaks at the end are not part of a secret, everything else is`(content: String, value: String)
+        throws
+    {
+        try place.write(content)
+        #expect(outcome(.file("token")).value == value)
+        #expect(outcome(.environment("T"), environment: ["T": content]).value == value)
+        #expect(outcome(.command(["printf", "%s", content], ttl: .seconds(1))).value == value)
+    }
+
+    @Test(arguments: [
+        (Data(), "is empty"),
+        (Data("\n\r\n".utf8), "is empty"),
+        (Data("one\ntwo\n".utf8), "has more than one line in it"),
+        (Data("one\rtwo".utf8), "has more than one line in it"),
+        (Data("\nabc".utf8), "has more than one line in it"),
+        (Data("one\0two".utf8), "has control characters in it"),
+        (Data("one\u{1b}".utf8), "has control characters in it"),
+        (Data([0x61, 0xff, 0xfe]), "has something other than UTF-8 in it"),
+        (Data(repeating: 0x61, count: 65_537), "has more than 64 KB in it"),
+        (Data(repeating: 0x61, count: 3_000_000), "has more than 64 KB in it"),
+    ])
+    func `what cannot be sent as a secret is refused`(content: Data, reason: String) throws {
+        let file = try place.write(content)
+        #expect(outcome(.file("token")).failure == "comes from '\(file)', which \(reason)")
+        #expect(
+            outcome(.command(["cat", "token"], ttl: .zero)).failure == "comes from the command 'cat', which \(reason)")
+    }
+
+    @Test func `a secret may be as large as 64 KB`() throws {
+        let content = String(repeating: "a", count: 65_536)
+        try place.write(content)
+        #expect(outcome(.file("token")).value == content)
+        #expect(outcome(.command(["cat", "token"], ttl: .zero)).value == content)
+    }
+
+    // MARK: - Files
+
+    @Test(
+        arguments: [
+            (0o600, nil), (0o400, nil), (0o640, nil), (0o440, nil), (0o750, nil),
+            (0o644, "is readable or writable by others (mode 0644, should be 0600 or 0640)"),
+            (0o604, "is readable or writable by others (mode 0604, should be 0600 or 0640)"),
+            (0o602, "is readable or writable by others (mode 0602, should be 0600 or 0640)"),
+            (0o660, "is writable by its group (mode 0660, should be 0600 or 0640)"),
+            (0o666, "is readable or writable by others (mode 0666, should be 0600 or 0640)"),
+        ] as [(Int, String?)])
+    func `a file that others read or write holds no secret`(mode: Int, reason: String?) throws {
+        let file = try place.write("abc", mode: mode)
+        let found = outcome(.file("token"))
+        #expect(found.failure == reason.map { "comes from '\(file)', which \($0)" })
+        #expect(found.value == (reason == nil ? "abc" : nil))
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root gives files away"))
+    func `a file of a stranger holds no secret, one of the configuration's owner does`() throws {
+        let file = try place.write("abc")
+        chown(file, 4711, 4711)
+        #expect(outcome(.file(file)).failure == "comes from '\(file)', which belongs to another user (uid 4711)")
+        chown(place.path, 4711, 4711)
+        #expect(outcome(.file(file)).value == "abc")
+    }
+
+    @Test func `a file that is not there or is no file is told by its path`() throws {
+        #expect(
+            outcome(.file("token")).failure
+                == "comes from '\(place.path)/token', which cannot be read: No such file or directory")
+        #expect(outcome(.file(".")).failure == "comes from '\(place.path)/.', which is not a regular file")
+        #expect(outcome(.file("/dev/zero")).failure == "comes from '/dev/zero', which is not a regular file")
+        mkfifo("\(place.path)/fifo", 0o600)
+        #expect(outcome(.file("fifo")).failure == "comes from '\(place.path)/fifo', which is not a regular file")
+    }
+
+    @Test func `a symbolic link is followed, and what it leads to is judged`() throws {
+        try place.write("abc", to: "..data")
+        try FileManager.default.createSymbolicLink(atPath: "\(place.path)/token", withDestinationPath: "..data")
+        #expect(outcome(.file("token")).value == "abc")
+        try place.write("abc", to: "..data", mode: 0o644)
+        #expect(outcome(.file("token")).value == nil)
+    }
+
+    @Test func `a file is read at each attempt`() throws {
+        let store = place.store(["api": .file("token")])
+        #expect(store.values(["api"]).failures.keys.contains("api"))
+        try place.write("old")
+        let used = store.values(["api"])
+        #expect(used.values == ["api": "old"])
+        #expect(!store.refresh(after: used))
+        // Of the same length, within one tick of the file system's clock.
+        try place.write("new")
+        #expect(store.refresh(after: used))
+        #expect(store.values(["api"]).values == ["api": "new"])
+    }
+
+    // MARK: - Environment and credentials
+
+    @Test func `a variable that is missing or empty is told by its name`() {
+        #expect(
+            outcome(.environment("TOKEN")).failure == "comes from the environment variable 'TOKEN', which is not set")
+        #expect(
+            outcome(.environment("TOKEN"), environment: ["TOKEN": ""]).failure
+                == "comes from the environment variable 'TOKEN', which is empty")
+        #expect(outcome(.environment("TOKEN"), environment: ["TOKEN": "t"]).value == "t")
+    }
+
+    @Test func `a credential is a file of systemd's directory and of no other`() throws {
+        try place.write("abc", to: "api.token", mode: 0o440)
+        let environment = ["CREDENTIALS_DIRECTORY": place.path]
+        #expect(outcome(.credential("api.token"), environment: environment).value == "abc")
+        #expect(
+            outcome(.credential("api.token")).failure
+                == "comes from the credential 'api.token', which is not there: CREDENTIALS_DIRECTORY is not set")
+        #expect(
+            outcome(.credential("other"), environment: environment).failure
+                == "comes from '\(place.path)/other', which cannot be read: No such file or directory")
+        for name in ["", ".", "..", "../token", "a/b"] {
+            #expect(
+                outcome(.credential(name), environment: environment).failure
+                    == "comes from the credential '\(name)', which is not the name of a file")
+        }
+    }
+
+    @Test func `a name without a source is not configured`() {
+        #expect(place.store([:]).values(["api"]).failures == ["api": "is not configured"])
+        #expect(place.store([:]).values([]).failures.isEmpty)
+    }
+
+    // MARK: - Commands
+
+    @Test(arguments: [
+        (["false"], "the command 'false', which exited with status 1"),
+        (["sh", "-c", "echo marker; exit 3"], "the command 'sh', which exited with status 3"),
+        (["./missing"], "the command './missing', which cannot be started: No such file or directory"),
+        (["sleep", "1000"], "the command 'sleep', which did not end within 300ms"),
+        (["true"], "the command 'true', which is empty"),
+        ([], "the command '', which cannot be started: Invalid argument"),
+    ])
+    func `a command that fails is told by how it ended`(arguments: [String], reason: String) {
+        let store = place.store(["api": .command(arguments, ttl: .zero)], commandTimeout: .milliseconds(300))
+        #expect(store.values(["api"]).failures == ["api": "comes from \(reason)"])
+    }
+
+    @Test func `a command runs beside the configuration, with the environment but for the secrets in it`() throws {
+        try place.write(
+            "#!/bin/sh\necho \"${AWS_PROFILE-none} ${TOKEN-none} ${CREDENTIALS_DIRECTORY-none}\"\n", to: "tell",
+            mode: 0o700)
+        let store = place.store(
+            ["api": .command(["./tell"], ttl: .zero), "other": .environment("TOKEN")],
+            environment: ["AWS_PROFILE": "p", "TOKEN": "t", "CREDENTIALS_DIRECTORY": "/c"])
+        #expect(store.values(["api"]).values == ["api": "p none /c"])
+        #expect(store.commandEnvironment["TOKEN"] == nil)
+        #expect(store.commandEnvironment["AWS_PROFILE"] == "p")
+    }
+
+    @Test func `a command's answer is kept for its time to live`() {
+        let store = place.store(["api": .command(["sh", "-c", "echo x >> runs; wc -l < runs"], ttl: .seconds(60))])
+        let start = ContinuousClock.now
+        #expect(store.values(["api"], at: start).values == ["api": "1"])
+        #expect(store.values(["api"], at: start + .seconds(59)).values == ["api": "1"])
+        #expect(store.values(["api"], at: start + .seconds(60)).values == ["api": "2"])
+        #expect(place.runs() == 2)
+    }
+
+    @Test func `a command that failed is not run again for each operation`() {
+        let store = place.store(["api": .command(["sh", "-c", "echo x >> runs; exit 1"], ttl: .seconds(60))])
+        let start = ContinuousClock.now
+        for second in 0..<10 { #expect(store.values(["api"], at: start + .seconds(second)).values.isEmpty) }
+        #expect(place.runs() == 1)
+        _ = store.values(["api"], at: start + .seconds(10))
+        #expect(place.runs() == 2)
+    }
+
+    @Test func `after a refusal a command is run once more, and not again for the next one`() {
+        let store = place.store(["api": .command(["sh", "-c", "echo x >> runs; wc -l < runs"], ttl: .seconds(3600))])
+        let start = ContinuousClock.now
+        let first = store.values(["api"], at: start)
+        #expect(store.refresh(after: first, at: start + .seconds(1)))
+        #expect(place.runs() == 2)
+        // Another attempt that was in flight with the first answer: there is a newer one already.
+        #expect(store.refresh(after: first, at: start + .seconds(2)))
+        #expect(place.runs() == 2)
+        // The newer one is refused too.
+        let second = store.values(["api"], at: start + .seconds(3))
+        #expect(!store.refresh(after: second, at: start + .seconds(4)))
+        #expect(place.runs() == 2)
+        #expect(store.refresh(after: second, at: start + .seconds(11)))
+        #expect(place.runs() == 3)
+    }
+
+    @Test func `a command that answers the same again has refreshed nothing`() {
+        let store = place.store(["api": .command(["sh", "-c", "echo x >> runs; echo same"], ttl: .seconds(3600))])
+        let used = store.values(["api"])
+        #expect(!store.refresh(after: used))
+        #expect(place.runs() == 2)
+    }
+
+    @Test func `a refresh runs only the commands of that attempt`() {
+        let store = place.store([
+            "api": .command(["sh", "-c", "echo x >> runs; echo a"], ttl: .seconds(60)),
+            "hook": .command(["sh", "-c", "echo x >> others; echo b"], ttl: .seconds(60)),
+        ])
+        _ = store.values(["hook"])
+        let used = store.values(["api"])
+        #expect(!store.refresh(after: used))
+        #expect(place.runs() == 2)
+        #expect(place.runs("others") == 1)
+    }
+
+    // MARK: - Fingerprints
+
+    @Test func `the fingerprint changes with a secret and with why it cannot be used`() throws {
+        let store = place.store(["api": .file("token")])
+        var seen = [store.fingerprintMaterial(["api"])]
+        for (content, mode) in [("one", 0o644), ("one", 0o600), ("two", 0o600), ("", 0o600)] {
+            try place.write(content, mode: mode)
+            seen.append(store.fingerprintMaterial(["api"]))
+            #expect(store.fingerprintMaterial(["api"]) == seen.last)
+        }
+        #expect(Set(seen).count == seen.count)
+    }
+
+    @Test func `the fingerprint of a file that was only written again stays`() throws {
+        let store = place.store(["api": .file("token")])
+        try place.write("same")
+        let before = store.fingerprintMaterial(["api"])
+        try FileManager.default.removeItem(atPath: "\(place.path)/token")
+        try place.write("same\n", mode: 0o400)
+        #expect(store.fingerprintMaterial(["api"]) == before)
+    }
+
+    @Test func `a fingerprint tells next to nothing of a secret, and runs no command`() throws {
+        let store = place.store(
+            ["api": .environment("TOKEN"), "run": .command(["sh", "-c", "echo x >> runs; echo a"], ttl: .zero)],
+            environment: ["TOKEN": "t"])
+        let material = store.fingerprintMaterial(["api", "run"])
+        #expect(String(decoding: material, as: UTF8.self).wholeMatch(of: /api=[0-9a-f]{4}\0/) != nil)
+        #expect(place.runs() == 0)
+        #expect(store.fingerprintMaterial([]).isEmpty)
+    }
+}

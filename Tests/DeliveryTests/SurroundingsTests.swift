@@ -1,0 +1,208 @@
+import Delivery
+import Foundation
+import Policy
+import Testing
+
+/// A tree of the kernel's files, as far as a test lays it out.
+private final class Machine {
+    let place: SecretPlace
+    var root: String { place.path }
+
+    /// `interfaces` by name, with operstate and carrier.
+    init(ipv4: [String]? = nil, ipv6: [String]? = nil, interfaces: [String: (String, String)] = [:]) throws {
+        place = try SecretPlace()
+        let headings = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT"
+        try ipv4.map { try write("proc/net/route", ([headings] + $0).joined(separator: "\n") + "\n") }
+        try ipv6.map { try write("proc/net/ipv6_route", $0.map { $0 + "\n" }.joined()) }
+        for (name, (state, carrier)) in interfaces {
+            try write("sys/class/net/\(name)/operstate", state + "\n")
+            try write("sys/class/net/\(name)/carrier", carrier + "\n")
+        }
+    }
+
+    func write(_ path: String, _ content: String) throws {
+        let file = URL(filePath: root).appending(path: path)
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(content.utf8).write(to: file)
+    }
+
+    func supply(_ name: String, _ files: [String: String]) throws {
+        for (file, content) in files { try write("sys/class/power_supply/\(name)/\(file)", content + "\n") }
+    }
+
+    func surroundings(_ conditions: Conditions, nmcli: String = "/nonexistent/nmcli") -> Surroundings {
+        Surroundings.read(
+            for: conditions, environment: ProcessInfo.processInfo.environment, root: root, nmcli: nmcli)
+    }
+
+    var isOnline: Bool { surroundings(Conditions(network: .online)).isOnline }
+    var isOnBattery: Bool { surroundings(Conditions(power: .mains)).isOnBattery }
+}
+
+private func route(
+    _ interface: String, to destination: String = "00000000", flags: String = "0003", metric: Int = 100,
+    mask: String = "00000000"
+) -> String {
+    "\(interface)\t\(destination)\t010200C0\t\(flags)\t0\t0\t\(metric)\t\(mask)\t0\t0\t0   "
+}
+
+private let rejectsAll = "\(zeros) 00 \(zeros) 00 \(zeros) ffffffff 00000001 00000000 00200200       lo"
+private let zeros = String(repeating: "0", count: 32)
+
+@Suite struct `The surroundings of a run` {
+    // MARK: - Online
+
+    @Test(arguments: [
+        ([route("eth0")], true),
+        ([route("eth0", flags: "0001")], true),
+        ([route("eth0", to: "000200C0", flags: "0001", mask: "00FFFFFF")], false),
+        ([route("eth0", to: "00000000", mask: "00000080")], false),
+        ([route("eth0", flags: "0203")], false),
+        ([route("*", flags: "0200")], false),
+        ([route("lo")], false),
+        ([route("down0")], false),
+        ([route("down0"), route("eth0", metric: 600)], true),
+        ([route("dormant0")], false),
+        ([route("tun0")], true),
+        ([route("tun1")], false),
+        ([], false),
+        (["eth0", "", "x\ty"], false),
+    ])
+    func `there is a network where a default route goes over an interface that is up`(routes: [String], isOnline: Bool)
+        throws
+    {
+        let machine = try Machine(
+            ipv4: routes, ipv6: [rejectsAll],
+            interfaces: [
+                "eth0": ("up", "1"), "lo": ("unknown", "1"), "down0": ("down", "0"), "dormant0": ("dormant", "1"),
+                "tun0": ("unknown", "1"), "tun1": ("unknown", "0"),
+            ])
+        #expect(machine.isOnline == isOnline)
+    }
+
+    @Test(arguments: [
+        ("\(zeros) 00 \(zeros) 00 fe800000000000000000000000000001 00000400 00000002 00000000 00000003     eth0", true),
+        ("\(zeros) 00 \(zeros) 00 \(zeros) 00000400 00000002 00000000 00000001     eth0", true),
+        ("\(zeros) 00 \(zeros) 00 \(zeros) 00000400 00000002 00000000 00000201     eth0", false),
+        ("\(zeros) 80 \(zeros) 00 \(zeros) 00000000 00000002 00000000 00000001     eth0", false),
+        (
+            "fd000000000000000000000000000000 40 \(zeros) 00 \(zeros) 00000100 00000001 00000000 00000001     eth0",
+            false
+        ),
+        (rejectsAll, false),
+        ("\(zeros) 00 \(zeros) 00 \(zeros) 00000400 00000002 00000000 00000001       lo", false),
+    ])
+    func `a default route may be one of IPv6 alone`(line: String, isOnline: Bool) throws {
+        let machine = try Machine(ipv4: [], ipv6: [line], interfaces: ["eth0": ("up", "1"), "lo": ("unknown", "1")])
+        #expect(machine.isOnline == isOnline)
+    }
+
+    @Test func `where the kernel tells nothing there is a network`() throws {
+        #expect(try Machine().isOnline)
+        #expect(try Machine(ipv4: [route("eth0")]).isOnline)
+        #expect(try !Machine(ipv4: []).isOnline)
+    }
+
+    @Test func `what nobody asks for is not looked at`() throws {
+        let machine = try Machine(ipv4: [])
+        try machine.supply("BAT0", ["type": "Battery", "status": "Discharging"])
+        #expect(machine.surroundings(Conditions()) == Surroundings())
+        #expect(machine.surroundings(Conditions(power: .mains)) == Surroundings(isOnBattery: true))
+        #expect(machine.surroundings(Conditions(network: .online)) == Surroundings(isOnline: false))
+    }
+
+    @Test func `this machine can be read`() {
+        let conditions = Conditions(network: .unmetered, power: .mains)
+        let surroundings = Surroundings.read(for: conditions, environment: ProcessInfo.processInfo.environment)
+        // Whatever it is: reading it again brings the same.
+        #expect(surroundings == Surroundings.read(for: conditions, environment: ProcessInfo.processInfo.environment))
+    }
+
+    // MARK: - Metered
+
+    private func metered(
+        _ answer: String, status: Int = 0, routes: [String] = [route("wlan0"), route("eth0", metric: 600)]
+    ) throws -> Bool? {
+        let interfaces = ["wlan0": ("up", "1"), "eth0": ("up", "1"), "tun0": ("unknown", "1")]
+        let machine = try Machine(ipv4: routes, interfaces: interfaces)
+        let nmcli = try script(
+            """
+            [ "$LC_ALL $*" = "C -t -f GENERAL.DEVICE,GENERAL.METERED device show" ] || exit 2
+            cat << END
+            \(answer)
+            END
+            exit \(status)
+            """)
+        return machine.surroundings(Conditions(network: .unmetered), nmcli: nmcli).isMetered
+    }
+
+    private func devices(_ answers: KeyValuePairs<String, String>) -> String {
+        answers.map { "GENERAL.DEVICE:\($0)\nGENERAL.METERED:\($1)\n" }.joined(separator: "\n")
+    }
+
+    @Test(arguments: [
+        ("yes", true), ("yes (guessed)", true), ("no", false), ("no (guessed)", false), ("unknown", nil), ("", nil),
+    ])
+    func `NetworkManager knows whether the network is metered`(word: String, isMetered: Bool?) throws {
+        #expect(try metered(devices(["wlan0": word])) == isMetered)
+    }
+
+    @Test func `the interface of the preferred default route counts`() throws {
+        #expect(try metered(devices(["eth0": "no", "wlan0": "yes (guessed)", "lo": "unknown"])) == true)
+        #expect(try metered(devices(["eth0": "yes", "wlan0": "no (guessed)"])) == false)
+        #expect(try metered(devices(["eth0": "yes", "wlan0": "unknown"])) == true)
+    }
+
+    @Test func `through a tunnel that NetworkManager does not know, every network counts`() throws {
+        #expect(try metered(devices(["wlan0": "no", "eth0": "yes"]), routes: [route("tun0")]) == true)
+        #expect(try metered(devices(["wlan0": "no", "eth0": "no"]), routes: [route("tun0")]) == false)
+    }
+
+    @Test func `without NetworkManager nobody knows`() throws {
+        #expect(try metered("Error: NetworkManager is not running.", status: 8) == nil)
+        #expect(try metered(devices(["wlan0": "yes"]), status: 1) == nil)
+        #expect(try metered("nonsense\n:\nGENERAL.METERED:yesterday") == nil)
+        let machine = try Machine(ipv4: [route("eth0")], interfaces: ["eth0": ("up", "1")])
+        #expect(machine.surroundings(Conditions(network: .unmetered)) == Surroundings(isMetered: nil))
+    }
+
+    @Test func `a tool that hangs is not waited for`() throws {
+        let machine = try Machine(ipv4: [route("eth0")], interfaces: ["eth0": ("up", "1")])
+        let start = ContinuousClock.now
+        let surroundings = machine.surroundings(Conditions(network: .unmetered), nmcli: try script("sleep 1000"))
+        #expect(surroundings == Surroundings(isMetered: nil))
+        #expect(ContinuousClock.now - start < .seconds(10))
+    }
+
+    // MARK: - Power
+
+    @Test(
+        arguments: [
+            ([:], false),
+            (["BAT0": ["type": "Battery", "status": "Discharging"]], true),
+            (["BAT0": ["type": "Battery", "status": "Discharging", "scope": "System"]], true),
+            (["BAT0": ["type": "Battery", "status": "Not charging"]], false),
+            (["BAT0": ["type": "Battery", "status": "Charging"]], false),
+            (["BAT0": ["type": "Battery", "status": "Unknown"]], false),
+            (["BAT0": ["type": "Battery", "status": "Full"], "AC": ["type": "Mains", "online": "1"]], false),
+            (["BAT0": ["type": "Battery", "status": "Discharging"], "AC": ["type": "Mains", "online": "0"]], true),
+            (["BAT0": ["type": "Battery", "status": "Discharging"], "AC": ["type": "Mains", "online": "1"]], false),
+            (["BAT0": ["type": "Battery", "status": "Discharging"], "ucsi": ["type": "USB", "online": "1"]], false),
+            (
+                [
+                    "BAT0": ["type": "Battery", "status": "Full"],
+                    "BAT1": ["type": "Battery", "status": "Discharging"],
+                ], true
+            ),
+            (["mouse": ["type": "Battery", "status": "Discharging", "scope": "Device"]], false),
+            (["AC": ["type": "Mains", "online": "0"]], false),
+            (["strange": [:]], false),
+        ] as [([String: [String: String]], Bool)])
+    func `a machine is on battery where one of its own discharges and nothing feeds it`(
+        supplies: [String: [String: String]], isOnBattery: Bool
+    ) throws {
+        let machine = try Machine()
+        for (name, files) in supplies { try machine.supply(name, files) }
+        #expect(machine.isOnBattery == isOnBattery)
+    }
+}

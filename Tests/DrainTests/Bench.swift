@@ -1,0 +1,103 @@
+import Delivery
+import Foundation
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+/// A queue in a temporary directory, and runs over it with a fake world.
+final class Bench {
+    let directory: URL
+    let spool: SpoolDirectory
+    var now = Timestamp(rfc3339: "2026-11-21T12:00:00Z")!
+    var configuration = Configuration(
+        defaultRoute: Route(
+            url: "http://one/{type}", retry: BackoffSchedule(delays: .list([.seconds(60)]), attempts: 2)),
+        routes: [TypeName("other")!: Route(url: "http://two/")])
+    var sink: FakeSink?
+    var events: [RunEvent] = []
+    var failure: SinkError?
+    private var added: [String: Int] = [:]
+    /// How far the clock moves each time it is read.
+    var tick = Duration.zero
+    var credentials = Credentials.none
+    var surroundings = Surroundings()
+
+    init() throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "drain-\(UUID().uuidString)")
+        spool = try SpoolDirectory.create(at: directory.path)
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    @discardableResult
+    func add(_ count: Int, type: String = "default", change: (inout OperationHeader) -> Void = { _ in }) throws
+        -> [String]
+    {
+        let first = added[type, default: 0]
+        added[type] = first + count
+        let operations = (first..<first + count).map { number in
+            now = now + .microseconds(1)
+            var header = OperationHeader(
+                id: OperationID("\(type)-\(number)")!, type: TypeName(type)!, createdAt: now,
+                contentType: "application/json")
+            change(&header)
+            return Operation(header: header, body: Array("\(number)".utf8))
+        }
+        _ = try spool.accept(operations, limits: Limits(), durable: false)
+        return operations.map(\.header.id.description)
+    }
+
+    func run(
+        _ options: RunOptions = RunOptions(),
+        answer: @escaping (OutgoingRequest) -> AttemptReport.Result = { _ in .status(204) }
+    ) throws -> RunSummary {
+        let world = Run.World(
+            version: "1", now: { self.read() }, generator: SystemRandomNumberGenerator(), credentials: credentials,
+            surroundings: { _ in self.surroundings },
+            makeSink: { concurrency in
+                let sink = FakeSink(concurrency: concurrency, answer: answer)
+                sink.failure = self.failure
+                self.sink = sink
+                return sink
+            })
+        return try Run(spool: spool, configuration: configuration, options: options, world: world) {
+            self.events.append($0)
+        }()
+    }
+
+    private func read() -> Timestamp {
+        now = now + tick
+        return now
+    }
+
+    func names(_ state: QueueState) throws -> [EntryName] {
+        var names: [EntryName] = []
+        try spool.forEachEntry(in: state) { names.append($0.name) }
+        return names.sorted { $0.createdAt < $1.createdAt }
+    }
+}
+
+extension Bench {
+    /// What the last run sent, by path.
+    var paths: [String] { sink?.requests.map { String($0.url.dropFirst("http://one".count)) } ?? [] }
+
+    var bodies: [String] { sink?.requests.map { String(decoding: $0.body ?? [], as: UTF8.self) } ?? [] }
+
+    func state(of destination: String) throws -> DestinationState {
+        try LedgerFile(spool: spool).read().destinations[destination] ?? DestinationState()
+    }
+
+    var holds: Int {
+        events.count { if case .destinationHeld = $0 { true } else { false } }
+    }
+}
+
+extension AttemptReport.Result {
+    static func status(_ status: Int, _ headers: [HeaderField] = []) -> Self {
+        .answer(AttemptReport.Answer(status: status, headers: headers))
+    }
+}

@@ -1,0 +1,346 @@
+import Delivery
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+@Suite struct DestinationTests {
+    // MARK: - Holds
+
+    @Test func `a hold goes on in later runs, without a request and without a word`() throws {
+        let bench = try Bench()
+        try bench.add(3)
+        _ = try bench.run { _ in .status(401) }
+        #expect(bench.holds == 1)
+        #expect(try bench.state(of: "http://one").hold?.reason == "status 401: default 401 holds")
+        let later = try bench.run { _ in .status(200) }
+        #expect(later.held == 3 && later.attempts == 0)
+        #expect(bench.holds == 1)
+    }
+
+    @Test func `before a destination is held, its newest operation is asked`() throws {
+        let bench = try Bench()
+        try bench.add(9)
+        _ = try bench.run(RunOptions(limit: 4, concurrency: 1)) { _ in .status(401) }
+        #expect(bench.bodies == ["0", "8"])
+        #expect(try bench.state(of: "http://one").hold != nil)
+    }
+
+    @Test func `one operation that is refused does not hold a destination that takes others`() throws {
+        let bench = try Bench()
+        try bench.add(4)
+        let summary = try bench.run(RunOptions(concurrency: 1)) {
+            $0.body == Array("0".utf8) ? .status(403) : .status(200)
+        }
+        #expect(summary.delivered == 3 && summary.deferred == 1 && summary.held == 0)
+        #expect(try bench.state(of: "http://one").hold == nil)
+        #expect(try bench.names(.deferred).first?.attempts == 1)
+    }
+
+    @Test func `a hold is probed with one operation after an hour, and ends when that is delivered`() throws {
+        let bench = try Bench()
+        try bench.add(5)
+        _ = try bench.run { _ in .status(401) }
+        bench.now = bench.now + .seconds(3601)
+        let probe = try bench.run { _ in .status(401) }
+        #expect(probe.attempts == 1 && probe.held == 5)
+        #expect(bench.bodies == ["4"])
+        bench.now = bench.now + .seconds(60)
+        #expect(try bench.run().attempts == 0)
+        bench.now = bench.now + .seconds(3601)
+        let freed = try bench.run()
+        #expect(freed.delivered == 5)
+        #expect(bench.bodies.first == "4")
+        #expect(bench.holds == 1)
+    }
+
+    @Test func `a hold ends when the configuration of its destination changes`() throws {
+        let bench = try Bench()
+        try bench.add(2)
+        _ = try bench.run { _ in .status(401) }
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "Bearer new")]
+        #expect(try bench.run().delivered == 2)
+    }
+
+    @Test func `a hold ends when the secret changes that it was blamed on`() throws {
+        let bench = try Bench()
+        var secret = "old"
+        bench.credentials.values = { _ in SecretValues(values: ["token": secret]) }
+        bench.credentials.material = { _ in Array(secret.utf8) }
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "Bearer ${secret:token}")]
+        try bench.add(2)
+        #expect(try bench.run { _ in .status(401) }.held == 2)
+        #expect(try bench.run().attempts == 0)
+        secret = "new"
+        #expect(try bench.run().delivered == 2)
+        #expect(bench.sink?.requests.first?.headers.contains(HeaderField(name: "Authorization", value: "Bearer new")) == true)
+    }
+
+    @Test func `after a 401 the secret is looked for again once, and the operation tried with it at once`() throws {
+        let bench = try Bench()
+        var secret = "old"
+        var refreshes = 0
+        bench.credentials.values = { _ in SecretValues(values: ["token": secret]) }
+        bench.credentials.refresh = { _ in
+            refreshes += 1
+            secret = "new"
+            return true
+        }
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
+        try bench.add(1)
+        let summary = try bench.run { request in
+            request.headers.contains { $0.value == "new" } ? .status(200) : .status(401)
+        }
+        #expect(summary.delivered == 1 && summary.attempts == 2 && refreshes == 1)
+        let marks = bench.sink?.requests.map { request in request.headers.first { $0.name == "Drainq-Attempt" }?.value }
+        #expect(marks == ["1", "1"])
+    }
+
+    @Test func `a secret that is not there holds the destination and sends nothing`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
+        try bench.add(2)
+        let summary = try bench.run()
+        #expect(summary.held == 2 && summary.attempts == 0)
+        #expect(try bench.state(of: "http://one").hold?.reason.contains("the secret 'token' is not configured") == true)
+    }
+
+    @Test func `what a person holds or pauses is left alone until the person lets go`() throws {
+        let bench = try Bench()
+        try bench.add(2)
+        let file = LedgerFile(spool: bench.spool)
+        for (event, held) in [(DestinationEvent.heldByHand(reason: "moving house"), 2), (.paused, 0)] {
+            try file.record([("http://one", event)], settings: { _ in DestinationSettings() }, at: bench.now, durable: true)
+            bench.now = bench.now + .seconds(86_400)
+            let summary = try bench.run()
+            #expect(summary.attempts == 0 && summary.held == held)
+            let end: DestinationEvent = event == .paused ? .resumed : .released
+            try file.record([("http://one", end)], settings: { _ in DestinationSettings() }, at: bench.now, durable: true)
+        }
+        #expect(try bench.run().delivered == 2)
+    }
+
+    // MARK: - Storms
+
+    @Test func `a bad deploy fails nothing: five of one status, three others, and the destination is held`() throws {
+        let bench = try Bench()
+        try bench.add(50)
+        let summary = try bench.run(RunOptions(limit: 20, concurrency: 1)) { _ in .status(404) }
+        #expect(summary.failed == 0 && summary.held == 50)
+        #expect(bench.bodies == ["0", "1", "2", "3", "4", "49", "48", "47"])
+        #expect(try bench.names(.new).count == 50)
+        #expect(try bench.names(.new).allSatisfy { $0.attempts == 0 })
+        #expect(bench.holds == 1)
+    }
+
+    @Test func `a storm holds whatever the concurrency is`() throws {
+        let bench = try Bench()
+        try bench.add(50)
+        let summary = try bench.run(RunOptions(limit: 50, concurrency: 8)) { _ in .status(404) }
+        #expect(summary.failed == 0 && summary.held == 50)
+        #expect(try bench.names(.new).count == 50)
+    }
+
+    @Test func `a handful of bad operations does not block good ones`() throws {
+        let bench = try Bench()
+        try bench.add(30)
+        let summary = try bench.run(RunOptions(concurrency: 1)) { request in
+            Int(String(decoding: request.body ?? [], as: UTF8.self))! < 6 ? .status(404) : .status(200)
+        }
+        #expect(summary.failed == 6 && summary.delivered == 24 && summary.held == 0)
+    }
+
+    @Test func `five bad operations and nothing else are failed as usual`() throws {
+        let bench = try Bench()
+        try bench.add(5)
+        let summary = try bench.run { _ in .status(404) }
+        #expect(summary.failed == 5 && summary.held == 0)
+    }
+
+    @Test func `a few bad ones are failed at the end of the pass`() throws {
+        let bench = try Bench()
+        try bench.add(3)
+        #expect(try bench.run { _ in .status(400) }.failed == 3)
+        #expect(try bench.names(.failed).allSatisfy { $0.attempts == 1 })
+    }
+
+    // MARK: - Time that a server asks for
+
+    @Test func `Retry-After holds back the whole destination, also in later runs, and others go on`() throws {
+        let bench = try Bench()
+        try bench.add(5)
+        try bench.add(2, type: "other")
+        let summary = try bench.run(RunOptions(concurrency: 1)) { request in
+            request.url.hasPrefix("http://one")
+                ? .status(429, [HeaderField(name: "Retry-After", value: "100")]) : .status(200)
+        }
+        #expect(summary.attempts == 3 && summary.delivered == 2 && summary.waiting == 4 && summary.deferred == 1)
+        bench.now = bench.now + .seconds(99)
+        #expect(try bench.run(RunOptions(ignoresBackoff: true)).attempts == 0)
+        bench.now = bench.now + .seconds(30)
+        #expect(try bench.run().delivered == 5)
+    }
+
+    @Test func `Retry-After gets at most what the configuration says`() throws {
+        let bench = try Bench()
+        bench.configuration.destinations["http://one"] = DestinationSettings(retryAfterMax: .seconds(10))
+        try bench.add(1)
+        _ = try bench.run { _ in .status(503, [HeaderField(name: "Retry-After", value: "999999")]) }
+        bench.now = bench.now + .seconds(13)
+        #expect(try bench.run().delivered == 1)
+    }
+
+    // MARK: - Suspension
+
+    @Test func `after five failures in a row the rest is left alone, also by later runs, until the cool-down is over`() throws {
+        let bench = try Bench()
+        try bench.add(20)
+        let first = try bench.run(RunOptions(concurrency: 1)) { _ in .failure(.refused, detail: "") }
+        #expect(first.attempts == 5 && first.deferred == 5 && first.waiting == 15)
+        #expect(try bench.names(.new).allSatisfy { $0.attempts == 0 })
+        bench.now = bench.now + .seconds(59)
+        let second = try bench.run()
+        #expect(second.attempts == 0 && second.waiting == 15)
+        bench.now = bench.now + .seconds(2)
+        let probe = try bench.run { _ in .failure(.refused, detail: "") }
+        #expect(probe.attempts == 1)
+        bench.now = bench.now + .seconds(119)
+        #expect(try bench.run().attempts == 0)
+        bench.now = bench.now + .seconds(2)
+        #expect(try bench.run().delivered == 20)
+        #expect(try bench.state(of: "http://one").suspendedUntil == nil)
+    }
+
+    @Test func `a cool-down is ignored with now`() throws {
+        let bench = try Bench()
+        try bench.add(20)
+        _ = try bench.run { _ in .failure(.refused, detail: "") }
+        #expect(try bench.run(RunOptions(ignoresBackoff: true)).delivered == 20)
+    }
+
+    @Test func `after an outage the window opens 1, 2, 4`() throws {
+        let bench = try Bench()
+        try bench.add(40)
+        _ = try bench.run(RunOptions(limit: 100, concurrency: 10)) { _ in .failure(.refused, detail: "") }
+        bench.now = bench.now + .seconds(7200)
+        var flights: [Int] = []
+        _ = try bench.run(RunOptions(concurrency: 10)) { _ in
+            flights.append(bench.sink?.inFlight ?? 0)
+            return .status(200)
+        }
+        #expect(flights.first == 1)
+        #expect(flights.prefix(4).max()! <= 4)
+        #expect(flights.max() == 10)
+    }
+
+    @Test func `a dead destination does not take the limit from a live one`() throws {
+        let bench = try Bench()
+        try bench.add(2000)
+        try bench.add(10, type: "other")
+        let summary = try bench.run(RunOptions(limit: 20, concurrency: 5)) {
+            $0.url.hasPrefix("http://one") ? .failure(.timeout, detail: "") : .status(200)
+        }
+        #expect(summary.delivered == 10)
+    }
+
+    @Test func `what a closed destination leaves of the limit goes to the others`() throws {
+        let bench = try Bench()
+        try bench.add(100)
+        try bench.add(30, type: "other")
+        let summary = try bench.run(RunOptions(limit: 20, concurrency: 1)) {
+            $0.url.hasPrefix("http://one") ? .status(429) : .status(200)
+        }
+        #expect(summary.delivered == 19)
+    }
+
+    @Test func `a proxy that fails is not charged to the destination or the operation`() throws {
+        let bench = try Bench()
+        try bench.add(8)
+        let summary = try bench.run(RunOptions(concurrency: 1)) { _ in .failure(.proxy, detail: "") }
+        #expect(summary.failed == 0)
+        #expect(try bench.names(.deferred).allSatisfy { $0.attempts == 0 })
+        #expect(try bench.state(of: "http://one").failures == 0)
+    }
+
+    // MARK: - Pace and conditions
+
+    @Test func `a destination gets no more at once than its settings say`() throws {
+        let bench = try Bench()
+        bench.configuration.destinations["http://one"] = DestinationSettings(concurrency: 2)
+        try bench.add(10)
+        _ = try bench.run(RunOptions(concurrency: 8))
+        #expect(bench.sink?.mostInFlight == 2)
+    }
+
+    @Test func `without the network that the conditions ask for nothing is sent, and the summary says why`() throws {
+        let bench = try Bench()
+        bench.configuration.conditions = Conditions(network: .online)
+        bench.surroundings = Surroundings(isOnline: false)
+        try bench.add(2)
+        let summary = try bench.run()
+        #expect(summary.attempts == 0 && summary.waiting == 2)
+        #expect(summary.conditions == "there is no network, and conditions.network is 'online'")
+        bench.surroundings.isOnline = true
+        #expect(try bench.run().delivered == 2)
+    }
+
+    @Test func `a destination on this machine needs no network`() throws {
+        let bench = try Bench()
+        bench.configuration.conditions = Conditions(network: .unmetered)
+        bench.configuration.defaultRoute.url = "http://localhost:8080/"
+        bench.surroundings = Surroundings(isOnline: false, isMetered: true)
+        try bench.add(2)
+        #expect(try bench.run().delivered == 2)
+    }
+
+    @Test func `on battery attempts are spaced or wait, as the conditions say`() throws {
+        let bench = try Bench()
+        bench.surroundings = Surroundings(isOnBattery: true)
+        bench.configuration.conditions = Conditions(power: .mains)
+        try bench.add(3)
+        #expect(try bench.run().waiting == 3)
+        bench.configuration.conditions = Conditions(power: .delayOnBattery(.milliseconds(30)))
+        let start = ContinuousClock.now
+        #expect(try bench.run().delivered == 3)
+        #expect(ContinuousClock.now - start >= .milliseconds(60))
+    }
+
+    @Test func `a rate spaces the attempts`() throws {
+        let bench = try Bench()
+        try bench.add(4)
+        let start = ContinuousClock.now
+        #expect(try bench.run(RunOptions(rate: Rate(count: 50, per: .seconds(1)))).delivered == 4)
+        #expect(ContinuousClock.now - start >= .milliseconds(60))
+    }
+
+    @Test func `only the destinations asked for are attempted`() throws {
+        let bench = try Bench()
+        try bench.add(2)
+        try bench.add(3, type: "other")
+        #expect(try bench.run(RunOptions(destinations: ["http://two"])).delivered == 3)
+        #expect(try bench.names(.new).count == 2)
+    }
+
+    @Test func `losing the ledger costs a probe and no operation`() throws {
+        let bench = try Bench()
+        try bench.add(3)
+        _ = try bench.run { _ in .status(401) }
+        try bench.spool.writeState(LedgerFile.name, Array("{ not json".utf8))
+        #expect(try bench.run().delivered == 3)
+    }
+
+    @Test func `runs that share a destination do not undo each other's knowledge`() throws {
+        let bench = try Bench()
+        let file = LedgerFile(spool: bench.spool)
+        func record(_ name: String, _ event: DestinationEvent) throws {
+            try file.record([(name, event)], settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
+        }
+        try record("http://one", .held(reason: "a", blamed: nil))
+        try record("http://two", .askedToWait(until: bench.now + .seconds(60)))
+        try record("http://one", .answered)
+        let ledger = try file.read()
+        #expect(ledger.destinations["http://one"]?.hold?.reason == "a")
+        #expect(ledger.destinations["http://two"]?.notBefore == bench.now + .seconds(60))
+    }
+}

@@ -1,0 +1,172 @@
+import Delivery
+import Foundation
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+@Suite struct SequenceTests {
+    private func bench(_ change: (inout Route) -> Void) throws -> Bench {
+        let bench = try Bench()
+        change(&bench.configuration.defaultRoute)
+        return bench
+    }
+
+    @Test func `of one key only the newest is sent, and the older are gone`() throws {
+        let bench = try bench { $0.coalesce = true }
+        try bench.add(3) { $0.key = "a" }
+        try bench.add(1) { $0.key = "b" }
+        try bench.add(1)
+        let summary = try bench.run(RunOptions(concurrency: 1))
+        #expect(bench.bodies == ["2", "3", "4"])
+        #expect(summary.superseded == 2 && summary.delivered == 3)
+        #expect(try bench.names(.new).isEmpty)
+    }
+
+    @Test(arguments: [503, 400])
+    func `a value that fails while a newer one arrives is superseded, never resurrected`(status: Int) throws {
+        let bench = try bench { $0.coalesce = true }
+        try bench.add(1) { $0.key = "a" }
+        let first = try bench.run { _ in
+            if bench.bodies.last == "0" { _ = try? bench.add(1) { $0.key = "a" } }
+            return .status(status)
+        }
+        #expect(first.failed == 0)
+        _ = try bench.run(RunOptions(ignoresBackoff: true))
+        #expect(bench.bodies == ["1"])
+        #expect(try bench.names(.new).isEmpty && bench.names(.deferred).isEmpty && bench.names(.failed).isEmpty)
+    }
+
+    @Test func `a newer value that asked for a later time does not replace what is to be sent now`() throws {
+        let bench = try bench { $0.coalesce = true }
+        try bench.add(1) { $0.key = "a" }
+        let later = bench.now + .seconds(3600)
+        try bench.add(1) {
+            $0.key = "a"
+            $0.notBefore = later
+        }
+        #expect(try bench.run().delivered == 1)
+        #expect(bench.bodies == ["0"])
+        bench.now = later + .seconds(1)
+        #expect(try bench.run().delivered == 1)
+    }
+
+    @Test func `operations of one key go one after the other, those of others meanwhile`() throws {
+        let bench = try bench { $0.ordering = .key }
+        for key in ["a", "b"] { try bench.add(3) { $0.key = key } }
+        #expect(try bench.run(RunOptions(concurrency: 6)).delivered == 6)
+        #expect(bench.sink?.mostInFlight == 2)
+        #expect(bench.bodies.filter { Int($0)! < 3 } == ["0", "1", "2"])
+        #expect(bench.bodies.filter { Int($0)! >= 3 } == ["3", "4", "5"])
+    }
+
+    @Test func `a deferred operation stops those of its key, and one that failed does not`() throws {
+        let bench = try bench { $0.ordering = .key }
+        try bench.add(3) { $0.key = "a" }
+        try bench.add(1) { $0.key = "b" }
+        let summary = try bench.run { $0.body == Array("0".utf8) ? .status(503) : .status(200) }
+        #expect(bench.bodies.sorted() == ["0", "3"] && summary.delivered == 1)
+        #expect(try bench.run().attempts == 0)
+        bench.now = bench.now + .seconds(61)
+        #expect(try bench.run { $0.body == Array("0".utf8) ? .status(400) : .status(200) }.delivered == 2)
+        #expect(bench.bodies == ["0", "1", "2"])
+    }
+
+    @Test func `strict is one at a time, without keys`() throws {
+        let bench = try bench { $0.ordering = .strict }
+        try bench.add(5)
+        #expect(try bench.run(RunOptions(concurrency: 5)).delivered == 5)
+        #expect(bench.sink?.mostInFlight == 1)
+        #expect(bench.bodies == ["0", "1", "2", "3", "4"])
+    }
+
+    @Test func `keys are one sequence whatever the types are`() throws {
+        let bench = try bench { $0.ordering = .key }
+        bench.configuration.routes[TypeName("update")!] = bench.configuration.defaultRoute
+        try bench.add(1) { $0.key = "a" }
+        try bench.add(1, type: "update") { $0.key = "a" }
+        _ = try bench.run { _ in .status(503) }
+        #expect(bench.paths == ["/default"])
+    }
+
+    @Test func `while another run has the order, what has none goes on`() throws {
+        let bench = try bench { $0.ordering = .key }
+        try bench.add(2) { $0.key = "a" }
+        try bench.add(2, type: "other")
+        let lock = try #require(try bench.spool.lockSequences())
+        #expect(try bench.run().delivered == 2)
+        lock.release()
+        #expect(try bench.run().delivered == 2)
+    }
+
+    // MARK: - Windows of keys
+
+    @Test func `an attempt of unknown outcome that the server has forgotten holds the operation`() throws {
+        let bench = try bench {
+            $0.keyTTL = .seconds(3600)
+            $0.retry = BackoffSchedule(delays: .list([.seconds(60)]), attempts: 9)
+        }
+        try bench.add(1)
+        _ = try bench.run { _ in .failure(.timeout, detail: "") }
+        bench.now = bench.now + .seconds(61)
+        #expect(try bench.run { _ in .failure(.timeout, detail: "") }.attempts == 1)
+        bench.now = bench.now + .seconds(3600)
+        let summary = try bench.run()
+        #expect(summary.attempts == 0 && summary.ambiguous == 1)
+        #expect(try bench.names(.deferred).first?.isHeld == true)
+        #expect(try bench.run().attempts == 0)
+    }
+
+    @Test func `an attempt that was not sent is nothing to be afraid of`() throws {
+        let bench = try bench { $0.keyTTL = .seconds(10) }
+        try bench.add(1)
+        _ = try bench.run { _ in .failure(.refused, detail: "") }
+        bench.now = bench.now + .seconds(3600)
+        #expect(try bench.run().delivered == 1)
+    }
+
+    // MARK: - Batches
+
+    @Test func `operations share requests, and are settled together`() throws {
+        let bench = try bench { $0.batch = Batch(max: 4) }
+        try bench.add(10)
+        let summary = try bench.run(RunOptions(concurrency: 1))
+        #expect(bench.bodies == ["[0,1,2,3]", "[4,5,6,7]", "[8,9]"])
+        #expect(summary.delivered == 10 && summary.attempts == 3)
+    }
+
+    @Test func `a batch that is refused is split down to the bad one`() throws {
+        let bench = try bench { $0.batch = Batch(max: 8, format: .ndjson) }
+        try bench.add(8)
+        let summary = try bench.run(RunOptions(concurrency: 1)) { request in
+            String(decoding: request.body ?? [], as: UTF8.self).split(separator: "\n").contains("5")
+                ? .status(422) : .status(200)
+        }
+        #expect(summary.delivered == 7 && summary.failed == 1)
+        #expect(try bench.names(.failed).map(\.id.description) == ["default-5"])
+        #expect(try bench.names(.failed).first?.attempts == 1)
+    }
+
+    @Test func `each operation is settled by itself where the answer says so`() throws {
+        let results = Batch.Results(pointer: JSONPointer("/items")!, status: JSONPointer("/status")!)
+        let bench = try bench { $0.batch = Batch(max: 3, results: results) }
+        try bench.add(3)
+        let body = #"{"items":[{"status":201},{"status":503},{"status":400}]}"#
+        let summary = try bench.run { _ in
+            .answer(
+                AttemptReport.Answer(
+                    status: 200, headers: [HeaderField(name: "Content-Type", value: "application/json")],
+                    body: Array(body.utf8)))
+        }
+        #expect(summary.delivered == 1 && summary.deferred == 1 && summary.failed == 1)
+        #expect(try bench.names(.deferred).map(\.id.description) == ["default-1"])
+    }
+
+    @Test func `a batch that is deferred charges each of its operations`() throws {
+        let bench = try bench { $0.batch = Batch(max: 3) }
+        try bench.add(3)
+        #expect(try bench.run { _ in .status(503) }.deferred == 3)
+        #expect(try bench.names(.deferred).map(\.attempts) == [1, 1, 1])
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+/// A realtime database over its REST interface: PUT writes the value at a path, `{".sv":"timestamp"}` becomes a time, and
+/// the token in the query runs out.
+private struct ChatService: Sendable {
+    var token = "t1"
+    var messages: [String: String] = [:]
+    var writes: [String: Int] = [:]
+    /// Paths in the order of their first writes.
+    var order: [String] = []
+    /// Answered 503 while it is in the path.
+    var trouble: String?
+
+    mutating func answer(_ request: ReceivedRequest) -> Answer {
+        guard request.method == "PUT", request.path.hasSuffix(".json") else { return .status(404) }
+        guard request.query("auth") == token else { return .json(401, #"{"error":"Auth token is expired"}"#) }
+        let path = String(request.path)
+        if let trouble, request.text.contains(trouble) { return .status(503) }
+        guard request.json is [String: Any] else { return .json(400, #"{"error":"Invalid data"}"#) }
+        let value = request.text.replacing(#"{".sv":"timestamp"}"#, with: "1795252500000")
+        if messages.updateValue(value, forKey: path) == nil { order.append(path) }
+        writes[path, default: 0] += 1
+        return .json(value).delayed(.milliseconds(20))
+    }
+}
+
+@Suite struct ChatTests {
+    private let service: Emulation<ChatService>
+    private let drainq: Drainq
+
+    init() throws {
+        service = try Emulation(ChatService()) { $1.answer($0) }
+        drainq = try Drainq(
+            example: "chat",
+            replacing: [
+                "https://example.firebaseio.com": service.url,
+                #"["/usr/local/bin/chat-token"]"#: #"["sh", "../token.sh"]"#,
+            ])
+        // It says the token that there is, and that it was asked.
+        try drainq.write("cat ../token\necho asked >>../asked\n", as: "token.sh")
+        try drainq.write("t1\n", as: "token")
+    }
+
+    @discardableResult
+    private func say(_ text: String, in conversation: String = "c1") throws -> String {
+        let message = "{\"conversation\":\"\(conversation)\",\"text\":\"\(text)\",\"sentAt\":{\".sv\":\"timestamp\"}}"
+        return try #require(
+            try drainq.run("add", "--type", "message", "--key", conversation, input: message).lines.first)
+    }
+
+    @Test func `a message is written at the path of its conversation and its id, and the server dates it`() throws {
+        let id = try say("hello")
+        #expect(try drainq.run("run").status == 0)
+        #expect(
+            service.state.messages == [
+                "/conversations/c1/messages/\(id).json":
+                    #"{"conversation":"c1","text":"hello","sentAt":1795252500000}"#
+            ])
+    }
+
+    @Test func `a token that runs out is asked for again, and the message goes out under the same id`() throws {
+        service.change { $0.token = "t2" }
+        try drainq.write("cat ../token\necho t2 >../token\n", as: "token.sh")
+        let id = try say("hello")
+        #expect(try drainq.run("run").status == 0)
+        let requests = service.receiver.requests()
+        #expect(requests.map { $0.query("auth") } == ["t1", "t2"])
+        #expect(Set(requests.map(\.path)) == ["/conversations/c1/messages/\(id).json"])
+        #expect(Set(requests.map { $0.header("Drainq-Attempt") }) == ["1"])
+    }
+
+    @Test func `the token is asked for once in a run, and is nowhere afterwards`() throws {
+        for number in 1...10 { try say("m\(number)", in: "c\(number)") }
+        #expect(try drainq.run("run").status == 0)
+        let asked = try String(contentsOf: drainq.directory.appending(path: "asked"), encoding: .utf8)
+        #expect(asked == "asked\n")
+    }
+
+    @Test func `1 and 2 s apart, three attempts, and a retry begins again under the same id`() throws {
+        service.change { $0.trouble = "hello" }
+        let id = try say("hello")
+        #expect(try drainq.delaysUntilGivenUp() == [1, 2])
+        #expect(service.receiver.receivedCount == 3)
+        service.change { $0.trouble = nil }
+        #expect(try drainq.run("retry", id).lines == [id])
+        #expect(try drainq.list().first?["attempts"] as? Int == 0)
+        #expect(try drainq.run("run").status == 0)
+        #expect(service.state.order == ["/conversations/c1/messages/\(id).json"])
+    }
+
+    @Test func `a conversation keeps its order, and does not keep another one waiting`() throws {
+        service.change { $0.trouble = "first" }
+        let ids = try [say("first"), say("second"), say("third")]
+        let other = try say("elsewhere", in: "c2")
+        #expect(try drainq.run("run").status == 75)
+        #expect(service.state.order == ["/conversations/c2/messages/\(other).json"])
+        service.change { $0.trouble = nil }
+        #expect(try drainq.run("run", "--now").status == 0)
+        #expect(service.state.order.dropFirst() == ids.map { "/conversations/c1/messages/\($0).json" }[...])
+    }
+
+    @Test func `two runs that meet write each message once`() throws {
+        let message = #"{"conversation":"c1","text":"x","sentAt":{".sv":"timestamp"}}"#
+        for conversation in 1...10 {
+            let lines = String(repeating: message + "\n", count: 4)
+            try drainq.run("add", "--type", "message", "--key", "c\(conversation)", input: lines)
+        }
+        let runs = try (0..<2).map { _ in try drainq.start("run") }
+        for run in runs { #expect(try run.finish().status == 0) }
+        #expect(try drainq.run("run").status == 0)
+        #expect(service.state.writes.count == 40)
+        #expect(service.state.writes.values.allSatisfy { $0 == 1 })
+    }
+
+    @Test func `progress is shown from more than five on`() throws {
+        for number in 1...5 { try say("m", in: "c\(number)") }
+        #expect(try drainq.run("run", "--progress", "always").error.isEmpty)
+        for number in 1...6 { try say("m", in: "c\(number)") }
+        let run = try drainq.run("run", "--progress", "always")
+        #expect(run.error.contains("6 of 6 done (6 delivered)"))
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import LoopbackReceiver
+import Synchronization
+import Testing
+
+extension Drainq {
+    /// A queue with one of the configurations of `etc/drainq/examples/`, as it stands there but for its addresses and
+    /// paths, which are of another machine.
+    convenience init(example name: String, replacing: [String: String]) throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        var text = try String(contentsOf: root.appending(path: "etc/drainq/examples/\(name).json5"), encoding: .utf8)
+        for (original, replacement) in replacing {
+            try #require(text.contains(original), "the example has '\(original)' in it")
+            text = text.replacingOccurrences(of: original, with: replacement)
+        }
+        try self.init(text)
+    }
+
+    /// A file beside the queue that only its owner may read.
+    @discardableResult
+    func write(_ text: String, as name: String, mode: Int = 0o600) throws -> String {
+        let path = directory.appending(path: name).path
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        return path
+    }
+
+    /// The objects of `list --json`.
+    func list(_ arguments: String...) throws -> [[String: Any]] {
+        let finished = try start(["list", "--json"] + arguments, input: "").finish()
+        return try finished.lines.map(json)
+    }
+
+    /// Runs with `--now` again and again, and gives the delays that were set behind each attempt, in seconds, to the
+    /// tenth, until nothing is deferred any more. `releasing` lets go of the destination that was asked to wait.
+    func delaysUntilGivenUp(releasing: Bool = false) throws -> [Double] {
+        var delays: [Double] = []
+        while true {
+            if releasing { try run("release", "--all") }
+            try run("run", "--now")
+            guard let row = try list("--state", "deferred").first else { return delays }
+            let due = try date(row["due"]), last = try date(row["lastAttempt"])
+            let duration = try lastDuration(row["id"] as? String ?? "")
+            delays.append(((due.timeIntervalSince(last) - duration) * 10).rounded() / 10)
+        }
+    }
+
+    private func lastDuration(_ id: String) throws -> Double {
+        let shown = try json(run("show", id, "--json").lines[0])
+        let attempts = try #require(shown["history"] as? [[String: Any]])
+        return try #require(attempts.last?["durationMs"] as? Double) / 1000
+    }
+}
+
+/// A server of one test: a receiver, and what it knows.
+final class Emulation<State: Sendable>: Sendable {
+    private let known: Mutex<State>
+    private let slot = Mutex<LoopbackReceiver?>(nil)
+
+    /// `answer` is the server: it sees a request, changes the state and answers.
+    init(
+        _ state: State, answer: @escaping @Sendable (ReceivedRequest, inout State) -> Answer
+    ) throws {
+        known = Mutex(state)
+        let receiver = try LoopbackReceiver(
+            script: .deciding { [weak self] request, _ in
+                guard let self else { return .status(500) }
+                return self.change { answer(request, &$0) }
+            })
+        slot.withLock { $0 = receiver }
+    }
+
+    var receiver: LoopbackReceiver { slot.withLock { $0! } }
+    var url: String { receiver.url }
+
+    @discardableResult
+    func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        known.withLock { state in body(&state) }
+    }
+
+    var state: State { known.withLock { $0 } }
+}
+
+extension ReceivedRequest {
+    /// The body as JSON; `nil` where it is none.
+    var json: Any? { try? JSONSerialization.jsonObject(with: Data(body), options: [.fragmentsAllowed]) }
+
+    /// The value of a query's item.
+    func query(_ name: String) -> String? {
+        URLComponents(string: target)?.queryItems?.first { $0.name == name }?.value
+    }
+}
+
+extension Answer {
+    static func json(_ status: Int = 200, _ body: String) -> Answer {
+        .status(status, headers: ["Content-Type: application/json"], body: body)
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+/// Profiles and settings by user; what was written last is what there is.
+private struct ProfileService: Sendable {
+    var token = "good"
+    var values: [String: String] = [:]
+    var writes = 0
+    /// Statuses to answer first.
+    var troubles: [Int] = []
+
+    mutating func answer(_ request: ReceivedRequest) -> Answer {
+        if !troubles.isEmpty { return .status(troubles.removeFirst()) }
+        guard request.header("Authorization") == "Bearer \(token)" else { return .status(401) }
+        let path = request.path.split(separator: "/").map(String.init)
+        guard path.count == 4, path[0] == "v1", path[1] == "users",
+            (request.method, path[3]) == ("PATCH", "profile") || (request.method, path[3]) == ("PUT", "settings")
+        else { return .status(404) }
+        values["\(path[2])/\(path[3])"] = request.text
+        writes += 1
+        return .json("{}")
+    }
+}
+
+@Suite struct ProfileTests {
+    private let service: Emulation<ProfileService>
+    private let drainq: Drainq
+
+    init() throws {
+        service = try Emulation(ProfileService()) { $1.answer($0) }
+        drainq = try Drainq(
+            example: "profile",
+            replacing: [
+                "https://api.example.com": service.url, "/etc/drainq/session.token": "../session.token",
+            ])
+        try drainq.write("good\n", as: "session.token")
+    }
+
+    @discardableResult
+    private func update(_ name: String, user: String = "u1") throws -> String {
+        let added = try drainq.run(
+            "add", "--type", "updateProfile", "--key", user, input: "{\"user\":\"\(user)\",\"name\":\"\(name)\"}")
+        return try #require(added.lines.first)
+    }
+
+    @Test func `types find their routes, and of each key the last write wins`() throws {
+        for name in ["Ada", "Bea", "Cyd"] { try update(name) }
+        try drainq.run("add", "--type", "updateSettings", "--key", "u1", input: #"{"user":"u1","theme":"dark"}"#)
+        let run = try drainq.run("run", "--json")
+        #expect(run.status == 0)
+        #expect(try json(run.lines.last!)["superseded"] as? Int == 2)
+        #expect(service.state.writes == 2)
+        #expect(service.state.values["u1/profile"] == #"{"user":"u1","name":"Cyd"}"#)
+        #expect(service.state.values["u1/settings"] == #"{"user":"u1","theme":"dark"}"#)
+    }
+
+    @Test func `an older value that failed does not come back behind a newer one`() throws {
+        service.change { $0.troubles = [503] }
+        try update("Ada")
+        #expect(try drainq.run("run").status == 75)
+        try update("Bea")
+        #expect(try drainq.run("run", "--now").status == 0)
+        #expect(service.state.values["u1/profile"] == #"{"user":"u1","name":"Bea"}"#)
+        #expect(service.state.writes == 1)
+        #expect(try drainq.list().isEmpty)
+    }
+
+    @Test func `a newer value has a key of its own`() throws {
+        service.change { $0.troubles = [503] }
+        try update("Ada")
+        try drainq.run("run")
+        try update("Bea")
+        try drainq.run("run", "--now")
+        let keys = service.receiver.requests().map { $0.header("Idempotency-Key") }
+        #expect(keys.count == 2 && keys[0] != keys[1])
+    }
+
+    @Test func `1, 2, 4 and 8 s apart, five attempts, and the third can be seen`() throws {
+        service.change { $0.troubles = Array(repeating: 503, count: 10) }
+        try update("Ada")
+        for _ in 1...3 { try drainq.run("run", "--now") }
+        #expect(try drainq.run("list").output.contains("3 of 5"))
+        #expect(try drainq.delaysUntilGivenUp() == [8])
+        #expect(service.receiver.receivedCount == 5)
+        #expect(try drainq.list("--state", "failed").count == 1)
+    }
+
+    @Test func `the delays are those of the schedule`() throws {
+        service.change { $0.troubles = Array(repeating: 500, count: 10) }
+        try update("Ada")
+        #expect(try drainq.delaysUntilGivenUp() == [1, 2, 4, 8])
+    }
+
+    @Test func `at most a hundred wait, and the oldest make room`() throws {
+        let ids = try (1...103).map { try update("n", user: "u\($0)") }
+        let waiting = try drainq.list().compactMap { $0["id"] as? String }
+        #expect(Set(waiting) == Set(ids.dropFirst(3)))
+    }
+
+    @Test(arguments: [408, 429, 500, 501, 502, 503, 504, 505])
+    func `a status that may pass is tried again`(status: Int) throws {
+        service.change { $0.troubles = [status] }
+        try update("Ada")
+        #expect(try drainq.run("run").status == 75)
+        #expect(try drainq.list().first?["state"] as? String == "deferred")
+    }
+
+    @Test func `a server that is not there is tried again`() throws {
+        service.receiver.stop()
+        try update("Ada")
+        #expect(try drainq.run("run").status == 75)
+        #expect(try drainq.list().first?["lastError"] as? String == "refused")
+    }
+
+    @Test func `a 401 stops everything and charges nothing`() throws {
+        service.change { $0.token = "other" }
+        for user in ["u1", "u2", "u3"] { try update("Ada", user: user) }
+        #expect(try drainq.run("run").status == 69)
+        #expect(try drainq.list().allSatisfy { $0["attempts"] as? Int == 0 })
+        #expect(try drainq.run("status").output.contains("held"))
+    }
+
+    @Test func `a corrupt file harms nobody`() throws {
+        try update("Ada")
+        try drainq.drop(Data("{\"drainq\":1,".utf8), as: "junk")
+        #expect(try drainq.run("run").status == 65)
+        #expect(service.state.writes == 1)
+    }
+
+    @Test func `what is cancelled is not sent`() throws {
+        let id = try update("Ada")
+        #expect(try drainq.run("drop", id).lines == [id])
+        #expect(try drainq.run("run").status == 0)
+        #expect(service.receiver.receivedCount == 0)
+    }
+
+    @Test func `what failed can be listed`() throws {
+        service.change { $0.troubles = [400] }
+        let id = try update("Ada")
+        #expect(try drainq.run("run").status == 1)
+        #expect(try drainq.list("--state", "failed").map { $0["id"] as? String } == [id])
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+@Suite struct SecretTests {
+    private static let mark = "MARKER-5d41402abc4b2a76b9719d911017c592"
+
+    /// Everything that a run leaves behind: files in and beside the queue (but for the secrets' own), and what was said.
+    private func leavings(_ drainq: Drainq, _ finished: [Finished]) throws -> String {
+        var text = finished.map { $0.output + $0.error }.joined()
+        let files = FileManager.default.enumerator(at: drainq.queue, includingPropertiesForKeys: [.isRegularFileKey])
+        for case let file as URL in try #require(files) {
+            text += file.path
+            if let data = try? Data(contentsOf: file) { text += String(decoding: data, as: UTF8.self) }
+        }
+        return text
+    }
+
+    private func configuration(_ url: String, _ more: String = "") -> String {
+        """
+        { routes: { default: { url: "\(url)/{type}?key=${secret:file}",
+            headers: { Authorization: "Bearer ${secret:file}", "X-Env": "${secret:env}", "X-Cmd": "${secret:command}" } } },
+          secrets: { file: { file: "../secret" }, env: { env: "HOME_SECRET" }, command: { command: ["cat", "../secret"] } }
+          \(more) }
+        """
+    }
+
+    @Test(arguments: [200, 301, 400, 401, 403, 404, 429, 500, 503])
+    func `a server that echoes everything has nothing of it kept or said`(status: Int) throws {
+        let receiver = try LoopbackReceiver(
+            script: .deciding { request, _ in
+                .status(status, body: "\(request.target) " + request.headers.map(\.description).joined(separator: ", "))
+            })
+        let drainq = try Drainq(configuration(receiver.url))
+        try drainq.write(Self.mark + "\n", as: "secret")
+        setenv("HOME_SECRET", Self.mark, 1)
+        defer { unsetenv("HOME_SECRET") }
+        try drainq.run("add", "--type", "t", input: numbered(7))
+        let said = try [
+            drainq.run("run", "-v"), drainq.run("run", "--now", "--json"), drainq.run("list", "--json"),
+            drainq.run("status", "--json"), drainq.run("status"), drainq.run("check"),
+            drainq.run("send", "--type", "t", "--no-queue", "--json", input: "1"),
+        ]
+        let sent = receiver.requests()
+        #expect(sent.first?.header("Authorization") == "Bearer \(Self.mark)")
+        #expect(sent.first?.header("X-Cmd") == Self.mark && sent.first?.header("X-Env") == Self.mark)
+        #expect(sent.first?.target == "/t?key=\(Self.mark)")
+        // What `send` was asked for is the answer itself.
+        let answers = status == 200 ? said.dropLast() : said[...]
+        #expect(try !leavings(drainq, Array(answers)).contains("MARKER"))
+    }
+
+    @Test(arguments: [Answer.reset, .close, .verbatim("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: y\r\n\r\n")])
+    func `no failure has anything of it, nor has a process that dies`(answer: Answer) throws {
+        let receiver = try LoopbackReceiver(script: .always(answer))
+        let drainq = try Drainq(configuration(receiver.url))
+        try drainq.write(Self.mark + "\n", as: "secret")
+        setenv("HOME_SECRET", Self.mark, 1)
+        defer { unsetenv("HOME_SECRET") }
+        try drainq.run("add", "--type", "t", input: numbered(2))
+        let said = try [drainq.run("run", "-v"), drainq.run("list", "--json")]
+        #expect(try !leavings(drainq, said).contains("MARKER"))
+    }
+
+    @Test func `nothing of a secret is in the arguments of a process`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(500))))
+        let drainq = try Drainq(configuration(receiver.url))
+        try drainq.write(Self.mark + "\n", as: "secret")
+        setenv("HOME_SECRET", Self.mark, 1)
+        defer { unsetenv("HOME_SECRET") }
+        try drainq.run("add", "--type", "t", input: "1")
+        let run = try drainq.start("run")
+        #expect(receiver.wait(forRequests: 1, within: .seconds(20)))
+        #if os(Linux)
+            for process in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int(process) != nil {
+                let arguments = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") ?? Data()
+                #expect(!String(decoding: arguments, as: UTF8.self).contains("MARKER"))
+            }
+        #endif
+        #expect(try run.finish().status == 0)
+    }
+
+    @Test func `an operation's own url gets none of the route's credentials`() throws {
+        let receiver = try LoopbackReceiver()
+        let elsewhere = try LoopbackReceiver()
+        let drainq = try Drainq(configuration(receiver.url))
+        try drainq.write(Self.mark + "\n", as: "secret")
+        let added = try drainq.run("add", "--url", elsewhere.url + "/x", input: "1")
+        #expect(added.status == 65 || (try drainq.run("run").status) == 1)
+        #expect(elsewhere.receivedCount == 0)
+    }
+}

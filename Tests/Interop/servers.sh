@@ -1,0 +1,235 @@
+#!/usr/bin/env bash
+# drainq against servers that nobody here wrote: nginx, haproxy and Python's http.server, on loopback ports of their own.
+# Prints `ok …` or `not ok …`, a line for each test.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+drainq=${DRAINQ:-$PWD/.build/debug/drainq}
+work=$(mktemp -d)
+pids=()
+trap 'kill "${pids[@]}" 2>/dev/null; wait 2>/dev/null; rm -rf "$work"' EXIT
+failed=0
+
+# test NAME COMMAND…: one test; what it printed is shown when it fails.
+test_that() {
+    local name=$1
+    shift
+    if (set -e; "$@") >"$work/log" 2>&1; then
+        echo "ok $name"
+    else
+        echo "not ok $name"
+        sed 's/^/    /' "$work/log"
+        failed=1
+    fi
+}
+
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+await() {
+    for _ in $(seq 100); do
+        if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return; fi
+        sleep 0.1
+    done
+    echo "nothing listens on port $1" >&2
+    return 1
+}
+
+# queue URL [MORE]: a new queue whose default route goes to URL, its directory in $DRAINQ_QUEUE.
+queue() {
+    DRAINQ_QUEUE=$(mktemp -d "$work/queue.XXXXXX")/q
+    export DRAINQ_QUEUE
+    "$drainq" init
+    printf '{ routes: { default: { url: "%s", %s } } }\n' "$1" "${2:-}" >"$DRAINQ_QUEUE/drainq.json"
+}
+
+lines() { for n in $(seq "$1"); do printf '{"n":%d}\n' "$n"; done; }
+
+status_of() { set +e; "$@"; local status=$?; set -e; echo "$status"; }
+
+state() { "$drainq" list --json | jq -r .state | sort | uniq -c | awk '{ print $2 "=" $1 }' | paste -sd' '; }
+
+limited=$(free_port) plain=$(free_port) backend=$(free_port) python=$(free_port) proxy=$(free_port)
+
+cat >"$work/nginx.conf" <<END
+daemon off;
+pid $work/nginx.pid;
+error_log $work/error.log;
+worker_processes 1;
+events { worker_connections 256; }
+http {
+    access_log $work/access.log;
+    client_body_temp_path $work/body; proxy_temp_path $work/proxy; fastcgi_temp_path $work/f; uwsgi_temp_path $work/u;
+    scgi_temp_path $work/s;
+    limit_req_zone \$server_name zone=slow:1m rate=10r/s;
+    limit_req_status 429;
+    server {
+        listen 127.0.0.1:$limited;
+        error_page 429 @later;
+        location / { limit_req zone=slow; proxy_pass http://127.0.0.1:$plain/ok; }
+        location @later { add_header Retry-After 1 always; return 429; }
+    }
+    server {
+        listen 127.0.0.1:$plain;
+        location = /ok { return 204; }
+        location = /401 { return 401; }
+        location = /404 { return 404; }
+        location = /301 { return 301 /ok; }
+        location = /elsewhere { return 307 http://127.0.0.1:$limited/; }
+        location = /413 { client_max_body_size 10; proxy_pass http://127.0.0.1:$plain/ok; }
+        location = /502 { proxy_pass http://127.0.0.1:$backend; }
+        location = /gzip { gzip on; gzip_min_length 1; gzip_types application/json; default_type application/json;
+                           return 200 '{"success":true,"padding":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}'; }
+    }
+}
+END
+nginx -e "$work/error.log" -c "$work/nginx.conf" &
+pids+=($!)
+
+cat >"$work/haproxy.cfg" <<END
+defaults
+    mode http
+    timeout connect 1s
+    timeout client 30s
+    timeout server 30s
+frontend front
+    bind 127.0.0.1:$proxy
+    http-request silent-drop if { path /silent }
+    http-request deny deny_status 403 if { path /denied }
+    http-request return status 503 hdr Retry-After 2 if { path /later }
+    http-request return status 429 if { path /busy } { rand(100) lt 50 }
+    default_backend back
+backend back
+    server one 127.0.0.1:$plain
+    http-request set-path /ok
+END
+haproxy -db -f "$work/haproxy.cfg" >"$work/haproxy.log" 2>&1 &
+pids+=($!)
+
+mkdir "$work/www"
+python3 -m http.server --bind 127.0.0.1 --directory "$work/www" "$python" >"$work/python.log" 2>&1 &
+pids+=($!)
+await "$limited" && await "$plain" && await "$proxy" && await "$python"
+
+delivers() {
+    queue "http://127.0.0.1:$plain/ok"
+    lines 50 | "$drainq" add
+    [[ $("$drainq" run 2>&1) == "" ]]
+    [[ $(state) == "" ]]
+}
+test_that "nginx takes fifty operations and nobody says a word" delivers
+
+obeys_limit() {
+    queue "http://127.0.0.1:$limited/x"
+    lines 15 | "$drainq" add
+    "$drainq" run --until-empty --max-time 60s --json | tee "$work/run.json" | tail -1
+    [[ $(state) == "" ]]
+    # Held back as a whole: far fewer refusals than operations times attempts.
+    local refused
+    refused=$(jq -r 'select(.event == "attempt" and .status == 429) | .id' "$work/run.json" | wc -l)
+    ((refused >= 1 && refused <= 30))
+    jq -se 'map(select(.event == "attempt") | .attempts) | max <= 1' "$work/run.json"
+}
+test_that "nginx's limit_req is obeyed, its Retry-After waited for, and no attempt is charged" obeys_limit
+
+holds() {
+    queue "http://127.0.0.1:$plain/401"
+    lines 3 | "$drainq" add
+    [[ $(status_of "$drainq" run) == 69 ]]
+    [[ $(state) == "held=3" ]]
+}
+test_that "a 401 holds" holds
+
+fails() {
+    queue "http://127.0.0.1:$plain/404"
+    lines 1 | "$drainq" add
+    [[ $(status_of "$drainq" run) == 1 ]]
+    [[ $(state) == "failed=1" ]]
+}
+test_that "a 404 fails" fails
+
+too_large() {
+    queue "http://127.0.0.1:$plain/413"
+    printf '{"text":"%s"}\n' "$(head -c 1000 /dev/zero | tr '\0' x)" | "$drainq" add
+    [[ $(status_of "$drainq" run) == 1 ]]
+    [[ $("$drainq" list --json | jq -r .lastStatus) == 413 ]]
+}
+test_that "a 413 fails" too_large
+
+bad_gateway() {
+    queue "http://127.0.0.1:$plain/502"
+    lines 2 | "$drainq" add
+    [[ $(status_of "$drainq" run) == 75 ]]
+    [[ $(state) == "deferred=2" ]]
+}
+test_that "an upstream that is down defers" bad_gateway
+
+follows() {
+    queue "http://127.0.0.1:$plain/301" 'redirects: "same-origin"'
+    lines 1 | "$drainq" add
+    "$drainq" run
+    queue "http://127.0.0.1:$plain/301"
+    lines 1 | "$drainq" add
+    [[ $(status_of "$drainq" run) == 69 ]]
+    queue "http://127.0.0.1:$plain/elsewhere" 'redirects: "same-origin"'
+    lines 1 | "$drainq" add
+    [[ $(status_of "$drainq" run) == 69 ]]
+}
+test_that "a redirect is followed at the same origin where the route says so, and nowhere else" follows
+
+zipped() {
+    for transport in urlsession libcurl; do
+        queue "http://127.0.0.1:$plain/gzip" 'accept: { json: { pointer: "/success", equals: true } }'
+        sed -i "1s|}\$|, destinations: { \"http://127.0.0.1:$plain\": { transport: \"$transport\" } } }|" "$DRAINQ_QUEUE/drainq.json"
+        lines 1 | "$drainq" add
+        "$drainq" run
+    done
+}
+test_that "a compressed answer is read, over both transports" zipped
+
+drops() {
+    queue "http://127.0.0.1:$proxy/silent" 'timeouts: { connect: "2s", request: "2s", total: "2s" }'
+    lines 1 | "$drainq" add
+    [[ $(status_of "$drainq" run) == 75 ]]
+    [[ $("$drainq" list --json | jq -r .lastError) =~ ^(timeout|deadline)$ ]]
+}
+test_that "haproxy's silent-drop ends by a time-out" drops
+
+later() {
+    queue "http://127.0.0.1:$proxy/later"
+    lines 5 | "$drainq" add
+    [[ $(status_of "$drainq" run --concurrency 1) == 75 ]]
+    "$drainq" list --json | jq -se 'map(.attempts) | max == 0'
+    "$drainq" status
+}
+test_that "haproxy's 503 with Retry-After holds back the destination and charges nobody" later
+
+busy() {
+    queue "http://127.0.0.1:$proxy/busy" 'retryRateLimited: { schedule: ["100ms"], attempts: 50, jitter: 0 }'
+    lines 20 | "$drainq" add
+    "$drainq" run --until-empty --max-time 60s
+    [[ $(state) == "" ]]
+}
+test_that "a server that is busy half of the time gets everything in the end" busy
+
+python_refuses() {
+    queue "http://127.0.0.1:$python/x"
+    lines 1 | "$drainq" add
+    [[ $(status_of "$drainq" run) == 1 ]]
+    [[ $("$drainq" list --json | jq -r .lastStatus) == 501 ]]
+    queue "http://127.0.0.1:$python/" 'method: "GET", body: ""'
+    lines 1 | "$drainq" add
+    "$drainq" run
+}
+test_that "Python's http.server: a POST is not implemented and fails, a GET is delivered" python_refuses
+
+offline() {
+    queue "http://192.0.2.1/x"
+    echo '{ routes: { default: { url: "http://192.0.2.1/x" } }, conditions: { network: "online" } }' >"$DRAINQ_QUEUE/drainq.json"
+    lines 2 | "$drainq" add
+    # A network namespace of its own has no way out.
+    [[ $(status_of unshare -rn "$drainq" run -v) == 75 ]]
+    [[ $(state) == "new=2" ]]
+    unshare -rn "$drainq" run -v 2>&1 | grep -q "there is no network" || true
+}
+test_that "without a network nothing is attempted where the configuration says so" offline
+
+exit "$failed"

@@ -1,0 +1,202 @@
+import Policy
+import Testing
+
+@Suite struct StormGuardTests {
+    typealias Guard = StormGuard<String>
+
+    /// Tells a guard a story and says what it did: each word is an operation and its answer, `a404`, `b200`, `c503` for
+    /// one that is put off, with a `*` for a sample; `end` is when nothing else waits or is in flight.
+    private func tell(_ story: String, _ start: Guard = Guard(threshold: 5)) -> String {
+        var storm = start
+        let steps = story.split(separator: " ").map { word -> String in
+            let step: Guard.Step
+            if word == "end" {
+                step = storm.nothingElse()
+            } else {
+                let text = String(word.filter { $0 != "*" })
+                let status = Int(text.dropFirst())!
+                let answer: Guard.Answer =
+                    switch status {
+                    case 200: .delivered
+                    case 400..<500: .permanent(status)
+                    default: .other
+                    }
+                step = storm.take(String(text.prefix(1)), answer, isSample: word.hasSuffix("*"))
+            }
+            switch step {
+            case .settle(let elements): return "settle(\(elements.joined()))"
+            case .wait: return "wait"
+            case .sample: return "sample"
+            case .hold(let elements, let status): return "hold(\(elements.joined()),\(status))"
+            case .putBack(let elements): return "back(\(elements.joined()))"
+            }
+        }
+        return steps.joined(separator: " ")
+    }
+
+    private static let five = "a404 b404 c404 d404 e404"
+    private static let suspicion = "wait wait wait wait sample"
+
+    @Test func `five of the same and samples that meet the same end: all are put back, the destination is held`() {
+        #expect(
+            tell(Self.five + " x404* y404* z404*") == Self.suspicion + " wait wait hold(abcdexyz,404)")
+    }
+
+    @Test func `five of the same and a sample that succeeds: the five are failed as usual, and what comes later too`() {
+        #expect(tell(Self.five + " x200* y404* f404") == Self.suspicion + " settle(abcdex) settle(y) settle(f)")
+        #expect(tell(Self.five + " x404* y404* z200*") == Self.suspicion + " wait wait settle(abcdexyz)")
+    }
+
+    @Test func `five of the same and a sample that meets another end: the server tells operations apart`() {
+        #expect(tell(Self.five + " x400*") == Self.suspicion + " settle(abcdex)")
+    }
+
+    @Test func `five of the same and nothing else to try: they are failed as usual`() {
+        #expect(tell(Self.five + " end") == Self.suspicion + " settle(abcde)")
+    }
+
+    @Test func `fewer samples than wanted are enough where there are no more`() {
+        #expect(tell(Self.five + " x404* end") == Self.suspicion + " wait hold(abcdex,404)")
+    }
+
+    @Test func `fewer than five are failed when nothing else is there, and it watches anew`() {
+        #expect(tell("a404 b404 end") == "wait wait settle(ab)")
+        #expect(tell("a404 end " + Self.five) == "wait settle(a) " + Self.suspicion)
+        #expect(tell("end") == "settle()")
+    }
+
+    @Test func `a success among the first clears everything`() {
+        #expect(
+            tell("a404 b404 c200 d404 e404 f404 g404")
+                == "wait wait settle(abc) settle(d) settle(e) settle(f) settle(g)")
+        #expect(tell("a200 " + Self.five) == "settle(a) settle(a) settle(b) settle(c) settle(d) settle(e)")
+    }
+
+    @Test func `different permanent answers among the first clear everything`() {
+        #expect(tell("a404 b404 c410 d404") == "wait wait settle(abc) settle(d)")
+    }
+
+    @Test func `what is put off says nothing either way`() {
+        #expect(
+            tell("a404 b503 c404 d404 e503 f404 g404 x404* y404* z404*")
+                == "wait settle(b) wait wait settle(e) wait sample wait wait hold(acdfgxyz,404)")
+    }
+
+    @Test func `samples that say nothing leave the five for the next run, unfailed`() {
+        #expect(tell(Self.five + " x503* y503* end") == Self.suspicion + " settle(x) settle(y) back(abcde)")
+        // One that met the same end says enough.
+        #expect(tell(Self.five + " x503* y404* end") == Self.suspicion + " settle(x) wait hold(abcdey,404)")
+        // Afterwards it watches as before.
+        #expect(
+            tell(Self.five + " x503* end " + Self.five)
+                == Self.suspicion + " settle(x) back(abcde) " + Self.suspicion)
+    }
+
+    @Test func `neighbours that were in flight with the first are no samples`() {
+        #expect(
+            tell(Self.five + " f404 g404 h404 x404* i404 y404* z404*")
+                == Self.suspicion + " wait wait wait wait wait wait hold(abcdefghxiyz,404)")
+        #expect(tell(Self.five + " f404 g404 h404 end") == Self.suspicion + " wait wait wait settle(abcdefgh)")
+        #expect(tell(Self.five + " f200") == Self.suspicion + " settle(abcdef)")
+    }
+
+    @Test func `what meets the same end after the decision is put back with the others, the rest is settled`() {
+        #expect(
+            tell(Self.five + " x404* y404* z404* f404 g200 h410 i503 end")
+                == Self.suspicion
+                + " wait wait hold(abcdexyz,404) hold(f,404) settle(g) settle(h) settle(i) settle()")
+    }
+
+    @Test func `a threshold of nothing lets everything pass`() {
+        #expect(tell("a404 b404 end", Guard(threshold: 0)) == "settle(a) settle(b) settle()")
+    }
+
+    // MARK: - Statuses that hold
+
+    @Test func `one refusal and samples that are refused too: the destination is held`() {
+        #expect(
+            tell("a401 x401* y401* z401*", Guard(threshold: 1)) == "sample wait wait hold(axyz,401)")
+        #expect(tell("a401 b401 x401* end", Guard(threshold: 1)) == "sample wait wait hold(abx,401)")
+    }
+
+    @Test func `one refusal and a sample that succeeds: it is that one's own`() {
+        var storm = Guard(threshold: 1)
+        guard case .sample = storm.take("a", .permanent(403)) else {
+            Issue.record("no sample is asked for")
+            return
+        }
+        guard case .settle(let elements) = storm.take("x", .delivered, isSample: true) else {
+            Issue.record("it is not settled")
+            return
+        }
+        #expect(elements == ["a", "x"])
+        #expect(storm.phase == .cleared)
+    }
+
+    @Test func `one refusal and nothing else: it means what it says`() {
+        var storm = Guard(threshold: 1)
+        _ = storm.take("a", .permanent(401))
+        guard case .settle(let elements) = storm.nothingElse() else {
+            Issue.record("it is not settled")
+            return
+        }
+        #expect(elements == ["a"])
+        // Not cleared: nobody has said that it is this one's alone.
+        #expect(storm.phase == .watching)
+    }
+
+    // MARK: - Probes of a hold
+
+    @Test func `a probe that meets the same end is put back`() {
+        #expect(tell("a404*", Guard(probing: 404)) == "hold(a,404)")
+    }
+
+    @Test func `a probe that is delivered, or meets another end, is settled and clears`() {
+        for (story, settled) in [("a200* b404", "settle(a) settle(b)"), ("a400* b404", "settle(a) settle(b)")] {
+            #expect(tell(story, Guard(probing: 404)) == settled)
+        }
+        #expect(tell("a503* end", Guard(probing: 404)) == "settle(a) back()")
+    }
+
+    // MARK: - Always
+
+    @Test func `the run's end gets back what is withheld, once`() {
+        var storm = Guard(threshold: 5)
+        for element in ["a", "b", "c"] { _ = storm.take(element, .permanent(404)) }
+        #expect(storm.abandon() == ["a", "b", "c"])
+        #expect(storm.abandon() == [])
+    }
+
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func `every operation is settled, held or put back exactly once, and a storm fails none`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        var storm = StormGuard<Int>(threshold: Int.random(in: 0...6, using: &generator))
+        let isStorm = Bool.random(using: &generator) && storm.threshold > 0
+        var seen: [Int] = []
+        var failed: [Int] = []
+        func act(_ step: StormGuard<Int>.Step) {
+            switch step {
+            case .settle(let elements):
+                seen += elements
+                failed += elements
+            case .hold(let elements, _), .putBack(let elements): seen += elements
+            case .wait, .sample: break
+            }
+        }
+        let count = Int.random(in: 20...60, using: &generator)
+        var samplesLeft = 3
+        for element in 0..<count {
+            let answers: [StormGuard<Int>.Answer] =
+                isStorm ? [.permanent(404)] : [.permanent(404), .permanent(400), .delivered, .other]
+            let isSample = storm.phase == .sampling && Bool.random(using: &generator) && samplesLeft > 0
+            if isSample { samplesLeft -= 1 }
+            act(storm.take(element, answers.randomElement(using: &generator)!, isSample: isSample))
+        }
+        if isStorm {
+            #expect(failed.isEmpty)
+        } else {
+            act(storm.nothingElse())
+        }
+        #expect((seen + storm.abandon()).sorted() == Array(0..<count))
+    }
+}
