@@ -78,6 +78,10 @@ import Testing
             "reports: { coolDown: '1h' }",
             "destinations.reports: its coolDownMax is shorter than its coolDown; coolDown is 1h, coolDownMax 30m"
         ),
+        (
+            "reports: { unixSocket: '/s', proxy: 'http://h:1' }",
+            "destinations.reports: its proxy and its unixSocket exclude each other; a socket of this machine is reached"
+        ),
         ("reports: { caFile: '' }", "destinations.reports.caFile: '' is not a text; text stands in quotes"),
         (
             "reports: { caFile: '~/ca.pem' }",
@@ -110,7 +114,7 @@ import Testing
         ("http://h:0", "'http://h:0' has a port that is none: '0'; ports are 1 to 65535"),
         ("http://${secret:a}:1", "has a secret outside its user information"),
         ("http://u:p w@h:1", "'http://…@h:1' has user information that is none"),
-        ("http://u:${secret}@h:1", "'${' begins no reference to a secret"),
+        ("http://u:${secret}@h:1", "'${secret}' stands for no secret"),
         ("http://u:${secret:b}@h:1", "there is no secret 'b'; did you mean 'a'?"),
     ])
     func `a proxy is a host and a port, and its password is in no message`(proxy: String, expected: String) {

@@ -161,7 +161,7 @@ import Testing
         ("url: [1]", "routes.default.url: a list is not a URL; a URL is text in quotes"),
         (
             "classify: { '4xx': 'fail' }",
-            "routes.default.classify.4xx: '4xx' is neither a status, a range of statuses nor an error; write \"404\", \"500-599\", or one of dns, refused, unreachable, connect-timeout, timeout, deadline, reset, empty-answer, truncated, malformed-answer, tls, proxy, bad-url, offline, agent-died, other"
+            "routes.default.classify.4xx: '4xx' is neither a status, a range of statuses nor an error; write \"404\", \"500-599\", or one of dns, refused, unreachable, connect-timeout, timeout, deadline, reset, empty-answer, truncated, malformed-answer, tls, proxy, bad-url, offline, body-file, agent-died, other"
         ),
         (
             "classify: { timeuot: 'fail' }",
@@ -238,7 +238,7 @@ import Testing
         ),
         (
             "headers: { Authorization: 'Bearer ${secrets:api}' }",
-            "routes.default.headers.Authorization: '${' begins no reference to a secret; a secret is written ${secret:NAME}"
+            "routes.default.headers.Authorization: '${secrets:api}' stands for no secret; a secret is written ${secret:NAME}, and NAME is a key of 'secrets'"
         ),
         (
             "classify: { cancelled: 'fail' }",
@@ -266,8 +266,8 @@ import Testing
         ("https://u:p@h/", "has a name or password in it"), ("https://{type}.h/", "has a placeholder in its host"),
         ("https://[::1/", "has a host that is none"), ("https://[::1]:x/", "has a host that is none"),
         ("https://h/${secret:a}", "has a secret outside its query"),
-        ("https://h/?k=${secret:}", "begins no reference to a secret"),
-        ("https://h/?k=${id}", "begins no reference to a secret"),
+        ("https://h/?k=${secret:}", "stands for no secret"),
+        ("https://h/?k=${id}", "stands for no secret"),
         ("https://h!/", "has a host that is none: 'h!'"),
         ("https://h/#x", "has a fragment"), ("https://h/%zz", "has a '%' without"), ("https://h/a b", "U+0020"),
         ("https://h/é", "U+00E9"), ("https://h/{", "has a '{' without '}'"), ("https://h/}", "has a '}' without '{'"),

@@ -12,7 +12,7 @@ import Testing
     @Test func `every key has its value`() throws {
         let route = try route(
             """
-            destination: "HTTP://Reports.example:80/", protocol: "callable",
+            destination: "HTTP://Reports.example:80/",
             body: '{ "event": {payload} }', require: { pointer: "/content", notEmpty: true },
             accept: {
               contentType: "application/*", otherwise: "hold",
@@ -26,7 +26,6 @@ import Testing
             headersCommand: ["bin/sign", "--key"], overrides: ["headers"],
             """)
         #expect(route.destination == "http://reports.example")
-        #expect(route.protocol == .callable)
         #expect(route.body == BodyTemplate(text: #"{ "event": {payload} }"#))
         #expect(route.require == [JSONCondition(pointer: JSONPointer("/content")!, test: .notEmpty)])
         let value = JSONValue.object([
@@ -141,5 +140,47 @@ import Testing
         let errors = configurationErrors("{ routes: { default: { \(member) } } }")
         #expect(errors.count == 1)
         #expect(errors.first?.contains("routes.default." + expected) == true, "\(errors)")
+    }
+
+    @Test(arguments: [
+        (
+            "{ protocol: 'callable', batch: { max: 2 } }",
+            "drainq.json:1:57: routes.a.batch: callable functions take one payload at a time; leave out 'batch', or set 'protocol' to 'plain'"
+        ),
+        (
+            "{ batch: { max: 2, results: { pointer: '/r' } } }",
+            "drainq.json:1:35: routes.a.batch.results: says nothing of a single operation; name 'status', 'error' or both within an element"
+        ),
+        (
+            "{ method: 'HEAD', accept: { json: { pointer: '/a', exists: true } } }",
+            "drainq.json:1:36: routes.a.method: the answer to a HEAD has no body to look into; use GET, or let the status alone decide"
+        ),
+        (
+            "{ protocol: 'callable', answerLimit: 0 }",
+            "drainq.json:1:63: routes.a.answerLimit: nothing is read of an answer that has to be looked into; leave out 'answerLimit'"
+        ),
+    ])
+    func `settings that contradict each other are an error of the route`(route: String, expected: String) {
+        #expect(configurationErrors("{ routes: { a: \(route) } }") == [expected])
+    }
+
+    @Test func `a contradiction with what is inherited is said where it begins, and once`() {
+        let errors = configurationErrors(
+            "{ routes: { default: { batch: { max: 5 } }, a: { protocol: 'callable' }, b: {} } }")
+        #expect(
+            errors == [
+                "drainq.json:1:45: routes.a.batch: callable functions take one payload at a time; leave out 'batch', or set 'protocol' to 'plain'"
+            ])
+        let inherited = configurationErrors(
+            "{ routes: { default: { protocol: 'callable', batch: { max: 5 } }, a: {} } }")
+        #expect(inherited.count == 1)
+        #expect(inherited.first?.contains("routes.default.batch: callable") == true)
+    }
+
+    @Test func `canonical names are classified like errors`() throws {
+        let route = try route("protocol: 'callable', classify: { ALREADY_EXISTS: 'deliver' }")
+        #expect(route.classify == [ClassificationOverride(match: .canonical(.alreadyExists), outcome: .delivered)])
+        let error = configurationErrors("{ routes: { a: { classify: { UNAVAILABEL: 'fail' } } } }").first
+        #expect(error?.hasSuffix("; did you mean 'UNAVAILABLE'?") == true)
     }
 }

@@ -178,3 +178,42 @@ struct ParserTests {
         #expect(throws: UsageError.self) { try queuePath(option: nil, environment: ["HOME": ""]) }
     }
 }
+
+struct OperatorParserTests {
+    private func message(_ line: String) -> String? {
+        do throws(UsageError) {
+            _ = try ParsedCommand(arguments: shellWords(line))
+            return nil
+        } catch {
+            return error.message + (error.hint.map { "; \($0)" } ?? "")
+        }
+    }
+
+    @Test(arguments: [
+        ("explain 600", "'600' is neither a status nor an error; a status is 100 to 599, an error one of dns"),
+        ("explain 400-499", "'400-499' is more than one status; explain one of them: 400"),
+        ("explain tmeout", "'tmeout' is neither a status nor an error; did you mean timeout?"),
+        ("explain unavailable", "'unavailable' is neither a status nor an error"),
+        ("explain cancelled", "'cancelled' is neither a status nor an error"),
+        ("explain 404 503", "unexpected operand '503'; only one STATUS or ERROR"),
+        ("hold", "drainq hold needs to know which operations; name ids, a filter such as --state failed, or --all"),
+        ("release --all --destination d", "--destination and --all exclude each other"),
+        ("release a --destination d", "'a' and --destination exclude each other"),
+        ("pause now", "unexpected operand 'now'; drainq pause takes only options"),
+        ("add --envelope --body-file x", "options '--envelope' and '--body-file' exclude each other"),
+        ("drop --reason x --all", "unknown option '--reason' for 'drainq drop'; it is an option of drainq hold"),
+        ("list --state hold", "cannot read '--state hold': not one of new, deferred, claimed, held, failed"),
+    ])
+    func `what cannot be meant is refused`(line: String, expected: String) {
+        #expect(message(line)?.hasPrefix(expected) == true, "\(message(line) ?? "understood")")
+    }
+
+    @Test(arguments: [
+        "explain", "explain 404 --type a", "explain UNAVAILABLE", "hold --destination d --reason 'a b'", "hold - --dry-run",
+        "release --all", "pause --destination a --destination b", "resume", "list --state held --destination d",
+        "add --body-file a --body-file b --content-type image/png",
+    ])
+    func `what can be meant is understood`(line: String) {
+        #expect(message(line) == nil)
+    }
+}

@@ -54,7 +54,7 @@ final class Drainq {
         try start(arguments, input: input)
     }
 
-    private func start(_ arguments: [String], input: String) throws -> Started {
+    func start(_ arguments: [String], input: String) throws -> Started {
         try Started(arguments, input: input, queue: queue, directory: directory)
     }
 

@@ -135,7 +135,7 @@ extension CommandDescription {
         CommandDescription(
             .release, "end holds of operations or destinations",
             """
-            Releases operations that are held by themselves: they are due as they were. Which ones is said by ids, by \
+            Releases operations that are held by themselves, with their attempts reset. Which ones is said by ids, by \
             filters, or by --all.
 
             With --destination and nothing else that chooses, the hold of the destination ends, whoever began it, and so do \
@@ -151,8 +151,8 @@ extension CommandDescription {
         CommandDescription(
             .pause, "make runs attempt nothing",
             """
-            Runs that begin from now on attempt nothing, and a run that is under way begins nothing more; operations are \
-            accepted as ever. With --destination this is so for one destination only.
+            Runs attempt nothing until `drainq resume`; operations are accepted as ever. With --destination this is so for \
+            one destination only.
             """,
             examples: [
                 Example("drainq pause", "before maintenance"),

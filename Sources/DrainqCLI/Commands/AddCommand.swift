@@ -12,7 +12,14 @@ func add(_ command: ParsedCommand, environment: [String: String]) throws(Command
     try failing {
         let queue = try OpenQueue(command, environment)
         var addition = Addition(queue: queue, command: command)
-        let sources = command.operands.isEmpty ? ["-"] : command.operands
+        let files = command.texts(.bodyFile)
+        if let operand = command.operands.first, !files.isEmpty {
+            throw CommandFailure(
+                .usage, "'\(operand)' and '--body-file' exclude each other",
+                hint: "a body is read now, from operands, or when it is sent, from --body-file")
+        }
+        for path in files { try addition.take(bodyFile: path) }
+        let sources = command.operands.isEmpty && files.isEmpty ? ["-"] : command.operands
         for source in sources { try addition.take(from: source) }
         try addition.finish()
         return addition.status
@@ -94,9 +101,35 @@ private struct Addition {
         if hasOwnID, values > 1 { return }
         var header = newHeader()
         override(&header)
-        batch.append(
-            Pending(operation: Operation(header: header, body: body), hasOwnID: hasOwnID, source: source.name, line: 1))
+        let operation = Operation(header: header, body: body)
+        try take(Pending(operation: operation, hasOwnID: hasOwnID, source: source.name, line: 1), as: body)
         if !gathersAll { try flush() }
+    }
+
+    /// `--body-file`: the file stays where it is, and is the body of one operation.
+    mutating func take(bodyFile path: String) throws {
+        values += 1
+        let hasOwnID = command.operationID(.id) != nil
+        if hasOwnID, values > 1 { return }
+        var header = newHeader()
+        header.contentType = nil
+        override(&header)
+        switch examine(bodyFile: URL(filePath: path).path) {
+        case .success(let file):
+            header.bodyFile = file
+            let operation = Operation(header: header, body: [])
+            try take(Pending(operation: operation, hasOwnID: hasOwnID, source: path, line: 1), as: [])
+        case .failure(let refusal):
+            // There is nothing to keep: the file is where it was.
+            if case .system = refusal { applying.insert(.inputOutput) } else { applying.insert(.dataInvalid) }
+            let reason = "the body file \(refusal)"
+            if command.flag(.json) { JSONLine.write(AddResult(error: reason, source: path)) }
+            Messages.error("cannot add '\(path)': \(reason)", hint: "see bodyFiles in drainq-config(5)")
+        }
+    }
+
+    private func examine(bodyFile path: String) -> Result<BodyFile, BodyFileRefusal> {
+        queue.spool.bodyFile(at: path, roots: queue.configuration.bodyFileRoots)
     }
 
     /// The header of the next operation, with a creation time after all before it.
@@ -115,12 +148,24 @@ private struct Addition {
         case .value(let text, let line):
             values += 1
             if command.operationID(.id) != nil, values > 1 { return }
+            var value: Pending?
             do throws(OperationFileError) {
-                batch.append(try pending(text, source, line))
+                value = try pending(text, source, line)
             } catch {
                 try refuse(text, source, line, error.detail)
             }
+            if let value { try take(value, as: text) }
             if batch.count >= Self.batchSize, !gathersAll { try flush() }
+        }
+    }
+
+    /// What could never be sent is not let in. `text` is how it was given.
+    private mutating func take(_ pending: Pending, as text: [UInt8]) throws {
+        let operation = pending.operation
+        if let defect = queue.configuration.route(of: operation.header.type).defect(of: operation) {
+            try refuse(text, pending.source, pending.line, "\(defect)")
+        } else {
+            batch.append(pending)
         }
     }
 
@@ -134,7 +179,7 @@ private struct Addition {
             let envelope = try Envelope.operation(
                 from: text, in: 0..<text.count, file: source, line: line,
                 defaults: Envelope.Defaults(id: header.id, createdAt: header.createdAt, type: header.type),
-                requiresMarker: true)
+                requiresMarker: true, bodyFile: examine)
             operation = envelope.operation
             hasOwnID = hasOwnID || envelope.hasOwnID
         }
@@ -154,11 +199,12 @@ private struct Addition {
         if let expiresAt { header.expiresAt = expiresAt }
     }
 
-    /// Reports a bad value and keeps it, so that nothing given to `add` is lost; under `--atomic` the giver has it still.
+    /// Reports a bad value and keeps it, so that nothing given to `add` is lost; under `--atomic` the giver has it still,
+    /// and a body in a file of its own, which has no text here, is where it was.
     private mutating func refuse(_ text: [UInt8], _ source: String, _ line: Int, _ reason: String) throws {
         applying.insert(.dataInvalid)
         var hint: String?
-        if !isAtomic {
+        if !isAtomic, !text.isEmpty {
             let item = try queue.spool.keepBadInput(
                 text, reason: reason, source: "\(source) line \(line)", now: .now())
             hint = "kept as 'quarantine/\(item.fileName)'"

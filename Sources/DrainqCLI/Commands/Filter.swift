@@ -3,37 +3,49 @@ import Spool
 
 /// Which operations a command is about, as its options say; what is not named does not restrict.
 struct Filter {
-    var states: Set<QueueState>
+    var states: Set<ShownState>
     var types: Set<TypeName>
+    var destinations: Set<Digest>
     var keyDigest: Digest?
     var since: Timestamp?
     var before: Timestamp?
 
     /// `states` are those the command looks at where `--state` is not given.
-    init(_ command: ParsedCommand, states: Set<QueueState>, now: Timestamp) {
-        let named = Set(command.texts(.state).compactMap { word in QueueState.allCases.first { $0.word == word } })
+    init(
+        _ command: ParsedCommand, states: Set<ShownState>, of known: KnownDestinations, now: Timestamp
+    ) throws(CommandFailure) {
+        let named = Set(command.texts(.state).compactMap(ShownState.init(rawValue:)))
         self.states = named.isEmpty ? states : named
         types = Set(command.typeNames(.type))
+        destinations = []
+        for text in command.texts(.destination) { destinations.insert(try known.destination(named: text).digest) }
         keyDigest = command.text(.key).map { Digest(of: $0) }
         since = command.time(.since, now: now)
         before = command.time(.before, now: now)
     }
 
-    func includes(_ name: EntryName) -> Bool {
+    func includes(_ entry: Entry, _ known: KnownDestinations) -> Bool {
+        let name = entry.name
         if !types.isEmpty, !types.contains(name.type) { return false }
         if let keyDigest, name.keyDigest != keyDigest { return false }
         if let since, name.createdAt < since { return false }
         if let before, name.createdAt >= before { return false }
-        return true
+        let destination = known.table.destination(of: name)
+        if !destinations.isEmpty, !destinations.contains(destination.digest) { return false }
+        return states.contains(ShownState(of: entry, isDestinationHeld: known.isHeld(destination)))
     }
+
+    /// Whether the filter says something of an operation that no file in quarantine has.
+    var asksForOperations: Bool { !types.isEmpty || !destinations.isEmpty || keyDigest != nil }
 }
 
 extension OpenQueue {
     /// The entries the filter lets through, oldest first. Quarantine is not among them: it holds files, not operations.
-    func entries(_ filter: Filter) throws -> [Entry] {
+    func entries(_ filter: Filter, _ known: KnownDestinations) throws -> [Entry] {
+        let states = Set(filter.states.flatMap(\.queueStates))
         var found: [Entry] = []
-        for state in QueueState.allCases where state != .quarantine && filter.states.contains(state) {
-            try spool.forEachEntry(in: state) { if filter.includes($0.name) { found.append($0) } }
+        for state in QueueState.allCases where state != .quarantine && states.contains(state) {
+            try spool.forEachEntry(in: state) { if filter.includes($0, known) { found.append($0) } }
         }
         return found.sorted { ($0.name.createdAt, $0.name.id) < ($1.name.createdAt, $1.name.id) }
     }
@@ -50,10 +62,11 @@ extension OpenQueue {
         return found
     }
 
-    func view(_ entry: Entry) -> EntryView {
-        EntryView(
-            entry, destination: DestinationTable(configuration).destination(of: entry.name).name,
-            route: configuration.route(of: entry.name.type))
+    func view(_ entry: Entry, _ known: KnownDestinations) -> EntryView {
+        let destination = known.table.destination(of: entry.name)
+        return EntryView(
+            entry, destination: destination.name, route: configuration.route(of: entry.name.type),
+            isDestinationHeld: known.isHeld(destination))
     }
 }
 

@@ -6,18 +6,20 @@ func list(_ command: ParsedCommand, environment: [String: String]) throws(Comman
     try failing {
         let queue = try OpenQueue(command, environment)
         let now = Timestamp.now()
-        let filter = Filter(command, states: [.new, .deferred, .claimed, .failed, .quarantine], now: now)
+        let known = try queue.knownDestinations()
+        let filter = try Filter(
+            command, states: [.new, .deferred, .claimed, .held, .failed, .quarantined], of: known, now: now)
         let limit = command.count(.limit) ?? .max
-        let entries = try queue.entries(filter).prefix(limit)
+        let entries = try queue.entries(filter, known).prefix(limit)
         var views: [EntryView] = []
         for entry in entries {
-            var view = queue.view(entry)
+            var view = queue.view(entry, known)
             // The body is read for what its name cannot say: the key, and the last answer.
             if case .operation(let stored) = try queue.spool.read(entry) { view.add(stored.operation) }
             if command.flag(.json) { JSONLine.write(view) } else { views.append(view) }
         }
         var quarantined: [QuarantineView] = []
-        if filter.states.contains(.quarantine), filter.types.isEmpty, filter.keyDigest == nil {
+        if filter.states.contains(.quarantined), !filter.asksForOperations {
             quarantined = try queue.spool.quarantined().map(QuarantineView.init).suffix(max(0, limit - entries.count))
         }
         if command.flag(.json) {

@@ -1,3 +1,4 @@
+import Drain
 import Policy
 import Spool
 
@@ -26,6 +27,11 @@ struct OpenQueue {
         let path = try queuePath(option: command.text(.queue), environment: environment)
         spool = try SpoolDirectory(opening: path)
         configuration = try readConfiguration(at: command.text(.config), queue: path)
+    }
+
+    /// With what runs remember of destinations at this moment.
+    func knownDestinations() throws -> KnownDestinations {
+        KnownDestinations(configuration, try LedgerFile(spool: spool).read())
     }
 }
 

@@ -3,30 +3,59 @@ import Spool
 
 /// `drainq retry`: back to the queue with no attempts counted, due at once.
 func retry(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    try act(command, environment, on: [.failed], verb: "retry") { queue, entry, now in
+    let action = Action(verb: "retry", states: [.failed], objection: objectionToMoving) { queue, entry, now in
         try queue.spool.retry(entry, now: now) != nil
     }
+    return try action.perform(command, environment)
 }
 
 /// `drainq drop`: gone for good, by a person's word.
 func drop(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    try act(command, environment, on: [.new, .deferred, .failed], verb: "drop") { queue, entry, _ in
-        try queue.spool.drop(entry)
+    let action = Action(verb: "drop", states: [.new, .deferred, .held, .failed], objection: objectionToMoving) {
+        queue, entry, _ in try queue.spool.drop(entry)
     }
+    return try action.perform(command, environment)
 }
 
-/// Does it to each operation named by id, or to all the filters let through; prints the ids it was done to.
-private func act(
-    _ command: ParsedCommand, _ environment: [String: String], on states: Set<QueueState>, verb: String,
-    _ action: (OpenQueue, Entry, Timestamp) throws -> Bool
-) throws(CommandFailure) -> ExitStatus {
-    try failing {
-        let queue = try OpenQueue(command, environment)
+private func objectionToMoving(_ entry: Entry) -> String? {
+    entry.state == .claimed || entry.state == .delivered ? "it is \(entry.state.word)" : nil
+}
+
+/// What a command does to each operation that is named by id, or that filters let through; ids of those it was done to
+/// are printed.
+struct Action {
+    /// As in `cannot retry`.
+    var verb: String
+    /// Where filters look unless `--state` says otherwise.
+    var states: Set<ShownState>
+    /// Why it cannot be done to this one; `nil` when it can. Filters pass over what it objects to.
+    var objection: (Entry) -> String?
+    /// False where a run was faster.
+    var body: (OpenQueue, Entry, Timestamp) throws -> Bool
+
+    init(
+        verb: String, states: Set<ShownState>, objection: @escaping (Entry) -> String?,
+        body: @escaping (OpenQueue, Entry, Timestamp) throws -> Bool
+    ) {
+        self.verb = verb
+        self.states = states
+        self.objection = objection
+        self.body = body
+    }
+
+    func perform(_ command: ParsedCommand, _ environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        try failing { try perform(command, on: try OpenQueue(command, environment)) }
+    }
+
+    func perform(_ command: ParsedCommand, on queue: OpenQueue) throws -> ExitStatus {
         let now = Timestamp.now()
         var entries: [Entry] = []
         var status = ExitStatus.ok
         if command.operands.isEmpty {
-            entries = try queue.entries(Filter(command, states: states, now: now))
+            let known = try queue.knownDestinations()
+            let filter = try Filter(command, states: states, of: known, now: now)
+            entries = try queue.entries(filter, known)
+            if !command.isGiven(.state) { entries.removeAll { objection($0) != nil } }
         } else {
             let ids = try givenIDs(command)
             let found = try queue.entries(ids: ids)
@@ -41,12 +70,10 @@ private func act(
         }
         for entry in entries {
             let id = entry.name.id
-            if command.flag(.dryRun) {
-                answer(id, entry, command)
-            } else if entry.state == .claimed || entry.state == .delivered {
+            if let reason = objection(entry) {
                 status = .failed
-                Messages.error("cannot \(verb) '\(id)': it is \(entry.state.word)")
-            } else if try action(queue, entry, now) {
+                Messages.error("cannot \(verb) '\(id)': \(reason)", hint: "drainq show \(id)")
+            } else if try command.flag(.dryRun) || body(queue, entry, now) {
                 answer(id, entry, command)
             } else {
                 status = .failed
@@ -55,12 +82,12 @@ private func act(
         }
         return status
     }
-}
 
-private func answer(_ id: OperationID, _ entry: Entry, _ command: ParsedCommand) {
-    if command.flag(.json) {
-        JSONLine.write(["id": id.description, "state": entry.state.word])
-    } else {
-        standardOutput.line(id.description)
+    private func answer(_ id: OperationID, _ entry: Entry, _ command: ParsedCommand) {
+        if command.flag(.json) {
+            JSONLine.write(["id": id.description, "state": entry.state.word])
+        } else {
+            standardOutput.line(id.description)
+        }
     }
 }

@@ -5,6 +5,7 @@ import Spool
 func show(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(command, environment)
+        let known = try queue.knownDestinations()
         let ids = try givenIDs(command)
         let found = try queue.entries(ids: ids)
         var status = ExitStatus.ok
@@ -14,14 +15,14 @@ func show(_ command: ParsedCommand, environment: [String: String]) throws(Comman
                 status = .failed
                 continue
             }
-            for entry in entries { try show(entry, queue, asJSON: command.flag(.json)) }
+            for entry in entries { try show(entry, queue, known, asJSON: command.flag(.json)) }
         }
         return status
     }
 }
 
-private func show(_ entry: Entry, _ queue: OpenQueue, asJSON: Bool) throws {
-    var view = queue.view(entry)
+private func show(_ entry: Entry, _ queue: OpenQueue, _ known: KnownDestinations, asJSON: Bool) throws {
+    var view = queue.view(entry, known)
     guard let file = try queue.spool.read(entry) else { return }
     switch file {
     case .notAnOperation(let reason):
@@ -30,7 +31,12 @@ private func show(_ entry: Entry, _ queue: OpenQueue, asJSON: Bool) throws {
         Messages.error("'\(entry.path)' has format \(version), newer than this drainq reads")
     case .operation(let stored):
         view.add(stored.operation)
-        if asJSON { JSONLine.write(Story(view, stored.operation)) } else { tell(view, stored.operation) }
+        let hold = known.states[view.destination]?.hold.map(HoldView.init)
+        if asJSON {
+            JSONLine.write(Story(view, stored.operation, hold))
+        } else {
+            tell(view, stored.operation, isHeld: entry.name.isHeld, hold)
+        }
     }
 }
 
@@ -41,17 +47,20 @@ private struct Story: Encodable {
     var bodyLength: Int
     var body: String?
     var history: [RecordView]
+    var destinationHold: HoldView?
 
-    init(_ entry: EntryView, _ operation: Operation) {
+    init(_ entry: EntryView, _ operation: Operation, _ hold: HoldView?) {
         self.entry = entry
         header = operation.header
-        bodyLength = operation.body.count
-        body = String(validating: operation.body, as: UTF8.self)
+        bodyLength = header.bodyFile?.length ?? operation.body.count
+        body = header.bodyFile == nil ? String(validating: operation.body, as: UTF8.self) : nil
         history = operation.attempts.map(RecordView.init)
+        destinationHold = hold
     }
 
     private enum Key: String, CodingKey {
-        case schema, method, url, contentType, expiresAt, idempotencyKey, bodyLength, body, history
+        case schema, method, url, contentType, expiresAt, idempotencyKey, bodyFile, bodyLength, body, history
+        case destinationHold
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -63,13 +72,15 @@ private struct Story: Encodable {
         try container.encodeIfPresent(header.contentType, forKey: .contentType)
         try container.encodeIfPresent(header.expiresAt?.rfc3339, forKey: .expiresAt)
         try container.encodeIfPresent(header.idempotencyKey, forKey: .idempotencyKey)
+        try container.encodeIfPresent(header.bodyFile?.path, forKey: .bodyFile)
         try container.encode(bodyLength, forKey: .bodyLength)
         try container.encodeIfPresent(body, forKey: .body)
         try container.encode(history, forKey: .history)
+        try container.encodeIfPresent(destinationHold, forKey: .destinationHold)
     }
 }
 
-private func tell(_ view: EntryView, _ operation: Operation) {
+private func tell(_ view: EntryView, _ operation: Operation, isHeld: Bool, _ hold: HoldView?) {
     let now = Timestamp.now()
     let header = operation.header
     func say(_ name: String, _ value: String?) {
@@ -78,6 +89,8 @@ private func tell(_ view: EntryView, _ operation: Operation) {
     }
     say("id", view.id)
     say("state", view.state + (view.run.map { ", by run \($0)" } ?? ""))
+    if isHeld { say("held", "by itself, until 'drainq release \(view.id)'") }
+    if let hold { say("held", "its destination, since \(hold.since): \(hold.reason)") }
     say("type", view.type)
     say("destination", header.url ?? view.destination)
     say("created", "\(view.createdAt) (\(InWords.moment(header.createdAt, from: now)))")
@@ -88,7 +101,9 @@ private func tell(_ view: EntryView, _ operation: Operation) {
         say("next", "\(next.rfc3339) (\(InWords.moment(next, from: now)))")
     }
     say("file", view.path)
-    say("body", "\(operation.body.count) bytes\(header.contentType.map { ", \($0)" } ?? "")")
+    let source = header.bodyFile.map { ", from '\($0.path)'" } ?? ""
+    let length = header.bodyFile?.length ?? operation.body.count
+    say("body", "\(length) bytes\(header.contentType.map { ", \($0)" } ?? "")\(source)")
     for record in operation.attempts {
         var line =
             "\(record.at.rfc3339)  \(record.outcome.rawValue)  \(record.status.map { "\($0)" } ?? record.error ?? "-")"

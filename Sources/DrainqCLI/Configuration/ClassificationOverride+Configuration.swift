@@ -12,7 +12,16 @@ extension ClassificationOverride {
 
 extension ClassificationOverride.Match {
     /// Everything an answer can be called but its status.
-    static let errorNames = NetworkError.allCases.map(\.rawValue).filter { Self($0) != nil }
+    static let errorNames =
+        NetworkError.allCases.map(\.rawValue).filter { Self($0) != nil } + CanonicalStatus.allCases.map(\.rawValue)
+
+    /// Those that the route can meet.
+    static func errorNames(on route: Route) -> [String] {
+        switch route.protocol {
+        case .callable: errorNames
+        case .plain: errorNames.filter { CanonicalStatus(rawValue: $0) == nil }
+        }
+    }
 }
 
 extension ConfigurationValue<[ClassificationOverride]> {

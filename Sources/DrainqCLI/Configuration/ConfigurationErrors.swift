@@ -1,3 +1,5 @@
+import Policy
+
 /// One thing that is wrong with a configuration file, and where.
 package struct ConfigurationError: Hashable, Sendable, CustomStringConvertible {
     /// As the file was named by whoever asked for it.
@@ -81,6 +83,17 @@ struct ConfigurationFindings {
         path.append(name.utf8.contains(UInt8(ascii: ".")) ? quote(name) : name)
         defer { path.removeLast() }
         return body(&self)
+    }
+
+    /// Something that is wrong with what the members of an object say together: at the one that has to be changed, or at
+    /// the object itself where that one is inherited.
+    mutating func add(_ problem: RouteProblem, in object: JSON5Value.Member) {
+        guard case .object(let members) = object.value.content, let key = problem.key else {
+            add(problem.reason, at: object.position, hint: problem.hint)
+            return
+        }
+        let member = members.first { key == $0.name || key.hasPrefix($0.name + ".") }
+        within(key) { $0.add(problem.reason, at: member?.value.position ?? object.position, hint: problem.hint) }
     }
 
     /// The members of an object, each name once; `nil`, and a finding, where the value is no object.

@@ -110,7 +110,15 @@ enum ConfigurationKeys {
                     return
                 }
                 var route = configuration.defaultRoute
+                let before = findings.errors.count
                 readObject(member.value, by: ConfigurationKeys.route, into: &route, &findings)
+                if findings.errors.count == before {
+                    // What "default" says wrong has been said there.
+                    let inherited = type == .default ? [] : configuration.defaultRoute.problems
+                    for problem in route.problems where !inherited.contains(problem) {
+                        findings.add(problem, in: member)
+                    }
+                }
                 if type == .default { configuration.defaultRoute = route } else { configuration.routes[type] = route }
             }
         }
@@ -139,6 +147,11 @@ enum ConfigurationKeys {
                     findings.add(
                         "its coolDownMax is shorter than its coolDown", at: member.position,
                         hint: "coolDown is \(settings.coolDown.quantity), coolDownMax \(settings.coolDownMax.quantity)")
+                }
+                if settings.connection.unixSocket != nil, case .url = settings.connection.proxy {
+                    findings.add(
+                        "its proxy and its unixSocket exclude each other", at: member.position,
+                        hint: "a socket of this machine is reached without a proxy")
                 }
                 configuration.destinations[name] = settings
             }

@@ -75,11 +75,9 @@ enum URLTemplateSyntax {
                 }
             case "?": isQuery = true
             case "$" where rest.first == "{":
-                guard let end = rest.firstIndex(of: "}"), SecretReferences.name(of: rest[..<end].dropFirst()) != nil
-                else {
+                guard let end = rest.firstIndex(of: "}"), SecretText.problem(in: "$" + rest[...end]) == nil else {
                     return Problem(
-                        reason: "has a '${' that begins no reference to a secret",
-                        hint: "a secret is written ${secret:NAME}")
+                        reason: "has a '${' that stands for no secret", hint: "a secret is written ${secret:NAME}")
                 }
                 if !isQuery {
                     return Problem(

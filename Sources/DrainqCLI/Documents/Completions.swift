@@ -1,3 +1,5 @@
+import Policy
+
 /// The completions for one shell, made from the tables.
 func completionScript(for shell: Shell) -> String {
     switch shell {
@@ -30,6 +32,7 @@ extension Operands {
         case .files: .files
         case .ids, .selection, .anything: .unknown
         case .one(let words, _), .optional(let words, _): .words(words)
+        case .answer: .words(ClassificationOverride.Match.errorNames)
         }
     }
 }

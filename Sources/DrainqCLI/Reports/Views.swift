@@ -23,11 +23,11 @@ struct EntryView: Encodable {
     var run: String?
 
     /// What the name alone says; `read` adds the rest.
-    init(_ entry: Entry, destination: String, route: Route) {
+    init(_ entry: Entry, destination: String, route: Route, isDestinationHeld: Bool = false) {
         let name = entry.name
         id = name.id.description
         type = name.type.description
-        state = entry.state.word
+        state = ShownState(of: entry, isDestinationHeld: isDestinationHeld).rawValue
         self.destination = destination
         createdAt = name.createdAt.rfc3339
         switch name.gate {
@@ -50,6 +50,19 @@ struct EntryView: Encodable {
             lastAttempt = last.at.rfc3339
             rule = last.rule
         }
+    }
+}
+
+/// Why a destination is held, in `show --json`.
+struct HoldView: Encodable {
+    var reason: String
+    var since: String
+    var byHand: Bool
+
+    init(_ hold: DestinationState.Hold) {
+        reason = hold.reason
+        since = hold.since.rfc3339
+        byHand = hold.isByHand
     }
 }
 
@@ -187,19 +200,5 @@ struct SummaryView: Codable {
 
     var didSomething: Bool {
         attempts + failed + quarantined + recovered + ambiguous + superseded + inputOutputErrors > 0
-    }
-}
-
-extension QueueState {
-    /// The state's name as users read it: the directory's, but `quarantined` (SPEC §7).
-    var word: String {
-        switch self {
-        case .new: "new"
-        case .deferred: "deferred"
-        case .claimed: "claimed"
-        case .failed: "failed"
-        case .quarantine: "quarantined"
-        case .delivered: "delivered"
-        }
     }
 }

@@ -1,0 +1,37 @@
+import Policy
+
+/// What a command knows of destinations: which there are, which entry goes where, and what runs remember of each.
+struct KnownDestinations {
+    let table: DestinationTable
+    /// By name; none for a destination of which there is nothing to remember.
+    let states: [String: DestinationState]
+    /// Those that messages may propose.
+    private let names: [String]
+
+    init(_ configuration: Configuration, _ ledger: DestinationLedger) {
+        states = ledger.destinations
+        let table = DestinationTable(configuration, knowing: Array(states.keys))
+        self.table = table
+        let routed = ([TypeName.default] + configuration.routes.keys).map { type in
+            table.destination(of: EntryName(createdAt: Timestamp(microseconds: 0), id: OperationID("0")!, type: type))
+        }
+        names = Set(routed.map(\.name)).union(states.keys).union(configuration.destinations.keys).sorted()
+    }
+
+    func isHeld(_ destination: Destination) -> Bool {
+        states[destination.name]?.hold != nil
+    }
+
+    func opening(of destination: Destination, at now: Timestamp) -> Opening {
+        (states[destination.name] ?? DestinationState()).opening(table.settings(of: destination), at: now)
+    }
+
+    /// The destination that a person means: an origin in any spelling, or a name that status shows.
+    func destination(named name: String) throws(CommandFailure) -> Destination {
+        if let destination = table.destination(named: name) { return destination }
+        throw CommandFailure(
+            .usage, "there is no destination '\(name)'",
+            hint: nearest(to: name, in: names).map { "did you mean '\($0)'?" }
+                ?? "'drainq status' shows them; an origin is written https://api.example.com")
+    }
+}

@@ -1,0 +1,81 @@
+import Policy
+
+/// What every answer means on a route: the object of `explain --json` without an answer, schema 1, and its text.
+struct AnswerTable: Encodable {
+    /// Answers next to each other that one rule decides alike.
+    struct Row: Encodable {
+        /// `404`, `500-599`, `timeout`.
+        var answers: String
+        var outcome: String
+        var rule: String
+    }
+
+    var schema = 1
+    var route: RouteView
+    var answers: [Row]
+    var provided: String?
+    var otherwise: String?
+    var retry: ScheduleView
+    var retryRateLimited: ScheduleView?
+    var expiresAfter: String?
+}
+
+extension AnswerTable {
+    init(of explained: ExplainedRoute) {
+        var rows: [(first: Int, last: Int, outcome: Outcome, rule: String)] = []
+        for status in 100...599 {
+            let verdict = explained.verdict(on: .statuses(status...status))
+            // `status 503: default 500-599 defers`, without the status that is in question.
+            let rule = verdict.rule.description.trimmingPrefix("status \(status): ")
+            if let last = rows.last, last.outcome == verdict.outcome, last.rule == rule {
+                rows[rows.count - 1].last = status
+            } else {
+                rows.append((status, status, verdict.outcome, String(rule)))
+            }
+        }
+        let statuses = rows.map { row in
+            Row(
+                answers: row.first == row.last ? "\(row.first)" : "\(row.first)-\(row.last)",
+                outcome: row.outcome.rawValue, rule: row.rule)
+        }
+        let names = ClassificationOverride.Match.errorNames(on: explained.route)
+        let errors = names.compactMap { ClassificationOverride.Match($0) }.map { match in
+            let verdict = explained.verdict(on: match)
+            return Row(
+                answers: match.description, outcome: verdict.outcome.rawValue, rule: verdict.rule.description)
+        }
+        let acceptance = explained.acceptance(of: .statuses(200...200))
+        let route = explained.route
+        self.init(
+            route: explained.view, answers: statuses + errors, provided: acceptance?.provided,
+            otherwise: acceptance?.otherwise.rawValue, retry: ScheduleView(route.retry),
+            retryRateLimited: route.retryRateLimited.map { ScheduleView($0) },
+            expiresAfter: route.expiresAfter?.quantity)
+    }
+
+    /// Lines for a person: a list for each outcome, and what the route itself has decided.
+    var lines: [String] {
+        var lines = ["route '\(route.type)': \(route.request)", "destination: \(route.destination)", ""]
+        func say(_ name: String, _ text: String) {
+            let indent = String(repeating: " ", count: 14)
+            for (index, line) in wrap(text.split(separator: " ").map(String.init), width: 66).enumerated() {
+                lines.append(index == 0 ? "  \(name)".padded(to: 14) + line : indent + line)
+            }
+        }
+        for outcome in Outcome.allCases {
+            let list = answers.filter { $0.outcome == outcome.rawValue }.map(\.answers)
+            if list.isEmpty { continue }
+            say(outcome.rawValue, list.joined(separator: ", "))
+            if outcome == .delivered, let provided, let otherwise {
+                say("", "2xx provided that \(provided); otherwise \(otherwise)")
+            }
+        }
+        let own = answers.filter { $0.rule.hasPrefix("classify ") }.map(\.rule)
+        if !own.isEmpty { say("by the route", Set(own).sorted().joined(separator: ", ")) }
+        say("next", retry.text)
+        if let retryRateLimited { say("after 429", retryRateLimited.text) }
+        if let expiresAfter { say("expires", "when it is \(expiresAfter) old") }
+        say("transport", route.transportText)
+        return lines
+    }
+}

@@ -1,0 +1,206 @@
+import Policy
+import Spool
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The object of `status --json`, schema 1.
+struct QueueStatus: Encodable {
+    /// One destination: what waits for it, and what runs remember of it.
+    struct Row: Encodable {
+        var destination: String
+        var new = 0
+        var deferred = 0
+        var held = 0
+        var claimed = 0
+        var failed = 0
+        var oldest: String?
+        var nextDue: String?
+        var paused = false
+        /// The server has asked for time until then.
+        var notBefore: String?
+        /// Left alone until then, after failures in a row.
+        var suspendedUntil: String?
+        var failures: Int?
+        var lastFailure: String?
+        /// So many attempts at once while it opens again.
+        var window: Int?
+        var lastSuccess: String?
+
+        init(_ destination: Destination, _ state: DestinationState, _ opening: Opening) {
+            self.destination = destination.name
+            paused = state.isPaused
+            if case .closed(let closure) = opening {
+                switch closure.reason {
+                case .askedToWait: notBefore = closure.until?.rfc3339
+                case .suspended: suspendedUntil = closure.until?.rfc3339
+                case .held, .paused: break
+                }
+            }
+            failures = state.failures > 0 ? state.failures : nil
+            lastFailure = state.lastFailure
+            window = state.window
+            lastSuccess = state.lastSuccess?.rfc3339
+        }
+    }
+
+    /// A destination that nothing is sent to until somebody or something ends it.
+    struct Hold: Encodable {
+        var destination: String
+        var reason: String
+        var since: String
+        var byHand: Bool
+        /// When it is tried with one operation; none where only a person ends it, or while it is paused.
+        var nextProbe: String?
+        var operations: Int
+    }
+
+    var schema = 1
+    var queue: String
+    var paused: Bool
+    var states: [String: Int] = [:]
+    var destinations: [Row] = []
+    var holds: [Hold] = []
+    /// Operations that are held although their destination is not.
+    var heldByThemselves = 0
+    var oldest: String?
+    var nextDue: String?
+    /// Waiting operations that may be tried now.
+    var due = 0
+    var lastRun: SummaryView?
+}
+
+extension QueueStatus {
+    /// Counts a queue, from names alone.
+    init(of queue: OpenQueue, at now: Timestamp) throws {
+        self.init(queue: queue.spool.path, paused: try queue.spool.isPaused)
+        var count = Count(try queue.knownDestinations(), queue.configuration, at: now)
+        for state in QueueState.allCases where state != .quarantine {
+            let foreign = try queue.spool.forEachEntry(in: state) { count.take($0) }
+            if state == .new {
+                // They become operations of the default type as soon as a run comes.
+                count.states[.new, default: 0] += foreign
+                count.due += foreign
+            }
+        }
+        count.states[.quarantined] = try queue.spool.quarantined().count
+        for state in ShownState.allCases { states[state.rawValue] = count.states[state] ?? 0 }
+        count.takeRemembered()
+        destinations = count.rows
+        holds = count.holds
+        heldByThemselves = count.heldByThemselves
+        due = count.due
+        oldest = count.tallies.values.compactMap(\.oldest).min()?.rfc3339
+        nextDue = count.tallies.values.compactMap(\.next).min()?.rfc3339
+        // A remembered run that cannot be read is no reason to refuse the status.
+        if let bytes = try queue.spool.readState("last-run.json") {
+            lastRun = try? JSONDecoder().decode(SummaryView.self, from: Data(bytes))
+        }
+    }
+
+    /// The counting: one pass over all names.
+    private struct Count {
+        struct Tally {
+            var destination: Destination
+            var opening: Opening
+            var row: Row
+            var oldest: Timestamp?
+            var next: Timestamp?
+        }
+
+        let known: KnownDestinations
+        let configuration: Configuration
+        let now: Timestamp
+        var states: [ShownState: Int] = [:]
+        var tallies: [Digest: Tally] = [:]
+        var heldByThemselves = 0
+        var due = 0
+
+        init(_ known: KnownDestinations, _ configuration: Configuration, at now: Timestamp) {
+            self.known = known
+            self.configuration = configuration
+            self.now = now
+        }
+
+        var rows: [Row] {
+            tallies.values.map { tally in
+                var row = tally.row
+                row.oldest = tally.oldest?.rfc3339
+                row.nextDue = tally.next?.rfc3339
+                return row
+            }.sorted { $0.destination < $1.destination }
+        }
+
+        var holds: [Hold] {
+            tallies.values.compactMap { tally in
+                guard let hold = known.states[tally.destination.name]?.hold else { return nil }
+                var probe: Timestamp?
+                switch tally.opening {
+                case .probe: probe = now
+                case .closed(let closure): probe = closure.until
+                case .open: break
+                }
+                return Hold(
+                    destination: tally.destination.name, reason: hold.reason, since: hold.since.rfc3339,
+                    byHand: hold.isByHand, nextProbe: probe?.rfc3339, operations: tally.row.held)
+            }.sorted { $0.destination < $1.destination }
+        }
+
+        private func tally(of destination: Destination) -> Tally {
+            if let tally = tallies[destination.digest] { return tally }
+            let opening = known.opening(of: destination, at: now)
+            let state = known.states[destination.name] ?? DestinationState()
+            return Tally(destination: destination, opening: opening, row: Row(destination, state, opening))
+        }
+
+        /// Destinations for which nothing waits have their row too.
+        mutating func takeRemembered() {
+            for (name, state) in known.states where !state.isBlank {
+                let destination = Destination(named: name)
+                tallies[destination.digest] = tally(of: destination)
+            }
+        }
+
+        mutating func take(_ entry: Entry) {
+            let destination = known.table.destination(of: entry.name)
+            let state = ShownState(of: entry, isDestinationHeld: known.isHeld(destination))
+            states[state, default: 0] += 1
+            var tally = tally(of: destination)
+            defer { tallies[destination.digest] = tally }
+            switch state {
+            case .new: tally.row.new += 1
+            case .deferred: tally.row.deferred += 1
+            case .claimed: tally.row.claimed += 1
+            case .held:
+                tally.row.held += 1
+                if !known.isHeld(destination) { heldByThemselves += 1 }
+            case .failed: tally.row.failed += 1
+            case .quarantined, .delivered: return
+            }
+            if state == .failed { return }
+            tally.oldest = min(tally.oldest ?? entry.name.createdAt, entry.name.createdAt)
+            if state == .claimed { return }
+            guard let time = nextTime(of: entry, tally.opening) else { return }
+            if time <= now { due += 1 }
+            tally.next = min(tally.next ?? time, max(time, now))
+        }
+
+        /// When a run may try it, by itself and by its destination; `nil` where only a person knows.
+        private func nextTime(of entry: Entry, _ opening: Opening) -> Timestamp? {
+            let longest = configuration.route(of: entry.name.type).longestDelay
+            let own: Timestamp
+            switch eligibility(of: entry.name, at: now, longestDelay: longest, ignoringBackoff: false) {
+            case .due: own = now
+            case .deferred(let until): own = until
+            case .held: return nil
+            }
+            switch opening {
+            case .open, .probe: return own
+            case .closed(let closure): return closure.until.map { max($0, own) }
+            }
+        }
+    }
+}

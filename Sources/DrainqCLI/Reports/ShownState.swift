@@ -1,0 +1,49 @@
+import Policy
+import Spool
+
+/// An operation's state as users read it (SPEC §7): where its file is, but `held` for one that would be sent if it, or its
+/// destination, were not held.
+enum ShownState: String, Hashable, CaseIterable, Sendable {
+    case new
+    case deferred
+    case claimed
+    case held
+    case failed
+    case quarantined
+    case delivered
+
+    init(of entry: Entry, isDestinationHeld: Bool) {
+        let isWaiting = entry.state == .new || entry.state == .deferred
+        self = isWaiting && (entry.name.isHeld || isDestinationHeld) ? .held : Self(entry.state)
+    }
+
+    init(_ state: QueueState) {
+        self =
+            switch state {
+            case .new: .new
+            case .deferred: .deferred
+            case .claimed: .claimed
+            case .failed: .failed
+            case .quarantine: .quarantined
+            case .delivered: .delivered
+            }
+    }
+
+    /// Where such operations can be.
+    var queueStates: [QueueState] {
+        switch self {
+        case .new: [.new]
+        case .deferred: [.deferred]
+        case .claimed: [.claimed]
+        case .held: [.new, .deferred]
+        case .failed: [.failed]
+        case .quarantined: [.quarantine]
+        case .delivered: [.delivered]
+        }
+    }
+}
+
+extension QueueState {
+    /// The state's name as users read it: the directory's, but `quarantined`.
+    var word: String { ShownState(self).rawValue }
+}

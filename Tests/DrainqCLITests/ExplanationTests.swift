@@ -1,0 +1,147 @@
+import Policy
+import Testing
+
+@testable import DrainqCLI
+
+@Suite struct `The explanation of an answer` {
+    private func explained(_ text: String, type: String = "default", hasLibcurl: Bool = true) throws -> ExplainedRoute {
+        ExplainedRoute(of: TypeName(type)!, in: try configured(text), hasLibcurl: hasLibcurl)
+    }
+
+    private func explanation(_ answer: String, _ configuration: String) throws -> Explanation {
+        Explanation(try #require(ClassificationOverride.Match(answer)), on: try explained(configuration))
+    }
+
+    private static let plain = "{ routes: { default: { url: 'https://h/{type}' } } }"
+
+    @Test(arguments: [
+        ("204", "delivered", "status 204: default 200-299 delivers", false),
+        ("503", "deferred", "status 503: default 500-599 defers", true),
+        ("401", "held", "status 401: default 401 holds", false),
+        ("404", "failed", "status 404: default 400-499 fails", true),
+        ("tls", "held", "error tls: default holds", false), ("timeout", "deferred", "error timeout: default defers", true),
+    ])
+    func `it has the outcome, the rule and whether an attempt is counted`(
+        answer: String, outcome: String, rule: String, counts: Bool
+    ) throws {
+        let explanation = try explanation(answer, Self.plain)
+        #expect(explanation.outcome == outcome)
+        #expect(explanation.rule == rule)
+        #expect(explanation.countsAttempt == counts)
+    }
+
+    @Test func `a line of classify is the rule where it decides`() throws {
+        let explanation = try explanation("404", "{ routes: { default: { url: 'https://h', classify: { '404': 'defer' } } } }")
+        #expect(explanation.outcome == "deferred")
+        #expect(explanation.rule == "classify \"404\": defer")
+        #expect(explanation.retry?.delays.first == "30s")
+    }
+
+    @Test func `a delivery has the condition that the route sets`() throws {
+        let route = "accept: { contentType: 'a/b', json: { pointer: '/ok', equals: true }, otherwise: 'fail' }"
+        let explanation = try explanation("200", "{ routes: { default: { url: 'https://h', \(route) } } }")
+        #expect(explanation.provided == "its content type is a/b and /ok equals true")
+        #expect(explanation.otherwise == "failed")
+        #expect(explanation.retry == nil)
+        #expect(try self.explanation("200", Self.plain).provided == nil)
+    }
+
+    @Test func `canonical names mean something on a callable route`() throws {
+        let callable = "{ routes: { default: { url: 'https://h', protocol: 'callable' } } }"
+        #expect(try explanation("UNAVAILABLE", callable).outcome == "deferred")
+        #expect(try explanation("UNAUTHENTICATED", callable).outcome == "held")
+        #expect(try explanation("INVALID_ARGUMENT", callable).outcome == "failed")
+        #expect(try explanation("200", callable).provided == "it has a result and no error")
+    }
+
+    @Test func `429 is retried by its own schedule`() throws {
+        let text = "{ routes: { default: { url: 'https://h', retry: 'steps', retryRateLimited: 'rate-limit' } } }"
+        #expect(try explanation("429", text).retry?.delays == ["5s", "15s"])
+        #expect(try explanation("500", text).retry?.delays == ["5s", "30s", "2m"])
+    }
+
+    @Test(arguments: [
+        ("'standard'", "after 30s, 2m, 10m, 30m, 1h, 3h, 6h, 12h, then every 12h, ±20 %; given up when it is 3d old"),
+        ("'steps'", "after 5s, 30s, 2m; given up after 4 attempts"),
+        ("'doubling'", "after 1s, 2s, 4s, 8s; given up after 5 attempts"),
+        ("{ base: '1s', max: '4s', attempts: 9, jitter: 0 }", "after 1s, 2s, 4s, then every 4s; given up after 9 attempts"),
+        (
+            "{ base: '1s', max: '1d', maxAge: '7d', jitter: 0 }",
+            "after 1s, 2s, 4s, 8s, 16s, 32s, 1m4s, 2m8s, …; given up when it is 7d old"
+        ),
+        ("{ preset: 'standard', attempts: 1, maxAge: null, jitter: 0 }", "no further attempt; given up after 1 attempts"),
+        ("{ base: '5s', multiplier: 1, max: '5s', maxAge: '1h', jitter: 0 }", "after 5s, then every 5s; given up when it is 1h old"),
+    ])
+    func `a schedule is said in words`(schedule: String, expected: String) throws {
+        let route = try configured("{ routes: { default: { retry: \(schedule) } } }").defaultRoute
+        #expect(ScheduleView(route.retry).text == expected)
+    }
+
+    @Test(arguments: [
+        ("503", "after 3 such failures in a row it is left alone for 2m, each time twice as long, up to 1h"),
+        ("503", "a Retry-After holds back all that goes there until then, at most 10m, and then no attempt is counted"),
+        ("429", "a Retry-After holds back all that goes there until then, at most 10m, and then no attempt is counted"),
+        ("500", "a Retry-After holds back all that goes there until then, at most 10m"),
+        ("refused", "after 3 such failures in a row it is left alone for 2m, each time twice as long, up to 1h"),
+        ("proxy", "it is not to blame, and nothing is remembered of it"),
+        ("401", "before that, its secrets are looked up anew, once"),
+        (
+            "401",
+            "it is held until its credentials or configuration change, until a probe is delivered (every 30m), or until 'drainq release --destination https://h'"
+        ),
+        (
+            "404",
+            "where the first 7 answers of a run are all 404, and so are those to a few others, it is held instead, and nothing fails"
+        ),
+    ])
+    func `what becomes of the destination follows its settings`(answer: String, sentence: String) throws {
+        let explanation = try explanation(
+            answer,
+            """
+            { routes: { default: { url: "https://h", headers: { A: "${secret:a}" } } }, secrets: { a: { env: "A" } },
+              destinations: { "https://h": { suspendAfter: 3, coolDown: "2m", coolDownMax: "1h", holdProbe: "30m",
+                                             retryAfterMax: "10m", stormGuard: 7 } } }
+            """)
+        #expect(explanation.destination.contains(sentence), "\(explanation.destination)")
+    }
+
+    @Test func `what is turned off is not said`() throws {
+        let text = """
+            { routes: { default: { url: "https://h" } },
+              destinations: { "https://h": { suspendAfter: 0, holdProbe: null, stormGuard: 0 } } }
+            """
+        #expect(try explanation("refused", text).destination == [])
+        #expect(try explanation("404", text).destination == [])
+        #expect(try explanation("401", text).destination.first?.contains("probe") == false)
+    }
+
+    @Test(arguments: [
+        ("", true, "urlsession: nothing asks for libcurl"), ("unixSocket: '/s'", true, "libcurl: unixSocket is configured"),
+        ("transport: 'libcurl'", true, "libcurl: transport is 'libcurl'"),
+        (
+            "transport: 'libcurl'", false,
+            "none: 'transport' is 'libcurl', which is not installed here: install libcurl, or set it to 'auto'"
+        ),
+    ])
+    func `the transport has its reason`(settings: String, hasLibcurl: Bool, expected: String) throws {
+        let text = "{ routes: { default: { url: 'https://h' } }, destinations: { 'https://h': { \(settings) } } }"
+        #expect(try explained(text, hasLibcurl: hasLibcurl).view.transportText == expected)
+    }
+
+    @Test func `the table has every status once and every error`() throws {
+        let table = AnswerTable(of: try explained("{ routes: { default: { url: 'https://h', classify: { '404': 'defer', tls: 'fail' } } } }"))
+        var next = 100
+        for row in table.answers.filter({ $0.answers.first?.isNumber == true }) {
+            let ends = row.answers.split(separator: "-").compactMap { Int($0) }
+            #expect(ends.first == next)
+            next = try #require(ends.last) + 1
+        }
+        #expect(next == 600)
+        #expect(table.answers.contains { $0.answers == "404" && $0.outcome == "deferred" && $0.rule == "classify \"404\": defer" })
+        #expect(table.answers.contains { $0.answers == "502-504" || $0.answers == "502-599" || $0.answers == "506-599" })
+        #expect(table.answers.contains { $0.answers == "tls" && $0.outcome == "failed" })
+        #expect(!table.answers.contains { $0.answers == "UNAVAILABLE" })
+        #expect(table.lines.contains("  by the route classify \"404\": defer, classify \"tls\": fail"))
+        #expect(table.lines.allSatisfy { $0.count <= 80 })
+    }
+}

@@ -1,0 +1,228 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+/// What a person does with a queue: hold, release, pause, resume; and what the door refuses.
+struct OperatorTests {
+    private static let two = """
+        { routes: { default: { url: "https://a.example/{type}" }, b: { url: "https://b.example/in" } } }
+        """
+
+    private func ids(_ finished: Finished) -> [String] { finished.lines }
+
+    private func states(_ queue: Drainq, _ filter: String...) throws -> [String] {
+        try queue.list(filter).map { $0["state"] as? String ?? "" }
+    }
+
+    @Test func `an operation that is held waits until it is released`() throws {
+        let receiver = try LoopbackReceiver()
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        let added = try queue.run("add", input: numbered(2)).lines
+        #expect(try queue.run("hold", added[0]).lines == [added[0]])
+        #expect(try queue.run("hold", added[0]).error.contains("cannot hold '\(added[0])': it is held already"))
+        #expect(try queue.run("run").status == 0)
+        #expect(receiver.requests().map(\.text) == ["{\"n\":2}"])
+        #expect(try states(queue) == ["held"])
+        #expect(try queue.run("show", added[0]).output.contains("by itself, until 'drainq release \(added[0])'"))
+        #expect(try queue.run("status").output.contains("held by themselves: 1"))
+        #expect(try queue.run("release", "--state", "held").lines == [added[0]])
+        #expect(try queue.run("run").status == 0)
+        #expect(receiver.requests().map(\.text) == ["{\"n\":2}", "{\"n\":1}"])
+    }
+
+    @Test func `a destination that is held keeps what waits and what comes, and another one goes on`() throws {
+        let receiver = try LoopbackReceiver()
+        defer { receiver.stop() }
+        let other = try LoopbackReceiver()
+        defer { other.stop() }
+        let queue = try Drainq(
+            "{ routes: { default: { url: \"\(receiver.url)/{type}\" }, b: { url: \"\(other.url)/in\" } } }")
+        try queue.run("add", input: numbered(1))
+        let held = try queue.run("hold", "--destination", receiver.url + "/", "--reason", "moving house")
+        #expect(held.lines == [receiver.url])
+        try queue.run("add", input: numbered(1))
+        try queue.run("add", "--type", "b", input: numbered(1))
+        _ = try queue.run("run")
+        #expect(receiver.requests().isEmpty)
+        #expect(other.requests().count == 1)
+        #expect(try states(queue, "--state", "held", "--destination", receiver.url) == ["held", "held"])
+        #expect(try states(queue, "--destination", other.url) == [])
+        let status = try queue.status()
+        let holds = try #require(status["holds"] as? [[String: Any]])
+        #expect(holds.first?["destination"] as? String == receiver.url)
+        #expect(holds.first?["reason"] as? String == "moving house")
+        #expect(holds.first?["operations"] as? Int == 2)
+        #expect(holds.first?["byHand"] as? Bool == true)
+        #expect(holds.first?["nextProbe"] == nil)
+        #expect((status["states"] as? [String: Int])?["held"] == 2)
+        #expect((status["states"] as? [String: Int])?["new"] == 0)
+        #expect(status["due"] as? Int == 0)
+        #expect(try queue.run("status").output.contains("held: '\(receiver.url)' for "))
+        #expect(try queue.run("release", "--destination", receiver.url).lines == [receiver.url])
+        #expect(try queue.run("run", "--until-empty", "--max-time", "20s").status == 0)
+        #expect(receiver.requests().count == 2)
+    }
+
+    @Test func `release of everything ends holds of destinations and of operations`() throws {
+        let queue = try Drainq(Self.two)
+        let added = try queue.run("add", input: numbered(2)).lines
+        try queue.run("hold", "--destination", "https://b.example")
+        try queue.run("hold", added[1])
+        #expect(try queue.run("release", "--all", "--dry-run").lines == ["https://b.example", added[1]])
+        #expect(try states(queue, "--state", "held") == ["held"])
+        #expect(try queue.run("release", "--all").lines == ["https://b.example", added[1]])
+        #expect(try states(queue) == ["new", "new"])
+        #expect((try queue.status()["holds"] as? [Any])?.isEmpty == true)
+    }
+
+    @Test func `a pause of a destination is its own, and ends with resume`() throws {
+        let receiver = try LoopbackReceiver()
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        try queue.run("add", input: numbered(1))
+        #expect(try queue.run("pause", "--destination", receiver.url).status == 0)
+        _ = try queue.run("run")
+        #expect(receiver.requests().isEmpty)
+        #expect(try states(queue) == ["new"])
+        #expect(try queue.run("status").output.contains("paused: '\(receiver.url)'"))
+        #expect(try queue.run("resume").error.contains("'\(receiver.url)' is still paused by itself"))
+        try queue.run("resume", "--destination", receiver.url)
+        _ = try queue.run("run")
+        #expect(receiver.requests().count == 1)
+    }
+
+    @Test func `a paused queue attempts nothing until it is resumed`() throws {
+        let receiver = try LoopbackReceiver()
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        try queue.run("add", input: numbered(1))
+        try queue.run("pause")
+        _ = try queue.run("run")
+        #expect(receiver.requests().isEmpty)
+        #expect(try queue.run("status").output.hasPrefix("paused: no run attempts anything"))
+        try queue.run("resume")
+        _ = try queue.run("run")
+        #expect(receiver.requests().count == 1)
+    }
+
+    @Test func `a destination that nobody knows is a mistake, and the nearest one is named`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example/\", destination: \"reports\" } } }")
+        let finished = try queue.run("hold", "--destination", "report")
+        #expect(finished.status == 64)
+        #expect(finished.error.contains("there is no destination 'report'"))
+        #expect(finished.error.contains("did you mean 'reports'?"))
+        #expect(try queue.run("list", "--destination", "elsewhere").status == 64)
+        #expect(try queue.run("hold", "--destination", "reports").status == 0)
+        try queue.run("add", input: numbered(1))
+        #expect(try states(queue) == ["held"])
+    }
+
+    @Test func `a reason without the hold of a destination is refused`() throws {
+        let queue = try Drainq(Self.two)
+        #expect(try queue.run("hold", "--all", "--reason", "x").status == 64)
+        #expect(try queue.run("hold", "--type", "b", "--destination", "https://b.example", "--reason", "x").status == 64)
+    }
+
+    @Test func `operations are dropped and retried by destination`() throws {
+        let queue = try Drainq(Self.two)
+        try queue.run("add", input: numbered(1))
+        let b = try queue.run("add", "--type", "b", input: numbered(1)).lines
+        #expect(try queue.run("drop", "--destination", "https://b.example").lines == b)
+        #expect(try states(queue) == ["new"])
+    }
+
+    // MARK: - The door
+
+    @Test(arguments: [
+        (["-H", "Host: evil"], "{\"content\":\"x\"}", "the operation's header 'Host' is not for users to set"),
+        ([], "{\"content\":\"  \"}", "the payload does not meet the route's requirement: /content is not empty"),
+        (["--url", "https://else.example"], "{\"content\":\"x\"}", "the route lets no operation bring its own url"),
+        (["--method", "PO ST"], "{\"content\":\"x\"}", "the operation's method 'PO ST' cannot be used"),
+        (["--type", "keyed"], "{\"content\":\"x\"}", "the operation has no value for '{key}' in the url"),
+    ])
+    func `what can never be sent is refused at the door`(options: [String], payload: String, reason: String) throws {
+        let queue = try Drainq(
+            """
+            { routes: {
+              default: { url: "https://a.example", require: { pointer: "/content", notEmpty: true },
+                         overrides: ["headers", "method"] },
+              keyed: { url: "https://a.example/{key}" },
+            } }
+            """)
+        let finished = try queue.run(["add"] + options, input: "{\"content\":1}\n".replacing("1", with: "0") + payload + "\n")
+        #expect(finished.status == 65)
+        #expect(finished.error.contains("of 'standard input': \(reason)"), "\(finished.error)")
+        #expect(finished.error.contains("kept as 'quarantine/"))
+        #expect(try queue.names("quarantine").count >= 2)
+    }
+
+    @Test func `under --atomic one that can never be sent keeps out the others`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a/{payload.id}\" } } }")
+        let finished = try queue.run("add", "--atomic", input: "{\"id\":1}\n{\"name\":2}\n")
+        #expect(finished.status == 65)
+        #expect(finished.error.contains("cannot add line 2 of 'standard input'"))
+        #expect(try queue.names("new").isEmpty)
+        #expect(try queue.names("quarantine").isEmpty)
+    }
+
+    @Test func `a body file is added by its path, and only from a directory that is allowed`() throws {
+        let queue = try Drainq()
+        let uploads = queue.directory.appending(path: "uploads")
+        try FileManager.default.createDirectory(at: uploads, withIntermediateDirectories: true)
+        try Data("picture".utf8).write(to: uploads.appending(path: "1.png"))
+        try Data("secret".utf8).write(to: queue.directory.appending(path: "other"))
+        try "{ routes: { default: { url: 'https://a.example' } }, bodyFiles: ['\(uploads.path)'] }".write(
+            to: queue.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
+        let file = uploads.appending(path: "1.png").path
+        let added = try queue.run("add", "--body-file", file, "--content-type", "image/png")
+        #expect(added.status == 0)
+        let shown = try queue.run("show", added.lines[0], "--json").output
+        let story = try #require(try JSONSerialization.jsonObject(with: Data(shown.utf8)) as? [String: Any])
+        #expect(story["bodyFile"] as? String == file)
+        #expect(story["bodyLength"] as? Int == 7)
+        #expect(story["contentType"] as? String == "image/png")
+        let refused = try queue.run("add", "--body-file", queue.directory.appending(path: "other").path)
+        #expect(refused.status == 65)
+        #expect(refused.error.contains("the body file is not in a directory that 'bodyFiles'"))
+        #expect(try queue.run("add", "--body-file", uploads.path + "/2.png").status == 65)
+        #expect(try queue.run("add", "--body-file", file, "-").status == 64)
+        #expect(try queue.names("new").count == 1)
+        let envelope = "{\"drainq\":1,\"bodyFile\":\"\(file)\"}"
+        #expect(try queue.run("add", "--envelope", input: envelope).status == 0)
+    }
+
+    @Test func `explain needs no more than a configuration`() throws {
+        let queue = try Drainq(Self.two)
+        let explained = try queue.run("explain", "404", "--type", "b", "--json")
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(explained.output.utf8)) as? [String: Any])
+        #expect(object["outcome"] as? String == "failed")
+        #expect(object["schema"] as? Int == 1)
+        #expect((object["route"] as? [String: Any])?["destination"] as? String == "https://b.example")
+        let file = queue.directory.appending(path: "c.json")
+        try "{ routes: { default: { protocol: 'callable' } } }".write(to: file, atomically: true, encoding: .utf8)
+        #expect(try queue.run("explain", "UNAVAILABLE", "--config", file.path).output.hasPrefix("UNAVAILABLE on the route"))
+        #expect(try queue.run("explain", "UNAVAILABLE").status == 64)
+        #expect(try queue.run("explain").output.contains("  held        300-399, 401, 403, 407, tls\n"))
+    }
+}
+
+extension Drainq {
+    /// The objects of `list --json`.
+    func list(_ options: [String] = []) throws -> [[String: Any]] {
+        try run(["list", "--json"] + options).lines.map { line in
+            try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        }
+    }
+
+    /// The object of `status --json`.
+    func status() throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: Data(try run("status", "--json").output.utf8)) as? [String: Any])
+    }
+
+    @discardableResult
+    func run(_ arguments: [String], input: String = "") throws -> Finished {
+        try start(arguments, input: input).finish()
+    }
+}
