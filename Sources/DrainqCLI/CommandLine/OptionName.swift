@@ -39,7 +39,6 @@ package enum OptionName: String, CaseIterable, Sendable {
     case dryRun = "dry-run"
 
     case state
-    case destination
     case since
     case before
     case all
