@@ -63,8 +63,9 @@ struct Lane {
     /// Takes an event in, for this run at once and for the ledger later.
     mutating func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {
         state.apply(event, settings, at: now)
-        // Nothing is lost by telling the ledger once what went on saying the same.
-        if events.last != event || state.window != nil { events.append(event) }
+        // Of answers that go on saying the same nothing is lost by telling the ledger once.
+        let saysTheSame = events.last == event && state.window == nil && (event == .answered || event == .delivered)
+        if !saysTheSame { events.append(event) }
         switch event {
         case .delivered: open(at: now, ignoringCoolDown: ignoringCoolDown)
         case .answered, .resumed, .probed: break
@@ -145,4 +146,6 @@ struct Withheld {
     var verdicts: [Verdict]
     /// A batch that was refused for good as a whole.
     var isToBeSplit: Bool
+    /// Those behind it in its sequence go meanwhile, as they would if it failed; they fail or are put back with it.
+    var letsOthersGo = false
 }

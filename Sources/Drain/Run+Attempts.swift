@@ -36,7 +36,7 @@ extension Run {
         }
         putBackLeftovers(claims)
         for digest in lanes.keys {
-            count(round.order.removeAll(of: digest).count, behind: lanes[digest])
+            count(round.order.removeAll(of: digest).count + round.left[digest, default: 0], behind: lanes[digest])
         }
         tellLedger()
         return round.begun
@@ -47,6 +47,8 @@ extension Run {
         var order: DispatchOrder<Digest, Candidate>
         var flying: [Int: Flight] = [:]
         var perDestination: [Digest: Int] = [:]
+        /// Operations that an older one of their sequence keeps from going.
+        var left: [Digest: Int] = [:]
         /// Operations that were claimed.
         var begun = 0
         var graceEnd: ContinuousClock.Instant?

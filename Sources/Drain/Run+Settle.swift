@@ -11,7 +11,7 @@ extension Run {
         let now = world.now()
         let digest = flight.destination.digest
         guard var lane = lanes[digest] else { return }
-        let answer = Withheld(flight, report, lane.settings, now: now)
+        var answer = Withheld(flight, report, lane.settings, now: now)
         let verdict = answer.verdicts[0]
         if verdict.isUnauthenticated(report), !flight.hasFreshSecrets, !flight.secrets.values.isEmpty,
             world.credentials.refresh(flight.secrets)
@@ -46,6 +46,10 @@ extension Run {
                 return hold(digest, answer, &round, claims)
             }
             lane.suspicion = StormGuard(threshold: 1)
+        }
+        answer.letsOthersGo = verdict.outcome == .failed && lane.suspicion == nil && lane.storm.withholds
+        if answer.letsOthersGo {
+            for member in flight.members { goOn(member, after: .failed(countsAttempt: true), &round) }
         }
         let step: StormGuard<Withheld>.Step
         if let meaning, lane.suspicion != nil {
@@ -196,7 +200,7 @@ extension Run {
                 leftAlone.insert(member.claim.name.id)
                 broken(error)
             }
-            goOn(member, after: settlement.disposition, &round)
+            if !answer.letsOthersGo { goOn(member, after: settlement.disposition, &round) }
             return settlement
         }
     }
@@ -224,11 +228,14 @@ extension Run {
             case .delivered, .failed, .superseded, .quarantined: true
             case .deferred, .putBack, .held: false
             }
-        _ = round.order.settled(sequence, continues: continues)
+        let left = round.order.settled(sequence, continues: continues)
+        if let first = left.first { round.left[first.destination.digest, default: 0] += left.count }
     }
 
     func leave(_ sequence: SequenceKey?, _ round: inout Round) {
-        if let sequence { _ = round.order.settled(sequence, continues: false) }
+        guard let sequence else { return }
+        let left = round.order.settled(sequence, continues: false)
+        if let first = left.first { round.left[first.destination.digest, default: 0] += left.count }
     }
 
     /// Does to the file what was decided, then counts and reports it.

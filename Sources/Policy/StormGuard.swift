@@ -51,6 +51,9 @@ package struct StormGuard<Element> {
     private var enough = Self.samples
     private var saidNothing = 0
 
+    /// Whether a permanent answer is not acted on at once.
+    package var withholds: Bool { phase == .watching || phase == .sampling }
+
     /// A threshold of 0 lets everything pass.
     package init(threshold: Int) {
         self.threshold = threshold

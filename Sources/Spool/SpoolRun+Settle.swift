@@ -10,8 +10,8 @@ package import Policy
 extension SpoolRun {
     /// Row C → gone, D, N, X, K or Q, durable after `flush`. `record` is appended to the file first, where it stays.
     ///
-    /// What is superseded must be flushed before the newer operation that stands for it is sent: else a power cut after
-    /// that one's delivery could bring the old one back alone, and its value would be the last.
+    /// What is superseded, and what is delivered in a sequence, must be flushed before the newer operation is sent: else
+    /// a power cut after that one's delivery could bring the old one back alone, and its value would be the last.
     ///
     /// On an error the claim is still held. `notRemovedAfterDelivery` means that the run must stop: the server has it.
     package func settle(

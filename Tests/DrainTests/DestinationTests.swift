@@ -67,7 +67,7 @@ import Testing
         let bench = try Bench()
         var secret = "old"
         bench.credentials.values = { _ in SecretValues(values: ["token": secret]) }
-        bench.credentials.material = { _ in Array(secret.utf8) }
+        bench.configuration.secrets = ["token": .environment("TOKEN")]
         bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "Bearer ${secret:token}")]
         try bench.add(2)
         #expect(try bench.run { _ in .status(401) }.held == 2)
@@ -142,6 +142,16 @@ import Testing
         #expect(try bench.names(.new).count == 50)
     }
 
+    @Test func `a storm fails nothing where operations have an order either`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.ordering = .strict
+        try bench.add(20)
+        let summary = try bench.run { _ in .status(404) }
+        #expect(summary.failed == 0 && summary.held == 20)
+        #expect(bench.bodies == (0..<6).map(String.init))
+        #expect(try bench.names(.new).count == 20)
+    }
+
     @Test func `a handful of bad operations does not block good ones`() throws {
         let bench = try Bench()
         try bench.add(30)
@@ -195,6 +205,7 @@ import Testing
 
     @Test func `after five failures in a row the rest is left alone, also by later runs, until the cool-down is over`() throws {
         let bench = try Bench()
+        bench.configuration.defaultRoute.retry.attempts = 9
         try bench.add(20)
         let first = try bench.run(RunOptions(concurrency: 1)) { _ in .failure(.refused, detail: "") }
         #expect(first.attempts == 5 && first.deferred == 5 && first.waiting == 15)
@@ -226,7 +237,7 @@ import Testing
         bench.now = bench.now + .seconds(7200)
         var flights: [Int] = []
         _ = try bench.run(RunOptions(concurrency: 10)) { _ in
-            flights.append(bench.sink?.inFlight ?? 0)
+            flights.append((bench.sink?.inFlight ?? 0) + 1)
             return .status(200)
         }
         #expect(flights.first == 1)

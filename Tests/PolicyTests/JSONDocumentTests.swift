@@ -29,6 +29,19 @@ import Testing
         #expect(found == nil)
     }
 
+    @Test(arguments: ["a", "a/b", "/~", "/~2", "/a~", "#/a"])
+    func `what is no pointer is refused`(text: String) {
+        #expect(JSONPointer(text) == nil)
+    }
+
+    @Test func `a number that is none equals only itself`() {
+        for text in ["", "-", "x", "1.", ".5", "1e", "1.2.3"] {
+            #expect(JSONValue.number(text) != .number("1"))
+            #expect(JSONValue.number(text) == .number(text))
+            #expect(JSONValue.number(text).hashValue == JSONValue.number(text).hashValue)
+        }
+    }
+
     @Test func `of a repeated name the last counts, and names are compared as they are written out`() throws {
         let found = try document("{\"a\":1,\"\\u0061\":{\"b\":[ {} , 2 ]},\"e\u{301}\":3}")
         #expect(try found.value(at: JSONPointer(tokens: ["a", "b", "1"])) == value("2"))
@@ -79,6 +92,24 @@ import Testing
         for (pointer, part) in places(in: made) {
             #expect(try document(spaced).value(at: pointer) == part, "\(pointer) of \(spaced)")
             #expect(JSONPointer(pointer.description) == pointer)
+        }
+    }
+
+    @Test(arguments: 0..<100 as Range<UInt64>)
+    func `bytes changed at random are no JSON, or read back as what they say`(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let alphabet = Array(#"{}[]",:\ud80019.-+eEtrufalsn "#.utf8) + [0xFF, 0xC3, 0xA9, 0x0A]
+        for _ in 0..<50 {
+            var bytes = Array(spread(randomValue(depth: 0, &generator), &generator).utf8)
+            for _ in 0..<Int.random(in: 1...3, using: &generator) {
+                let place = Int.random(in: 0...bytes.count, using: &generator)
+                let end = min(bytes.count, place + Int.random(in: 0...2, using: &generator))
+                bytes.replaceSubrange(place..<end, with: [alphabet.randomElement(using: &generator)!])
+            }
+            guard let document = try? JSONDocument(bytes) else { continue }
+            let whole = try #require(document.value(at: JSONPointer(tokens: [])))
+            #expect(try value(whole.description) == whole)
+            for (pointer, part) in places(in: whole) { #expect(document.value(at: pointer) == part) }
         }
     }
 

@@ -213,6 +213,13 @@ import Testing
                 .badHeader(name: "X Y", reason: .name, ownedBy: .route), .held,
                 "the route's header 'X Y' has a name that is not a token"
             ),
+            (.secretOutsideQuery("x"), .held, "the route's url has the secret 'x' outside of its query"),
+            (.missingSecret("x", reason: "is empty"), .held, "the secret 'x' is empty"),
+            (.notJSON(reason: "is empty"), .failed, "the payload is empty"),
+            (.notOverridable(.url), .failed, "the route lets no operation bring its own url"),
+            (.badBodyFile(path: "/x\n", reason: "has changed"), .failed, "the body file '/x\\n' has changed"),
+            (.headersCommand(reason: "exited with 1"), .held, "the route's headersCommand exited with 1"),
+            (.noTransport(reason: "no transport"), .held, "no transport"),
             (
                 .badIdempotencyKey, .failed, "the idempotency key is empty or has characters other than printable ASCII"
             ),
