@@ -78,7 +78,7 @@ import Testing
         ("protocol: 'calable'", "protocol: 'calable' is not one of plain, callable; did you mean 'callable'?"),
         ("destination: 'a/b'", "destination: 'a/b' is neither an origin nor a name"),
         ("destination: 'http://h/x'", "destination: 'http://h/x' is more than an origin"),
-        ("body: ''", "body: '' is not a text; an envelope is text"),
+        ("body: 1", "body: 1 is not a text; an envelope is text"),
         ("require: '/x'", "require: '/x' is not an object"),
         (
             "require: { exists: true }",

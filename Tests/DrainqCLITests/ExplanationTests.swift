@@ -141,7 +141,7 @@ import Testing
         #expect(table.answers.contains { $0.answers == "502-504" || $0.answers == "502-599" || $0.answers == "506-599" })
         #expect(table.answers.contains { $0.answers == "tls" && $0.outcome == "failed" })
         #expect(!table.answers.contains { $0.answers == "UNAVAILABLE" })
-        #expect(table.lines.contains("  by the route classify \"404\": defer, classify \"tls\": fail"))
+        #expect(table.lines.contains("  own rules   classify \"404\": defer, classify \"tls\": fail"))
         #expect(table.lines.allSatisfy { $0.count <= 80 })
     }
 }

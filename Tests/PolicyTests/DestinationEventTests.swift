@@ -59,7 +59,7 @@ import Testing
                 .malformedAnswer, .offline, .agentDied, .other:
                 [.unreachable(error.rawValue)]
             case .tls: [.held(reason: "error tls: default holds", blamed: "print")]
-            case .proxy, .badURL, .cancelled: []
+            case .proxy, .badURL, .bodyFileChanged, .cancelled: []
             }
         #expect(events(failure(error)) == expected)
         #expect(guardAnswer(failure(error)) == nil)

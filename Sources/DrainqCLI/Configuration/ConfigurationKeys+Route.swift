@@ -61,7 +61,7 @@ extension ConfigurationKeys {
             """
             An envelope around payloads. {payload} stands for the payload byte for byte; {payload.NAME}, {id}, {type}, \
             {key} and {createdAt} for texts, escaped as the inside of a JSON string. Every other brace stands for itself. \
-            Unless set the body is sent as it was given.
+            With \"\" nothing is sent, and the payload is there for the url alone. Unless set the body is sent as it was given.
             """,
             into: \.body),
         ConfigurationKey(

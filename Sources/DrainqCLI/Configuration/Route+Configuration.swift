@@ -30,10 +30,9 @@ func destinationName(
 }
 
 extension ConfigurationValue<BodyTemplate> {
-    static let bodyTemplate = ConfigurationValue(
-        "text", hint: "an envelope is text: '{ \"event\": {payload} }'"
-    ) { value in
-        value.string.flatMap { $0.isEmpty ? nil : BodyTemplate(text: $0) }
+    /// Any text; of an empty one nothing is sent.
+    static let bodyTemplate = ConfigurationValue("text", hint: "an envelope is text: '{ \"event\": {payload} }'") { value in
+        value.string.map { BodyTemplate(text: $0) }
     }
 }
 

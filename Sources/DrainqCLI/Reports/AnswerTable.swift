@@ -71,7 +71,7 @@ extension AnswerTable {
             }
         }
         let own = answers.filter { $0.rule.hasPrefix("classify ") }.map(\.rule)
-        if !own.isEmpty { say("by the route", Set(own).sorted().joined(separator: ", ")) }
+        if !own.isEmpty { say("own rules", Set(own).sorted().joined(separator: ", ")) }
         say("next", retry.text)
         if let retryRateLimited { say("after 429", retryRateLimited.text) }
         if let expiresAfter { say("expires", "when it is \(expiresAfter) old") }
