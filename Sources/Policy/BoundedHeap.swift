@@ -11,6 +11,11 @@ struct BoundedHeap<Element> {
 
     var elements: [Element] { heap.elements }
 
+    /// Whether an element would be kept of which it is known what it precedes; asked first where making one costs.
+    func keeps(capacity: Int, _ precedesLargest: (Element) -> Bool) -> Bool {
+        elements.count < capacity || heap.first.map(precedesLargest) ?? false
+    }
+
     /// Keeps the element if it is among the smallest `capacity`, and drops what is beyond them.
     mutating func offer(_ element: Element, capacity: Int) {
         while elements.count > capacity { _ = heap.removeFirst() }

@@ -11,23 +11,18 @@
 ///
 /// Besides, the newest few of each destination are kept, for samples and probes (O(destinations × `spares`) memory).
 package struct Selection<Destination: Hashable, Element> {
-    package struct Candidate {
-        package var name: EntryName
-        package var destination: Destination
-        package var element: Element
-        fileprivate var key: Key
-    }
+    /// A class, because it stands in up to three heaps and is looked at a million times.
+    package final class Candidate {
+        package let name: EntryName
+        package let destination: Destination
+        package let element: Element
+        fileprivate let key: CandidateKey
 
-    /// Every candidate has another one: two files of one id and time still differ by when they were offered.
-    fileprivate struct Key: Comparable {
-        var createdAt: Timestamp
-        var id: OperationID
-        var serial: Int
-
-        static func < (left: Key, right: Key) -> Bool {
-            if left.createdAt != right.createdAt { return left.createdAt < right.createdAt }
-            if left.id != right.id { return left.id < right.id }
-            return left.serial < right.serial
+        fileprivate init(_ name: EntryName, _ destination: Destination, _ element: Element, _ key: CandidateKey) {
+            self.name = name
+            self.destination = destination
+            self.element = element
+            self.key = key
         }
     }
 
@@ -44,7 +39,7 @@ package struct Selection<Destination: Hashable, Element> {
     /// More destinations than `limit` have been seen; only the `limit` with the oldest heads are in `shares`.
     private var isCrowded = false
     /// While crowded: the destination in `shares` whose head is youngest. Its head can only get older.
-    private var youngest: (destination: Destination, head: Key)?
+    private var youngest: (destination: Destination, head: CandidateKey)?
 
     package init(limit: Int) {
         self.limit = max(limit, 0)
@@ -53,13 +48,21 @@ package struct Selection<Destination: Hashable, Element> {
     package mutating func offer(_ name: EntryName, destination: Destination, element: Element) {
         offered += 1
         if limit == 0 { return }
-        let candidate = Candidate(
-            name: name, destination: destination, element: element,
-            key: Key(createdAt: name.createdAt, id: name.id, serial: offered))
-        oldest.offer(candidate, capacity: limit)
-        newest[destination, default: BoundedHeap(by: { $1.key < $0.key })].offer(candidate, capacity: Self.spares)
-        if shares[destination] != nil {
-            shares[destination]!.offer(candidate, capacity: share)
+        // Of a million most are neither old nor new enough for anything: for these no candidate is made.
+        let key = CandidateKey(age: Age(name), serial: offered)
+        let candidate = { Candidate(name, destination, element, key) }
+        if oldest.keeps(capacity: limit, { key < $0.key }) { oldest.offer(candidate(), capacity: limit) }
+        if let index = newest.index(forKey: destination) {
+            if newest.values[index].keeps(capacity: Self.spares, { $0.key < key }) {
+                newest.values[index].offer(candidate(), capacity: Self.spares)
+            }
+        } else {
+            newest[destination] = BoundedHeap(by: { $1.key < $0.key })
+            newest[destination]!.offer(candidate(), capacity: Self.spares)
+        }
+        if let index = shares.index(forKey: destination) {
+            guard shares.values[index].keeps(capacity: share, { key < $0.key }) else { return }
+            shares.values[index].offer(candidate(), capacity: share)
             if youngest?.destination == destination { youngest = nil }
             return
         }
@@ -67,12 +70,12 @@ package struct Selection<Destination: Hashable, Element> {
             isCrowded = true
             let last = youngest ?? findYoungest()
             youngest = last
-            guard candidate.key < last.head else { return }
+            guard key < last.head else { return }
             shares[last.destination] = nil
             youngest = nil
         }
         var heap = BoundedHeap<Candidate>(by: { $0.key < $1.key })
-        heap.offer(candidate, capacity: 1)
+        heap.offer(candidate(), capacity: 1)
         shares[destination] = heap
     }
 
@@ -100,9 +103,19 @@ package struct Selection<Destination: Hashable, Element> {
         isCrowded ? 1 : max(1, limit / max(shares.count, 1))
     }
 
-    private func findYoungest() -> (destination: Destination, head: Key) {
+    private func findYoungest() -> (destination: Destination, head: CandidateKey) {
         // Crowded means a share of one, but a heap not offered to since may still hold more: the head is the smallest.
         let heads = shares.map { (destination: $0.key, head: $0.value.elements.map(\.key).min()!) }
         return heads.max { $0.head < $1.head }!
+    }
+}
+
+/// Every candidate has another one: two files of one id and time still differ by when they were offered.
+private struct CandidateKey: Comparable {
+    var age: Age
+    var serial: Int
+
+    static func < (left: CandidateKey, right: CandidateKey) -> Bool {
+        left.age != right.age ? left.age < right.age : left.serial < right.serial
     }
 }

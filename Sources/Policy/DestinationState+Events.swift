@@ -1,0 +1,86 @@
+extension DestinationState {
+    /// The state after an event at `now`. Pure; the same events in another order of runs lead to a state that is as safe.
+    package mutating func apply(_ event: DestinationEvent, _ settings: DestinationSettings, at now: Timestamp) {
+        forgetImpossibleWaits(settings, at: now)
+        switch event {
+        case .answered:
+            noteAnswer()
+        case .delivered:
+            noteAnswer()
+            if hold?.isByHand == false { hold = nil }
+            if let notBefore, notBefore <= now { self.notBefore = nil }
+            lastSuccess = now
+            widen()
+        case .unreachable(let name):
+            failures = min(failures, Self.mostCounted - 1) + 1
+            lastFailure = name
+            lastFailureAt = now
+            if window != nil { window = 1 }
+            suspendIfNeeded(settings, at: now)
+        case .askedToWait(let until):
+            let until = min(until, now + Self.longestWait(settings))
+            notBefore = max(notBefore ?? until, until)
+            window = 1
+        case .held(let reason, let status, let blamed):
+            window = 1
+            if hold?.isByHand == true { return }
+            // Of one that goes on the beginning and the last probe stay.
+            hold = Hold(
+                reason: reason, since: hold?.since ?? now, status: status, blamed: blamed, lastProbe: hold?.lastProbe)
+        case .probed:
+            hold?.lastProbe = now
+        case .disproved, .blameChanged:
+            if hold?.isByHand == false {
+                hold = nil
+                window = 1
+            }
+        case .heldByHand(let reason):
+            hold = Hold(reason: reason, since: now, isByHand: true)
+        case .released:
+            self = DestinationState(isPaused: isPaused, window: 1, lastSuccess: lastSuccess)
+        case .paused: isPaused = true
+        case .resumed: isPaused = false
+        }
+    }
+
+    private mutating func noteAnswer() {
+        failures = 0
+        lastFailure = nil
+        lastFailureAt = nil
+        suspendedUntil = nil
+        suspensions = 0
+    }
+
+    /// One more at once for each delivery: when all that fitted into the window are delivered, it is twice as wide.
+    private mutating func widen() {
+        guard let window else { return }
+        self.window = window + 1 < Self.widest ? window + 1 : nil
+    }
+
+    /// Suspends after so many failures in a row; after the one of a probe at once, and for longer.
+    private mutating func suspendIfNeeded(_ settings: DestinationSettings, at now: Timestamp) {
+        guard settings.suspendAfter > 0, suspensions > 0 || failures >= settings.suspendAfter else { return }
+        // What else was in flight when it was suspended ends as it had to.
+        if let suspendedUntil, suspendedUntil > now { return }
+        suspendedUntil = now + Self.coolDown(after: suspensions, settings)
+        suspensions = min(suspensions, Self.mostCounted - 1) + 1
+        window = 1
+    }
+
+    /// The clock has jumped back since they were set.
+    private mutating func forgetImpossibleWaits(_ settings: DestinationSettings, at now: Timestamp) {
+        notBefore = wait(settings, at: now) ?? notBefore.flatMap { $0 <= now ? $0 : nil }
+        suspendedUntil = coolDown(settings, at: now) ?? suspendedUntil.flatMap { $0 <= now ? $0 : nil }
+    }
+
+    /// From this width on the window is as good as open.
+    static let widest = 64
+    /// Further than that nothing is counted.
+    static let mostCounted = 1_000_000
+
+    static func coolDown(after suspensions: Int, _ settings: DestinationSettings) -> Duration {
+        var coolDown = settings.coolDown
+        for _ in 0..<min(suspensions, 32) where coolDown < settings.coolDownMax { coolDown = coolDown * 2 }
+        return min(coolDown, longestCoolDown(settings))
+    }
+}
