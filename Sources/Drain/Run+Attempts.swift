@@ -10,6 +10,7 @@ extension Run {
     /// claims of this run are returned by the next one; whether their requests arrived is unknown (window W1).
     func attempt(_ chosen: [Candidate], _ claims: SpoolRun) -> Int {
         var round = Round(concurrency: options.concurrency)
+        watchForStorms(chosen)
         for candidate in inOrder(chosen) {
             round.order.append(candidate, to: candidate.destination.digest, sequence: candidate.sequence)
         }
@@ -57,6 +58,18 @@ extension Run {
         init(concurrency: Int) {
             self.concurrency = concurrency
             order = DispatchOrder(concurrency: concurrency)
+        }
+    }
+
+    /// Each destination's first answers of this pass are watched. Where more is due than a small limit lets go, fewer are
+    /// enough: else a limit of three would fail a whole queue, three by three.
+    private func watchForStorms(_ chosen: [Candidate]) {
+        var counts: [Digest: Int] = [:]
+        for candidate in chosen { counts[candidate.destination.digest, default: 0] += 1 }
+        for (digest, count) in counts {
+            guard let lane = lanes[digest] else { continue }
+            let threshold = lane.settings.stormGuard
+            lanes[digest]!.storm = StormGuard(threshold: lane.newest.isEmpty ? threshold : min(threshold, count))
         }
     }
 

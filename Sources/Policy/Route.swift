@@ -88,7 +88,7 @@ package enum Ordering: String, Hashable, Sendable, CaseIterable {
     case any
     /// Operations of one key strictly in order: a newer one waits while an older one is deferred or in flight.
     case key
-    /// All operations of the route strictly in order.
+    /// All operations of the routes to one destination that say so, strictly in order.
     case strict
 }
 

@@ -134,6 +134,14 @@ import Testing
         #expect(bench.holds == 1)
     }
 
+    @Test func `a small limit does not fail a queue three by three`() throws {
+        let bench = try Bench()
+        try bench.add(20)
+        let summary = try bench.run(RunOptions(limit: 3)) { _ in .status(404) }
+        #expect(summary.failed == 0 && summary.held == 20)
+        #expect(try bench.names(.new).count == 20)
+    }
+
     @Test func `a storm holds whatever the concurrency is`() throws {
         let bench = try Bench()
         try bench.add(50)

@@ -93,7 +93,9 @@ extension ReceivedRequest {
 }
 
 extension Answer {
-    static func json(_ status: Int = 200, _ body: String) -> Answer {
+    static func json(_ body: String) -> Answer { .json(200, body) }
+
+    static func json(_ status: Int, _ body: String) -> Answer {
         .status(status, headers: ["Content-Type: application/json"], body: body)
     }
 }
