@@ -14,129 +14,64 @@ package struct AcceptRule: Hashable, Sendable {
     }
 }
 
-/// Something that is true of a JSON document, or is not.
-package struct JSONCondition: Hashable, Sendable {
-    package enum Test: Hashable, Sendable {
-        /// There is a value (`null` is one), or there is none.
-        case exists(Bool)
-        /// The value is this one, as JSON: numbers by value, objects whatever the order of their members.
-        case equals(JSONValue)
-        /// There is a value, and it is not `null`, `""`, white space alone, `[]` or `{}`.
-        case notEmpty
-    }
+extension AcceptRule {
+    /// Why an answer is no delivery although its status says so.
+    package enum Objection: Hashable, Sendable, CustomStringConvertible {
+        /// What it is instead, shown safely; `nil` where the answer has no type.
+        case contentType(found: String?, wanted: String)
+        case condition(JSONCondition)
+        case notJSON
+        /// It went on behind the route's `answerLimit`, and what was read of it is no JSON.
+        case cut
+        /// Neither `result` nor a known `error.status` is in it.
+        case notCallable
 
-    package var pointer: JSONPointer
-    package var test: Test
-
-    package init(pointer: JSONPointer, test: Test) {
-        self.pointer = pointer
-        self.test = test
-    }
-}
-
-/// A JSON value, as far as comparing needs it.
-package indirect enum JSONValue: Hashable, Sendable {
-    case null
-    case bool(Bool)
-    /// As it is written, without a value lost: compared as decimal numbers.
-    case number(String)
-    case string(String)
-    case array([JSONValue])
-    case object([String: JSONValue])
-}
-
-/// A place in a JSON document (RFC 6901): `""` is the whole, `/result/success` a member of a member.
-package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
-    /// Unescaped.
-    package let tokens: [String]
-
-    package init(tokens: [String]) {
-        self.tokens = tokens
-    }
-
-    /// The text of RFC 6901 §3: empty, or beginning with `/`, with `~0` for `~` and `~1` for `/`; else `nil`.
-    package init?(_ text: some StringProtocol) {
-        if text.isEmpty {
-            tokens = []
-            return
-        }
-        guard text.first == "/" else { return nil }
-        var tokens: [String] = []
-        for part in text.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            var token = ""
-            var rest = part[...]
-            while let tilde = rest.firstIndex(of: "~") {
-                token += rest[..<tilde]
-                let after = rest.index(after: tilde)
-                guard after < rest.endIndex, rest[after] == "0" || rest[after] == "1" else { return nil }
-                token += rest[after] == "0" ? "~" : "/"
-                rest = rest[rest.index(after: after)...]
-            }
-            tokens.append(token + rest)
-        }
-        self.tokens = tokens
-    }
-
-    package var description: String {
-        tokens.map { token in
-            var escaped = "/"
-            for character in token.unicodeScalars {
-                switch character {
-                case "~": escaped += "~0"
-                case "/": escaped += "~1"
-                default: escaped.unicodeScalars.append(character)
-                }
-            }
-            return escaped
-        }.joined()
-    }
-}
-
-extension JSONCondition: CustomStringConvertible {
-    /// `/content is not empty`, `/result/success equals true`, `/error does not exist`.
-    package var description: String {
-        let place = pointer.tokens.isEmpty ? "the document" : escapedForDisplay(pointer.description)
-        switch test {
-        case .exists(true): return "\(place) exists"
-        case .exists(false): return "\(place) does not exist"
-        case .equals(let value): return "\(place) equals \(escapedForDisplay(value.description))"
-        case .notEmpty: return "\(place) is not empty"
-        }
-    }
-}
-
-extension JSONValue: CustomStringConvertible {
-    /// Compact JSON; members in the order of their names.
-    package var description: String {
-        switch self {
-        case .null: "null"
-        case .bool(let value): value ? "true" : "false"
-        case .number(let text): text
-        case .string(let text): JSONValue.quoted(text)
-        case .array(let elements): "[" + elements.map(\.description).joined(separator: ",") + "]"
-        case .object(let members):
-            "{"
-                + members.sorted { $0.key < $1.key }.map { "\(JSONValue.quoted($0.key)):\($0.value)" }
-                .joined(separator: ",") + "}"
-        }
-    }
-
-    /// The text as a JSON string, in its quotes.
-    package static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\r": result += "\\r"
-            case "\t": result += "\\t"
-            case _ where scalar.value < 0x20:
-                let hex = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-            default: result.unicodeScalars.append(scalar)
+        package var description: String {
+            switch self {
+            case .contentType(let found?, let wanted): "accept: content type is '\(found)', not '\(wanted)'"
+            case .contentType(nil, let wanted): "accept: no content type, not '\(wanted)'"
+            case .condition(let condition): "accept: \(condition.opposite)"
+            case .notJSON: "accept: the answer is not JSON"
+            case .cut: "accept: the answer is longer than answerLimit, and cut it is not JSON"
+            case .notCallable: "callable: neither 'result' nor a known 'error.status' in the answer"
             }
         }
-        return result + "\""
+
+        /// Whether somebody else than the server may have answered, such as a captive portal.
+        var isFromStranger: Bool {
+            switch self {
+            case .contentType, .notJSON, .notCallable: true
+            case .condition, .cut: false
+            }
+        }
+    }
+
+    /// What of a 2xx answer does not agree with the rule; `nil` if all does. `limit` is how much was read of it at most.
+    func objection(to answer: AttemptReport.Answer, limit: Int) -> Objection? {
+        if let wanted = contentType {
+            let found = answer.header("Content-Type")
+            guard found?.isMediaType(wanted) == true else {
+                return .contentType(
+                    found: found.flatMap { excerpt(of: $0.utf8, limit: 60) }, wanted: escapedForDisplay(wanted))
+            }
+        }
+        if json.isEmpty { return nil }
+        guard let document = try? JSONDocument(answer.body) else { return answer.isCut(at: limit) ? .cut : .notJSON }
+        return json.first { !$0.holds(in: document) }.map(Objection.condition)
+    }
+}
+
+extension AttemptReport.Answer {
+    /// Whether there may have been more of the body than was read.
+    func isCut(at limit: Int) -> Bool { body.count >= limit && !body.isEmpty }
+}
+
+extension String {
+    /// Whether the value of a Content-Type is that type, whatever its parameters; `application/*` is any of a kind.
+    fileprivate func isMediaType(_ wanted: String) -> Bool {
+        let type = String(prefix { $0 != ";" }).trimmingBlanks.lowercased()
+        let wanted = wanted.trimmingBlanks.lowercased()
+        if wanted == "*/*" { return true }
+        return wanted.hasSuffix("/*") ? type.hasPrefix(wanted.dropLast()) : type == wanted
     }
 }

@@ -84,9 +84,9 @@ extension BackoffSchedule {
 }
 
 extension Route {
-    /// The schedule after an answer with this status; `nil` for no answer.
-    package func schedule(afterStatus status: Int?) -> BackoffSchedule {
-        status == 429 ? retryRateLimited ?? retry : retry
+    /// The schedule after an answer that says that the server gets too much, or after any other end.
+    package func schedule(isRateLimited: Bool) -> BackoffSchedule {
+        isRateLimited ? retryRateLimited ?? retry : retry
     }
 
     /// The furthest that an attempt on this route can put a due time: a later one was set by a clock that was wrong.

@@ -4,29 +4,83 @@ package struct Verdict: Hashable, Sendable {
     package var rule: Rule
     /// What the server asked for, cut to the cap; only with an answer.
     package var retryAfter: Duration?
+    /// Whether the server says that it gets too much: 429 or `RESOURCE_EXHAUSTED`.
+    package var isRateLimited: Bool
+    /// What a callable function has said.
+    package var canonical: CanonicalStatus?
+    /// The status that a batch's answer has for this operation.
+    package var memberStatus: Int?
 
-    package init(outcome: Outcome, rule: Rule, retryAfter: Duration? = nil) {
+    package init(
+        outcome: Outcome, rule: Rule, retryAfter: Duration? = nil, isRateLimited: Bool = false,
+        canonical: CanonicalStatus? = nil
+    ) {
         self.outcome = outcome
         self.rule = rule
         self.retryAfter = retryAfter
+        self.isRateLimited = isRateLimited
+        self.canonical = canonical
     }
 }
 
 /// The one place where it is decided what an answer means.
 package enum Classification {
-    /// What the report means on this route. `now` is the moment of the answer, for a Retry-After without a Date.
+    /// What the report means on this route. `now` is the moment of the answer, for a Retry-After without a Date;
+    /// `retryAfterMax` the most that one gets.
     ///
     /// Of the route's overrides that match, the one with the fewest statuses wins, and of those the last. Without one
-    /// the defaults decide. That this program ended the attempt itself means nothing and cannot be overridden.
-    package static func verdict(on report: AttemptReport, route: Route, now: Timestamp) -> Verdict {
+    /// the defaults decide. That this program ended the attempt itself means nothing and cannot be overridden. A 2xx
+    /// that would be a delivery must agree with the route's `accept` rule besides.
+    package static func verdict(
+        on report: AttemptReport, route: Route, now: Timestamp, retryAfterMax: Duration = RetryAfter.longest
+    ) -> Verdict {
         switch report.result {
         case .answer(let answer):
-            var verdict = verdict(onStatus: answer.status, route: route)
-            verdict.retryAfter = RetryAfter.asked(by: answer, now: now)
+            var verdict =
+                switch route.protocol {
+                case .plain: verdict(onStatus: answer.status, route: route)
+                case .callable: verdict(onCallable: answer, route: route)
+                }
+            if verdict.outcome == .delivered, (200...299).contains(answer.status), verdict.canonical == nil,
+                let accept = route.accept, let objection = accept.objection(to: answer, limit: route.answerLimit)
+            {
+                verdict = Verdict(outcome: accept.otherwise, rule: .notAccepted(objection, accept.otherwise))
+            }
+            verdict.retryAfter = RetryAfter.asked(by: answer, now: now, cap: retryAfterMax)
             return verdict
         case .failure(let error, _):
             return verdict(on: error, route: route)
         }
+    }
+
+    /// What a callable function's answer means: its own words first, whatever the HTTP status, and the status where it
+    /// is not the function that answers. A 2xx without any of these words is somebody else's, such as a captive portal's.
+    private static func verdict(onCallable answer: AttemptReport.Answer, route: Route) -> Verdict {
+        let status = verdict(onStatus: answer.status, route: route)
+        let isSuccess = (200...299).contains(answer.status)
+        switch CallableAnswer(answer) {
+        case .error(let canonical):
+            var verdict = verdict(on: canonical, route: route)
+            // What the route says of this status goes before what is said of the word by default.
+            if case .overridden = status.rule, case .canonical = verdict.rule, !isSuccess {
+                verdict.outcome = status.outcome
+                verdict.rule = status.rule
+            }
+            verdict.isRateLimited = canonical == .resourceExhausted || status.isRateLimited
+            return verdict
+        case .foreign where isSuccess && status.outcome == .delivered:
+            let objection: AcceptRule.Objection = answer.isCut(at: route.answerLimit) ? .cut : .notCallable
+            return Verdict(outcome: .deferred, rule: .notAccepted(objection, .deferred))
+        case .result, .foreign: return status
+        }
+    }
+
+    private static func verdict(on canonical: CanonicalStatus, route: Route) -> Verdict {
+        if let override = route.classify.last(where: { $0.match == .canonical(canonical) }) {
+            return Verdict(outcome: override.outcome, rule: .overridden(override), canonical: canonical)
+        }
+        let outcome = canonical.defaultOutcome
+        return Verdict(outcome: outcome, rule: .canonical(canonical, default: outcome), canonical: canonical)
     }
 
     package static func verdict(onStatus status: Int, route: Route) -> Verdict {
@@ -35,10 +89,12 @@ package enum Classification {
             return false
         }
         if let override = mostSpecific(of: matches) {
-            return Verdict(outcome: override.outcome, rule: .overridden(override))
+            return Verdict(
+                outcome: override.outcome, rule: .overridden(override), isRateLimited: status == 429)
         }
         let (range, outcome) = defaultOutcome(ofStatus: status)
-        return Verdict(outcome: outcome, rule: .status(status, default: range, outcome))
+        return Verdict(
+            outcome: outcome, rule: .status(status, default: range, outcome), isRateLimited: status == 429)
     }
 
     package static func verdict(on error: NetworkError, route: Route) -> Verdict {
@@ -95,12 +151,16 @@ package enum Classification {
 }
 
 extension ClassificationOverride.Match: CustomStringConvertible {
-    /// `404`, `500-599` or the name of a network error, as a configuration writes it; `nil` for anything else, for a
-    /// status outside 100–599, and for `cancelled`, which no answer can mean.
+    /// `404`, `500-599`, the name of a network error or a canonical status (`NOT_FOUND`), as a configuration writes it;
+    /// `nil` for anything else, for a status outside 100–599, and for `cancelled`, which no answer can mean.
     package init?(_ text: some StringProtocol) {
         if let error = NetworkError(rawValue: String(text)) {
             guard error != .cancelled else { return nil }
             self = .error(error)
+            return
+        }
+        if let canonical = CanonicalStatus(rawValue: String(text)) {
+            self = .canonical(canonical)
             return
         }
         let ends = text.split(separator: "-", omittingEmptySubsequences: false)
@@ -115,6 +175,7 @@ extension ClassificationOverride.Match: CustomStringConvertible {
         switch self {
         case .statuses(let range): range.shortDescription
         case .error(let error): error.rawValue
+        case .canonical(let canonical): canonical.rawValue
         }
     }
 }

@@ -49,6 +49,8 @@ package struct ClassificationOverride: Hashable, Sendable {
     package enum Match: Hashable, Sendable {
         case statuses(ClosedRange<Int>)
         case error(NetworkError)
+        /// What a callable function says in `error.status`.
+        case canonical(CanonicalStatus)
     }
 
     package var match: Match

@@ -16,7 +16,7 @@ package struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertib
 /// Finds where JSON values begin and end without decoding them, so that a payload can be kept byte for byte.
 ///
 /// Strict RFC 8259 (no comments, no trailing commas), UTF-8 checked, at most `maximumDepth` deep, iterative: no input
-/// can exhaust the stack. Values are ranges into `bytes`; decoding one is Foundation's work.
+/// can exhaust the stack. Values are ranges into `bytes`; `JSONDocument` looks into them.
 package struct JSONScanner {
     package static let maximumDepth = 512
 
@@ -63,26 +63,58 @@ package struct JSONScanner {
 
     /// The members of the object that is at `range`, in order, repeated names included; `nil` if it is no object.
     package static func members(of bytes: [UInt8], in range: Range<Int>) throws(JSONSyntaxError) -> [Member]? {
+        var members: [Member] = []
+        let isObject = try forEachMember(of: bytes, in: range) { (name, value) throws(JSONSyntaxError) in
+            let text = try decodeName(bytes, name)
+            members.append(Member(name: text, nameOffset: name.lowerBound, value: value))
+        }
+        return isObject ? members : nil
+    }
+
+    /// Calls `take` with the places of each name and value, in order; false if there is no object at `range`.
+    static func forEachMember(
+        of bytes: [UInt8], in range: Range<Int>,
+        _ take: (_ name: Range<Int>, _ value: Range<Int>) throws(JSONSyntaxError) -> Void
+    ) throws(JSONSyntaxError) -> Bool {
         var scanner = JSONScanner(bytes, from: range.lowerBound)
         scanner.skipWhitespace()
-        guard scanner.take("{") else { return nil }
-        var members: [Member] = []
+        guard scanner.take("{") else { return false }
         scanner.skipWhitespace()
-        if scanner.take("}") { return members }
+        if scanner.take("}") { return true }
         while true {
             scanner.skipWhitespace()
             let start = scanner.offset
             try scanner.skipString()
-            let name = try decodeName(bytes, start..<scanner.offset)
+            let name = start..<scanner.offset
             scanner.skipWhitespace()
             guard scanner.take(":") else { throw scanner.error("expected ':' after the name") }
             scanner.skipWhitespace()
             let valueStart = scanner.offset
             try scanner.skipValue()
-            members.append(Member(name: name, nameOffset: start, value: valueStart..<scanner.offset))
+            try take(name, valueStart..<scanner.offset)
             scanner.skipWhitespace()
-            if scanner.take("}") { return members }
+            if scanner.take("}") { return true }
             guard scanner.take(",") else { throw scanner.error("expected ',' or '}'") }
+        }
+    }
+
+    /// Calls `take` with the place of each element, in order; false if there is no array at `range`.
+    static func forEachElement(
+        of bytes: [UInt8], in range: Range<Int>, _ take: (_ value: Range<Int>) -> Void
+    ) throws(JSONSyntaxError) -> Bool {
+        var scanner = JSONScanner(bytes, from: range.lowerBound)
+        scanner.skipWhitespace()
+        guard scanner.take("[") else { return false }
+        scanner.skipWhitespace()
+        if scanner.take("]") { return true }
+        while true {
+            scanner.skipWhitespace()
+            let start = scanner.offset
+            try scanner.skipValue()
+            take(start..<scanner.offset)
+            scanner.skipWhitespace()
+            if scanner.take("]") { return true }
+            guard scanner.take(",") else { throw scanner.error("expected ',' or ']'") }
         }
     }
 

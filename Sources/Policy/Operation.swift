@@ -86,7 +86,7 @@ package struct AttemptRecord: Hashable, Sendable {
     package var duration: Duration
     package var outcome: Outcome
     package var status: Int?
-    /// The named network error, where there was no usable answer.
+    /// The named network error, where there was no usable answer; or what a callable function said, `NOT_FOUND`.
     package var error: String?
     /// The rule that decided, as `Rule.description` gives it.
     package var rule: String

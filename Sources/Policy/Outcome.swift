@@ -43,9 +43,10 @@ package enum NetworkError: String, Hashable, Sendable, CaseIterable {
     /// Whether it is certain that the server saw nothing of the request.
     package var provesNotSent: Bool {
         switch self {
-        case .dns, .refused, .badURL, .offline, .unreachable, .connectTimeout: true
-        case .timeout, .deadline, .reset, .emptyAnswer, .truncated, .malformedAnswer, .tls, .proxy,
-            .bodyFileChanged, .agentDied, .cancelled, .other:
+        // A proxy that cannot be reached, or makes no connection, has been given no request yet.
+        case .dns, .refused, .badURL, .offline, .unreachable, .connectTimeout, .proxy: true
+        case .timeout, .deadline, .reset, .emptyAnswer, .truncated, .malformedAnswer, .tls, .bodyFileChanged,
+            .agentDied, .cancelled, .other:
             false
         }
     }

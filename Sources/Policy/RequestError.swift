@@ -6,9 +6,11 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     case badURL(String, ownedBy: Owner)
     /// `{…}` in a route's url that stands for nothing.
     case unknownPlaceholder(String)
+    /// A secret in the path of a route's url, where every server on the way writes it down.
+    case secretOutsideQuery(String)
     /// A placeholder whose value this operation does not have.
     case missingValue(placeholder: String)
-    /// A placeholder whose value cannot stand in a URL: an object, an array or null; in a path also nothing, `.` or `..`.
+    /// A placeholder whose value is no text: an object, an array or null; in a url's path also nothing, `.` or `..`.
     case unusableValue(placeholder: String, reason: String)
     case badMethod(String, ownedBy: Owner)
     case badHeader(name: String, reason: HeaderField.Defect, ownedBy: Owner)
@@ -40,7 +42,7 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong with the route waits for a person and is no fault of the operation: held. The rest fails.
     package var outcome: Outcome {
         switch self {
-        case .noURL, .unknownPlaceholder, .missingSecret, .headersCommand, .noTransport: .held
+        case .noURL, .unknownPlaceholder, .secretOutsideQuery, .missingSecret, .headersCommand, .noTransport: .held
         case .badURL(_, let owner), .badMethod(_, let owner), .badHeader(_, _, let owner):
             switch owner {
             case .operation: .failed
@@ -57,15 +59,18 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case .noURL(let type): "no url is configured for type '\(type)'"
         case .badURL(let url, let owner): "the \(owner)'s url '\(escapedForDisplay(url))' cannot be requested"
         case .unknownPlaceholder(let name): "the route's url has an unknown placeholder '{\(escapedForDisplay(name))}'"
-        case .missingValue(let name): "the operation has no value for '{\(escapedForDisplay(name))}' in the url"
-        case .unusableValue(let name, let reason): "the value for '{\(escapedForDisplay(name))}' in the url \(reason)"
+        case .secretOutsideQuery(let name):
+            "the route's url has the secret '\(escapedForDisplay(name))' outside of its query"
+        case .missingValue(let name): "the operation has no value for '{\(escapedForDisplay(name))}'"
+        case .unusableValue(let name, let reason): "the value for '{\(escapedForDisplay(name))}' \(reason)"
         case .badMethod(let method, let owner): "the \(owner)'s method '\(escapedForDisplay(method))' cannot be used"
         case .badHeader(let name, let defect, let owner):
             "the \(owner)'s header '\(escapedForDisplay(name))' \(defect)"
         case .missingSecret(let name, let reason): "the secret '\(escapedForDisplay(name))' \(reason)"
         case .credentialsElsewhere(let origin):
-            "the route's credentials are not sent to '\(escapedForDisplay(origin))', the operation's own url"
-        case .requirementNotMet(let condition): "the payload does not meet the route's requirement: \(condition)"
+            "the route's credentials go to the origin of the route's url, not to '\(escapedForDisplay(origin))'"
+        case .requirementNotMet(let condition):
+            "the route requires something else of the payload: \(condition.opposite)"
         case .notJSON(let reason): "the payload \(reason)"
         case .notOverridable(let field): "the route lets no operation bring its own \(field.rawValue)"
         case .badBodyFile(let path, let reason): "the body file '\(escapedForDisplay(path))' \(reason)"

@@ -2,6 +2,12 @@
 package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     case status(Int, default: ClosedRange<Int>, Outcome)
     case error(NetworkError, default: Outcome)
+    /// What a callable function has said.
+    case canonical(CanonicalStatus, default: Outcome)
+    /// A 2xx that does not agree with the route's `accept` rule or protocol.
+    case notAccepted(AcceptRule.Objection, Outcome)
+    /// A batch's answer, which says so of this operation.
+    case batchResult(BatchResult)
     /// A line of the route's `classify`.
     case overridden(ClassificationOverride)
     case attemptsUsedUp(allowed: Int, last: Rule)
@@ -10,6 +16,12 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     /// No request could be made of the operation; nothing was sent.
     case request(RequestError)
     case interrupted(times: Int)
+    /// An attempt that began at `since`, or was interrupted after it, may have been received, and the server does not
+    /// remember its key any more.
+    case ambiguous(since: Timestamp, wasInterrupted: Bool, keyTTL: Duration)
+
+    /// How the description of `ambiguous` begins: records of it are known by it.
+    static let ambiguous = "ambiguous:"
 
     package var description: String {
         switch self {
@@ -17,6 +29,12 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
             "status \(status): default \(range.shortDescription) \(outcome.verb)s"
         case .error(let error, let outcome):
             "error \(error.rawValue): default \(outcome.verb)s"
+        case .canonical(let status, let outcome):
+            "callable \(status.rawValue): default \(outcome.verb)s"
+        case .notAccepted(let objection, let outcome):
+            "\(objection): \(outcome.verb)s"
+        case .batchResult(let result):
+            "batch results: \(result)"
         case .overridden(let override):
             "classify \"\(override.match)\": \(override.outcome.verb)"
         case .attemptsUsedUp(let allowed, let last):
@@ -29,6 +47,10 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
             "request: \(error)"
         case .interrupted(let times):
             "interrupted \(times) times without an outcome"
+        case .ambiguous(let since, let wasInterrupted, let keyTTL):
+            "\(Self.ambiguous) \(wasInterrupted ? "an attempt interrupted after" : "the attempt at") \(since.rfc3339) "
+                + "may have been received, and the server forgets keys after \(keyTTL.inWords); "
+                + "drainq retry sends it again"
         }
     }
 }

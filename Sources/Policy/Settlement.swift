@@ -11,9 +11,10 @@ package struct Settlement: Hashable, Sendable {
     ///
     /// - delivered: the file goes. held, or ended by this program itself: put back, nothing counted.
     /// - deferred: due by the schedule, or given up where that is used up, with a rule that says so.
-    /// - A 429 or 503 with Retry-After is no attempt: it is due when the server said, a little later but never earlier,
+    /// - A 429, `RESOURCE_EXHAUSTED` or 503 with Retry-After is no attempt: it is due when the server said, a little later but never earlier,
     ///   whatever step the schedule is at, and only the age bounds it. With any other status a Retry-After can only
     ///   extend the schedule's delay. One of 0 asks for nothing.
+    /// - A proxy's own failure is no attempt either: neither the operation nor its server had any part in it.
     /// - An operation that expires before its due time is due when it expires, so that it is seen to expire.
     package static func decide(
         on report: AttemptReport, verdict: Verdict, of operation: Operation, name: EntryName, route: Route,
@@ -27,7 +28,7 @@ package struct Settlement: Hashable, Sendable {
             switch verdict.outcome {
             case .delivered: disposition = .delivered(keep: keepsDelivered)
             case .held: disposition = .putBack
-            case .failed: disposition = .failed(countsAttempt: true)
+            case .failed: disposition = .failed(countsAttempt: report.error != .proxy)
             case .deferred:
                 (disposition, rule) = whenDeferred(
                     report, verdict, of: operation, name: name, route: route, now: now, using: &generator)
@@ -36,8 +37,8 @@ package struct Settlement: Hashable, Sendable {
         var outcome = verdict.outcome
         if case .failed = disposition { outcome = .failed }
         let record = AttemptRecord(
-            at: start, duration: report.duration, outcome: outcome, status: report.status,
-            error: report.error?.rawValue, rule: rule.description,
+            at: start, duration: report.duration, outcome: outcome, status: verdict.memberStatus ?? report.status,
+            error: report.error?.rawValue ?? verdict.canonical?.rawValue, rule: rule.description,
             retryAfter: verdict.retryAfter.map { Int($0.components.seconds) }, excerpt: report.excerpt)
         return Settlement(disposition: disposition, rule: rule, record: record)
     }
@@ -69,18 +70,21 @@ package struct Settlement: Hashable, Sendable {
         _ report: AttemptReport, _ verdict: Verdict, of operation: Operation, name: EntryName, route: Route,
         now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> (Disposition, Rule) {
-        let schedule = route.schedule(afterStatus: report.status)
+        var schedule = route.schedule(isRateLimited: verdict.isRateLimited)
         let asked = verdict.retryAfter ?? .zero
         let spread = asked > .zero ? RetryAfter.spread(asked, using: &generator) : .zero
-        let countsAttempt = !AttemptRecord.isOnlyAskedToWait(status: report.status, retryAfter: asked)
+        let isOnlyAskedToWait = asked > .zero && (verdict.isRateLimited || report.status == 503)
+        let countsAttempt = !isOnlyAskedToWait && report.error != .proxy
         let createdAt = operation.header.createdAt
         let next: BackoffSchedule.Next
-        if countsAttempt {
-            next = schedule.next(
-                afterAttempt: step(report, operation, name, route), createdAt: createdAt, now: now, atLeast: spread,
-                using: &generator)
-        } else {
+        if isOnlyAskedToWait {
             next = schedule.bounded(now + spread, createdAt: createdAt, now: now)
+        } else {
+            // What is not counted cannot use attempts up.
+            if !countsAttempt { schedule.attempts = nil }
+            next = schedule.next(
+                afterAttempt: step(verdict, operation, name, route), createdAt: createdAt, now: now, atLeast: spread,
+                using: &generator)
         }
         switch next {
         case .attempt(let due):
@@ -93,31 +97,31 @@ package struct Settlement: Hashable, Sendable {
         }
     }
 
-    /// The number of this attempt on its schedule. A schedule of its own for 429 counts only 429s, so that a busy
+    /// The number of this attempt on its schedule. A schedule of its own for rate limits counts only these, so that a busy
     /// server does not end an operation that has used its attempts on something else; only attempts since the last
     /// `retry` are looked at, which are the last ones that the name counts.
-    private static func step(_ report: AttemptReport, _ operation: Operation, _ name: EntryName, _ route: Route) -> Int
-    {
-        guard report.status == 429, route.retryRateLimited != nil else { return name.attempts + 1 }
+    private static func step(
+        _ verdict: Verdict, _ operation: Operation, _ name: EntryName, _ route: Route
+    ) -> Int {
+        guard verdict.isRateLimited, route.retryRateLimited != nil else { return name.attempts + 1 }
         let counted = operation.attempts.filter(\.isCounted).suffix(name.attempts)
-        return counted.count { $0.status == 429 } + 1
+        return counted.count(where: \.isRateLimited) + 1
     }
 }
 
 extension AttemptRecord {
     /// Whether the attempt is one of those that the name counts.
     package var isCounted: Bool {
-        switch outcome {
-        case .deferred:
-            !Self.isOnlyAskedToWait(status: status, retryAfter: .seconds(retryAfter ?? 0))
+        if error == NetworkError.proxy.rawValue || error == NetworkError.cancelled.rawValue { return false }
+        let wasAskedToWait = (retryAfter ?? 0) > 0 && (isRateLimited || status == 503)
+        return switch outcome {
+        case .deferred: !wasAskedToWait
         case .failed: status != nil || error != nil
         case .delivered, .held: false
         }
     }
 
-    static func isOnlyAskedToWait(status: Int?, retryAfter: Duration) -> Bool {
-        retryAfter > .zero && (status == 429 || status == 503)
-    }
+    var isRateLimited: Bool { status == 429 || error == CanonicalStatus.resourceExhausted.rawValue }
 }
 
 extension AttemptReport {

@@ -1,4 +1,5 @@
-/// What follows the host in a route's url: path and query with `{id} {type} {key} {payload.field}`.
+/// What follows the host in a route's url: path and query with `{id} {type} {key} {payload.field}`, and in the query
+/// `${secret:NAME}`.
 ///
 /// A value is percent-encoded but for the unreserved characters of RFC 3986, so it stays inside the segment or the
 /// query value where the template put it; `.` and `..` as a whole segment, which servers resolve, are refused.
@@ -6,6 +7,7 @@ struct URLTemplate {
     private enum Part {
         case text(Substring)
         case placeholder(String)
+        case secret(SecretText)
     }
 
     private let parts: [Part]
@@ -18,8 +20,13 @@ struct URLTemplate {
             guard let close = rest[open...].firstIndex(of: "}") else {
                 throw .unknownPlaceholder(String(rest[rest.index(after: open)...]))
             }
-            parts.append(.text(rest[..<open]))
             let name = String(rest[rest.index(after: open)..<close])
+            if rest[..<open].hasSuffix("$"), name.hasPrefix("secret:") {
+                parts += [.text(rest[..<open].dropLast()), .secret(SecretText("${\(name)}"))]
+                rest = rest[rest.index(after: close)...]
+                continue
+            }
+            parts.append(.text(rest[..<open]))
             guard ["id", "type", "key"].contains(name) || name.hasPrefix("payload.") else {
                 throw .unknownPlaceholder(name)
             }
@@ -30,7 +37,14 @@ struct URLTemplate {
         self.parts = parts
     }
 
-    func expanded(for operation: Operation) throws(RequestError) -> String {
+    var secretNames: [String] {
+        parts.flatMap { part -> [String] in
+            if case .secret(let text) = part { text.names } else { [] }
+        }
+    }
+
+    /// Without `secrets` a secret's place says which one belongs there.
+    func expanded(for operation: Operation, secrets: SecretValues?) throws(RequestError) -> String {
         var result = ""
         var names: [String] = []
         var isQuery = false
@@ -40,7 +54,7 @@ struct URLTemplate {
                 result += text
                 isQuery = isQuery || text.contains("?")
             case .placeholder(let name):
-                let value = try Self.value(of: name, in: operation)
+                let value = try operation.value(of: name)
                 if !isQuery {
                     if value.isEmpty {
                         throw .unusableValue(placeholder: name, reason: "is empty, in the path")
@@ -48,6 +62,15 @@ struct URLTemplate {
                     names.append(name)
                 }
                 result += value.percentEncoded
+            case .secret(let text):
+                let name = text.names[0]
+                // In a path it would be in every server's log.
+                if !isQuery { throw .secretOutsideQuery(name) }
+                if let secrets {
+                    result += try text.expanded(with: secrets, encoding: \.percentEncoded)
+                } else {
+                    result += "${secret:\(name)}"
+                }
             }
         }
         let path = result.prefix { $0 != "?" && $0 != "#" }
@@ -55,50 +78,6 @@ struct URLTemplate {
             throw .unusableValue(placeholder: name, reason: "makes a '.' or '..' of a path segment")
         }
         return result
-    }
-
-    private static func value(of name: String, in operation: Operation) throws(RequestError) -> String {
-        let header = operation.header
-        switch name {
-        case "id": return header.id.description
-        case "type": return header.type.description
-        case "key":
-            guard let key = header.key else { throw .missingValue(placeholder: name) }
-            return key
-        default:
-            let path = name.split(separator: ".", omittingEmptySubsequences: false).dropFirst().map(String.init)
-            return try payloadValue(at: path, placeholder: name, body: operation.body)
-        }
-    }
-
-    /// Numbers as they are written, never through a Double; of a repeated name the last, as most servers read it.
-    private static func payloadValue(
-        at path: [String], placeholder: String, body: [UInt8]
-    ) throws(RequestError) -> String {
-        var range: Range<Int>
-        do {
-            var scanner = JSONScanner(body)
-            guard let whole = try scanner.next() else { throw RequestError.missingValue(placeholder: placeholder) }
-            range = whole
-            for name in path {
-                let members = try JSONScanner.members(of: body, in: range) ?? []
-                guard let member = members.last(where: { $0.name == name }) else {
-                    throw RequestError.missingValue(placeholder: placeholder)
-                }
-                range = member.value
-            }
-            switch body[range.lowerBound] {
-            case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"):
-                throw RequestError.unusableValue(
-                    placeholder: placeholder, reason: "is neither text nor a number nor true or false")
-            case UInt8(ascii: "\""): return try decodeName(body, range)
-            default: return String(decoding: body[range], as: UTF8.self)
-            }
-        } catch let error as RequestError {
-            throw error
-        } catch {
-            throw .unusableValue(placeholder: placeholder, reason: "cannot be read: \(error)")
-        }
     }
 }
 

@@ -136,9 +136,8 @@ import Testing
 
     @Test func `429 has its own schedule where one is configured`() {
         let route = Route(retry: .quick, retryRateLimited: .rateLimit)
-        #expect(route.schedule(afterStatus: 429) == .rateLimit)
-        #expect(route.schedule(afterStatus: 503) == .quick)
-        #expect(route.schedule(afterStatus: nil) == .quick)
-        #expect(Route(retry: .quick).schedule(afterStatus: 429) == .quick)
+        #expect(route.schedule(isRateLimited: true) == .rateLimit)
+        #expect(route.schedule(isRateLimited: false) == .quick)
+        #expect(Route(retry: .quick).schedule(isRateLimited: true) == .quick)
     }
 }

@@ -57,7 +57,7 @@ import Testing
 
     @Test func `only what cannot have reached the server proves that nothing was sent`() {
         let proofs = NetworkError.allCases.filter(\.provesNotSent)
-        #expect(Set(proofs) == [.dns, .refused, .badURL, .offline, .unreachable, .connectTimeout])
+        #expect(Set(proofs) == [.dns, .refused, .badURL, .offline, .unreachable, .connectTimeout, .proxy])
     }
 
     @Test(arguments: [
@@ -109,6 +109,14 @@ import Testing
         let asking = [HeaderField(name: "retry-after", value: "30")]
         #expect(answer(429, Route(), asking).retryAfter == .seconds(30))
         #expect(answer(503).retryAfter == nil)
+        let report = AttemptReport(
+            result: .answer(.init(status: 429, headers: [HeaderField(name: "Retry-After", value: "999999")])),
+            duration: .zero)
+        let capped = Classification.verdict(on: report, route: Route(), now: now, retryAfterMax: .seconds(60))
+        #expect(capped.retryAfter == .seconds(60))
+        #expect(Classification.verdict(on: report, route: Route(), now: now).retryAfter == RetryAfter.longest)
+        #expect(capped.isRateLimited)
+        #expect(!answer(503).isRateLimited)
     }
 
     @Test func `durations are shown as a configuration writes them`() {

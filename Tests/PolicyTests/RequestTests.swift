@@ -178,7 +178,7 @@ import Testing
         ] as [(String, String, String?)])
     func `a method that reads sends no body unless one is given`(method: String, body: String, sent: String?) throws {
         let route = Route(url: "http://a", method: method)
-        let request = try route.request(for: operation(body), attempt: 1, version: "1")
+        let request = try route.request(for: operation(body), attempt: 1, version: "1", hasLibcurl: true)
         #expect(request.body == sent.map { Array($0.utf8) })
     }
 
@@ -195,10 +195,10 @@ import Testing
             (.badURL("x\n", ownedBy: .route), .held, "the route's url 'x\\n' cannot be requested"),
             (.badURL("x", ownedBy: .operation), .failed, "the operation's url 'x' cannot be requested"),
             (.unknownPlaceholder("x"), .held, "the route's url has an unknown placeholder '{x}'"),
-            (.missingValue(placeholder: "key"), .failed, "the operation has no value for '{key}' in the url"),
+            (.missingValue(placeholder: "key"), .failed, "the operation has no value for '{key}'"),
             (
                 .unusableValue(placeholder: "key", reason: "is empty"), .failed,
-                "the value for '{key}' in the url is empty"
+                "the value for '{key}' is empty"
             ),
             (.badMethod("x y", ownedBy: .route), .held, "the route's method 'x y' cannot be used"),
             (
@@ -213,6 +213,13 @@ import Testing
                 .badHeader(name: "X Y", reason: .name, ownedBy: .route), .held,
                 "the route's header 'X Y' has a name that is not a token"
             ),
+            (.secretOutsideQuery("x"), .held, "the route's url has the secret 'x' outside of its query"),
+            (.missingSecret("x", reason: "is empty"), .held, "the secret 'x' is empty"),
+            (.notJSON(reason: "is empty"), .failed, "the payload is empty"),
+            (.notOverridable(.url), .failed, "the route lets no operation bring its own url"),
+            (.badBodyFile(path: "/x\n", reason: "has changed"), .failed, "the body file '/x\\n' has changed"),
+            (.headersCommand(reason: "exited with 1"), .held, "the route's headersCommand exited with 1"),
+            (.noTransport(reason: "no transport"), .held, "no transport"),
             (
                 .badIdempotencyKey, .failed, "the idempotency key is empty or has characters other than printable ASCII"
             ),

@@ -156,12 +156,60 @@ import Testing
                 == .deferred(until: Self.now + .seconds(30), countsAttempt: true))
     }
 
+    @Test func `a callable function's RESOURCE_EXHAUSTED follows the schedule for 429, whatever its status`() {
+        let route = Route(protocol: .callable, retry: .quick, retryRateLimited: .rateLimit)
+        let body = #"{"error":{"status":"RESOURCE_EXHAUSTED"}}"#
+        let first = settle(answer(200, body: body), attempts: 3, route: route)
+        #expect(first.disposition == .deferred(until: Self.now + .seconds(5), countsAttempt: true))
+        #expect(first.record.error == "RESOURCE_EXHAUSTED")
+        #expect(first.record.isCounted)
+        let second = settle(answer(200, body: body), attempts: 4, records: [first.record], route: route)
+        #expect(second.disposition == .deferred(until: Self.now + .seconds(15), countsAttempt: true))
+        let asked = settle(answer(200, retryAfter: "100", body: body), attempts: 50, route: route)
+        guard case .deferred(_, countsAttempt: false) = asked.disposition else {
+            Issue.record("\(asked.disposition)")
+            return
+        }
+        #expect(!asked.record.isCounted)
+    }
+
+    @Test func `a proxy's own failure is nobody's attempt, and only the age bounds it`() {
+        let settled = settle(.failure(.proxy, detail: ""), attempts: 50)
+        #expect(settled.disposition == .deferred(until: Self.now + .seconds(120), countsAttempt: false))
+        #expect(!settled.record.isCounted)
+        let route = Route(
+            retry: BackoffSchedule(delays: .list([.seconds(60)]), maxAge: .seconds(900)),
+            classify: [ClassificationOverride(match: .error(.proxy), outcome: .deferred)])
+        #expect(
+            settle(.failure(.proxy, detail: ""), route: route).disposition == .failed(countsAttempt: false))
+    }
+
+    @Test func `the record of a batch's member has the status that the answer had for it`() {
+        let report = AttemptReport(result: .answer(.init(status: 207)), duration: .zero)
+        var verdict = Verdict(
+            outcome: .failed, rule: .batchResult(.status(.status(422, default: 400...499, .failed))))
+        verdict.memberStatus = 422
+        var generator = SeededGenerator(seed: 1)
+        let settled = Settlement.decide(
+            on: report, verdict: verdict,
+            of: Operation(header: OperationHeader(id: Self.id, createdAt: Self.created), body: []),
+            name: EntryName(createdAt: Self.created, id: Self.id), route: Route(), keepsDelivered: false,
+            start: Self.now, now: Self.now, using: &generator)
+        #expect(settled.record.status == 422)
+        #expect(settled.record.rule == "batch results: status 422: default 400-499 fails")
+    }
+
     @Test func `records that count are those of attempts that were charged`() {
         #expect(record(503).isCounted)
         #expect(record(400, outcome: .failed).isCounted)
         #expect(!record(503, retryAfter: 1).isCounted)
         #expect(record(502, retryAfter: 1).isCounted)
         #expect(!record(401, outcome: .held).isCounted)
+        for error in NetworkError.allCases {
+            let record = AttemptRecord(
+                at: Self.created, duration: .zero, outcome: .deferred, error: error.rawValue, rule: "")
+            #expect(record.isCounted == ![.proxy, .cancelled].contains(error))
+        }
         #expect(!record(200, outcome: .delivered).isCounted)
         #expect(!Settlement.decide(on: .badIdempotencyKey, now: Self.now).record.isCounted)
     }
@@ -188,7 +236,7 @@ import Testing
     @Test func `an operation of which no request can be made fails or waits, by whose fault it is`() {
         let own = Settlement.decide(on: .missingValue(placeholder: "key"), now: Self.now)
         #expect(own.disposition == .failed(countsAttempt: false))
-        #expect(own.record.rule == "request: the operation has no value for '{key}' in the url")
+        #expect(own.record.rule == "request: the operation has no value for '{key}'")
         let route = Settlement.decide(on: .noURL(.default), now: Self.now)
         #expect(route.disposition == .putBack)
         #expect(Rule.interrupted(times: 5).description == "interrupted 5 times without an outcome")

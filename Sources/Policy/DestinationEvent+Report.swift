@@ -1,0 +1,74 @@
+extension DestinationEvent {
+    /// What an attempt's end says of its destination, in the order in which it is to be applied; nothing where it says
+    /// nothing: a proxy's own failure, or an attempt that this program ended or never made.
+    ///
+    /// - A connection that fails in any way, and a 502, 503 or 504 without Retry-After, say that nobody is there. So does
+    ///   a 2xx that looks like somebody else's (`accept`): a captive portal's page is not the server.
+    /// - 429, `RESOURCE_EXHAUSTED`, and 503 with Retry-After ask for time; without a Retry-After it is the first delay
+    ///   of the schedule for it. Nothing is asked for longer than `settings.retryAfterMax`.
+    /// - A held verdict holds; `blamed` is what configuration and credentials were, see `DestinationState.Hold`.
+    package static func events(
+        of report: AttemptReport, _ verdict: Verdict, route: Route, settings: DestinationSettings, blamed: String?,
+        now: Timestamp
+    ) -> [DestinationEvent] {
+        if case .failure(.cancelled, _) = report.result { return [] }
+        let hold = DestinationEvent.held(reason: verdict.rule.description, blamed: blamed)
+        switch (report.result, verdict.outcome) {
+        case (_, .delivered): return [.delivered]
+        case (.answer, .held): return [.answered, hold]
+        case (.failure, .held): return [hold]
+        case (.answer(let answer), let outcome):
+            if let wait = wait(answer.status, verdict, route, settings) {
+                return [.answered, .askedToWait(until: now + wait)]
+            }
+            if outcome == .deferred, let name = absence(answer.status, verdict) { return [.unreachable(name)] }
+            return [.answered]
+        case (.failure(let error, _), _): return error.isOfConnection ? [.unreachable(error.rawValue)] : []
+        }
+    }
+
+    private static func wait(
+        _ status: Int, _ verdict: Verdict, _ route: Route, _ settings: DestinationSettings
+    ) -> Duration? {
+        guard verdict.isRateLimited || status == 503 else { return nil }
+        if let asked = verdict.retryAfter, asked > .zero { return min(asked, settings.retryAfterMax) }
+        guard verdict.isRateLimited else { return nil }
+        return min(route.schedule(isRateLimited: true).delay(afterAttempt: 1), settings.retryAfterMax)
+    }
+
+    /// Why the server seems not to be there although something has answered.
+    private static func absence(_ status: Int, _ verdict: Verdict) -> String? {
+        // The function's own words: it is there.
+        if let canonical = verdict.canonical { return canonical == .unavailable ? canonical.rawValue : nil }
+        if case .notAccepted(let objection, _) = verdict.rule { return objection.isFromStranger ? "not accepted" : nil }
+        return [502, 503, 504].contains(status) ? "status \(status)" : nil
+    }
+}
+
+extension NetworkError {
+    /// Whether it says that the server cannot be reached or talks nonsense; what a request or this machine's proxy is to
+    /// blame for says nothing of it.
+    ///
+    /// `offline` does: the machine's own network is away for all destinations alike, and suspending them spares the
+    /// operations attempts that cannot succeed. So does `agent-died`: a server that kills agents is left alone.
+    fileprivate var isOfConnection: Bool {
+        switch self {
+        case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .reset, .emptyAnswer, .truncated,
+            .malformedAnswer, .tls, .offline, .agentDied, .other:
+            true
+        case .proxy, .badURL, .bodyFileChanged, .cancelled: false
+        }
+    }
+}
+
+extension StormGuard.Answer {
+    /// What the guard is told of an attempt's end; `nil` where no server has answered.
+    package init?(_ report: AttemptReport, _ verdict: Verdict) {
+        switch (verdict.outcome, report.status) {
+        case (.delivered, _): self = .delivered
+        case (.failed, let status?), (.held, let status?): self = .permanent(status)
+        case (.deferred, .some): self = .other
+        case (.deferred, nil), (.failed, nil), (.held, nil): return nil
+        }
+    }
+}

@@ -1,0 +1,62 @@
+/// Something that is true of a JSON document, or is not.
+package struct JSONCondition: Hashable, Sendable {
+    package enum Test: Hashable, Sendable {
+        /// There is a value (`null` is one), or there is none.
+        case exists(Bool)
+        /// The value is this one, as JSON: numbers by value, objects whatever the order of their members.
+        case equals(JSONValue)
+        /// There is a value, and it is not `null`, `""`, white space alone, `[]` or `{}`.
+        case notEmpty
+    }
+
+    package var pointer: JSONPointer
+    package var test: Test
+
+    package init(pointer: JSONPointer, test: Test) {
+        self.pointer = pointer
+        self.test = test
+    }
+}
+
+extension JSONCondition {
+    package func holds(in document: JSONDocument) -> Bool {
+        switch test {
+        case .exists(let wanted): (document.range(at: pointer) != nil) == wanted
+        case .equals(let value): document.value(at: pointer) == value
+        case .notEmpty:
+            switch document.value(at: pointer) {
+            case nil, .null: false
+            case .string(let text): !text.unicodeScalars.allSatisfy(\.properties.isWhitespace)
+            case .array(let elements): !elements.isEmpty
+            case .object(let members): !members.isEmpty
+            case .bool, .number: true
+            }
+        }
+    }
+}
+
+extension JSONCondition: CustomStringConvertible {
+    /// `/content is not empty`, `/result/success equals true`, `/error does not exist`.
+    package var description: String {
+        switch test {
+        case .exists(true): "\(place) exists"
+        case .exists(false): "\(place) does not exist"
+        case .equals(let value): "\(place) equals \(escapedForDisplay(value.description))"
+        case .notEmpty: "\(place) is not empty"
+        }
+    }
+
+    /// The opposite, for a document of which it does not hold: `/result/success does not equal true`.
+    package var opposite: String {
+        switch test {
+        case .exists(true): "\(place) does not exist"
+        case .exists(false): "\(place) exists"
+        case .equals(let value): "\(place) does not equal \(escapedForDisplay(value.description))"
+        case .notEmpty: "\(place) is empty"
+        }
+    }
+
+    private var place: String {
+        pointer.tokens.isEmpty ? "the document" : escapedForDisplay(pointer.description)
+    }
+}

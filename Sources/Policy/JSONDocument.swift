@@ -1,0 +1,74 @@
+/// Exactly one JSON value in its bytes, looked into without decoding what is not asked for.
+package struct JSONDocument: Sendable {
+    package let bytes: [UInt8]
+    /// The value, without the white space around it.
+    package let range: Range<Int>
+
+    /// Throws for what is no JSON (RFC 8259), for none, and for more than one value.
+    package init(_ bytes: [UInt8]) throws(JSONSyntaxError) {
+        var scanner = JSONScanner(bytes)
+        guard let range = try scanner.next() else { throw JSONSyntaxError(offset: 0, reason: "there is no value") }
+        if let more = try scanner.next() {
+            throw JSONSyntaxError(offset: more.lowerBound, reason: "there is more than one value")
+        }
+        self.bytes = bytes
+        self.range = range
+    }
+
+    private init(_ bytes: [UInt8], _ range: Range<Int>) {
+        self.bytes = bytes
+        self.range = range
+    }
+
+    /// Where the value at `pointer` stands (RFC 6901 §4); `nil` if there is none. Of a repeated name the last counts, as
+    /// most readers have it.
+    package func range(at pointer: JSONPointer) -> Range<Int>? {
+        var range = range
+        for token in pointer.tokens {
+            guard let next = Self.child(token, of: range, in: bytes) else { return nil }
+            range = next
+        }
+        return range
+    }
+
+    package func value(at pointer: JSONPointer) -> JSONValue? {
+        range(at: pointer).map { JSONValue(valid: bytes[$0]) }
+    }
+
+    /// The elements of the array at `pointer`, in order; `nil` if there is none.
+    package func elements(at pointer: JSONPointer) -> [JSONDocument]? {
+        guard let range = range(at: pointer) else { return nil }
+        var elements: [JSONDocument] = []
+        let isArray = try? JSONScanner.forEachElement(of: bytes, in: range) { elements.append(JSONDocument(bytes, $0)) }
+        return isArray == true ? elements : nil
+    }
+
+    private static func child(_ token: String, of range: Range<Int>, in bytes: [UInt8]) -> Range<Int>? {
+        var found: Range<Int>?
+        // What is scanned here has been scanned before: nothing is thrown.
+        switch bytes[range.lowerBound] {
+        case UInt8(ascii: "{"):
+            _ = try? JSONScanner.forEachMember(of: bytes, in: range) { name, value in
+                let text = JSONScanner.text(of: bytes, in: name, repairing: true)
+                if let text, text.utf8.elementsEqual(token.utf8) { found = value }
+            }
+        case UInt8(ascii: "["):
+            guard let index = arrayIndex(token) else { return nil }
+            var place = 0
+            _ = try? JSONScanner.forEachElement(of: bytes, in: range) { value in
+                if place == index { found = value }
+                place += 1
+            }
+        default: break
+        }
+        return found
+    }
+
+    /// Digits without leading zeros; `-`, the element after the last, is never there to be read.
+    private static func arrayIndex(_ token: String) -> Int? {
+        guard token == "0" || token.utf8.first != UInt8(ascii: "0"),
+            token.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        return Int(token)
+    }
+}

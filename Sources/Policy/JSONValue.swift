@@ -1,0 +1,171 @@
+/// A JSON value, as far as comparing needs it: equal are numbers of one value, texts of the same characters and objects
+/// with the same members in any order.
+package indirect enum JSONValue: Sendable {
+    case null
+    case bool(Bool)
+    /// As it is written, without a value lost.
+    case number(String)
+    case string(String)
+    case array([JSONValue])
+    case object([String: JSONValue])
+}
+
+extension JSONValue {
+    /// The value of bytes that hold exactly one, at most `JSONScanner.maximumDepth` deep.
+    package init(_ bytes: [UInt8]) throws(JSONSyntaxError) {
+        let document = try JSONDocument(bytes)
+        self.init(valid: bytes[document.range])
+    }
+
+    /// The value of bytes in which a scanner has found one. Of a repeated name the last counts; half a surrogate pair
+    /// reads as U+FFFD.
+    init(valid slice: ArraySlice<UInt8>) {
+        var parser = Parser(bytes: Array(slice))
+        self = parser.value()
+    }
+
+    /// Iterative; trusts what it reads.
+    private struct Parser {
+        private struct Container {
+            var isObject: Bool
+            var name = ""
+            var elements: [JSONValue] = []
+            var members: [String: JSONValue] = [:]
+        }
+
+        let bytes: [UInt8]
+        private var offset = 0
+        private var open: [Container] = []
+
+        init(bytes: [UInt8]) { self.bytes = bytes }
+
+        mutating func value() -> JSONValue {
+            while true {
+                let byte = bytes[offset]
+                let value: JSONValue
+                switch byte {
+                case UInt8(ascii: "{"), UInt8(ascii: "["):
+                    offset += 1
+                    open.append(Container(isObject: byte == UInt8(ascii: "{")))
+                    continue
+                case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                    offset += 1
+                    let closed = open.removeLast()
+                    value = closed.isObject ? .object(closed.members) : .array(closed.elements)
+                case UInt8(ascii: "\""):
+                    let text = string()
+                    if !open.isEmpty, open[open.count - 1].isObject, skipColon() {
+                        open[open.count - 1].name = text
+                        continue
+                    }
+                    value = .string(text)
+                case UInt8(ascii: "t"): value = .bool(word() == "true")
+                case UInt8(ascii: "f"): value = .bool(word() == "true")
+                case UInt8(ascii: "n"):
+                    _ = word()
+                    value = .null
+                case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): value = .number(word())
+                // White space and commas.
+                default:
+                    offset += 1
+                    continue
+                }
+                guard !open.isEmpty else { return value }
+                if open[open.count - 1].isObject {
+                    open[open.count - 1].members[open[open.count - 1].name] = value
+                } else {
+                    open[open.count - 1].elements.append(value)
+                }
+            }
+        }
+
+        private mutating func string() -> String {
+            let start = offset
+            offset += 1
+            while bytes[offset] != UInt8(ascii: "\"") { offset += bytes[offset] == UInt8(ascii: "\\") ? 2 : 1 }
+            offset += 1
+            return JSONScanner.text(of: bytes, in: start..<offset, repairing: true) ?? ""
+        }
+
+        /// True behind a name: a value is never followed by a colon.
+        private mutating func skipColon() -> Bool {
+            var next = offset
+            while next < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[next]) { next += 1 }
+            guard next < bytes.count, bytes[next] == UInt8(ascii: ":") else { return false }
+            offset = next + 1
+            return true
+        }
+
+        private mutating func word() -> String {
+            let start = offset
+            while offset < bytes.count, bytes[offset].isIdentifierByte || "+.".utf8.contains(bytes[offset]) {
+                offset += 1
+            }
+            return String(decoding: bytes[start..<offset], as: UTF8.self)
+        }
+    }
+}
+
+extension JSONValue: Hashable {
+    package static func == (left: JSONValue, right: JSONValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.number(let left), .number(let right)):
+            left == right || JSONNumber(left).map { $0 == JSONNumber(right) } ?? false
+        // Not by canonical equivalence: the wire has code points (RFC 8259 §8.3).
+        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.array(let left), .array(let right)): left == right
+        case (.object(let left), .object(let right)): left == right
+        default: false
+        }
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .bool(let value): hasher.combine(value)
+        case .number(let text):
+            if let number = JSONNumber(text) { hasher.combine(number) } else { hasher.combine(text) }
+        case .string(let text): hasher.combine(text)
+        case .array(let elements): hasher.combine(elements)
+        case .object(let members): hasher.combine(members)
+        }
+    }
+}
+
+extension JSONValue: CustomStringConvertible {
+    /// Compact JSON; members in the order of their names.
+    package var description: String {
+        switch self {
+        case .null: "null"
+        case .bool(let value): value ? "true" : "false"
+        case .number(let text): text
+        case .string(let text): JSONValue.quoted(text)
+        case .array(let elements): "[" + elements.map(\.description).joined(separator: ",") + "]"
+        case .object(let members):
+            "{"
+                + members.sorted { $0.key < $1.key }.map { "\(JSONValue.quoted($0.key)):\($0.value)" }
+                .joined(separator: ",") + "}"
+        }
+    }
+
+    /// The text as a JSON string, in its quotes.
+    package static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            case "\r": result += "\\r"
+            case "\t": result += "\\t"
+            case _ where scalar.value < 0x20:
+                let hex = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+}

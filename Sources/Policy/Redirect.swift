@@ -1,0 +1,62 @@
+/// Where an answer sends a request, where that may be followed: `redirects: same-origin`.
+package enum Redirect {
+    /// So many are followed in one attempt; the next one is the answer.
+    package static let mostFollowed = 5
+
+    /// The address at which the same request, with its method, headers and body, is to be made again; `nil` if the
+    /// answer is to be taken as it is.
+    ///
+    /// Only 301, 302, 307 and 308: a 303 asks for another method. Only to the same scheme, host and port, so that
+    /// nothing of the request is shown to others. `Location` is resolved as RFC 3986 §5 says.
+    package static func target(of answer: AttemptReport.Answer, from url: String) -> String? {
+        guard [301, 302, 307, 308].contains(answer.status), let location = answer.header("Location")?.trimmingBlanks,
+            let base = URLParts(url), var target = resolve(location, against: base), target.origin == base.origin
+        else { return nil }
+        target.rest = Substring(removingDotSegments(target.rest))
+        return try? target.encoded(as: location, ownedBy: .operation)
+    }
+
+    /// RFC 3986 §5.2.2, up to the dot segments.
+    private static func resolve(_ reference: String, against base: URLParts) -> URLParts? {
+        if hasScheme(reference) { return URLParts(reference) }
+        if reference.hasPrefix("//") { return URLParts("\(base.origin.scheme):\(reference)") }
+        var target = base
+        let basePath = base.rest.prefix { $0 != "?" && $0 != "#" }
+        switch reference.first {
+        case nil, "#": target.rest = base.rest.prefix { $0 != "#" }
+        case "?": target.rest = basePath + reference
+        case "/": target.rest = Substring(reference)
+        default:
+            // Everything behind the last slash of the base's path is replaced (§5.2.3).
+            let folder = basePath.lastIndex(of: "/").map { basePath[...$0] } ?? "/"
+            target.rest = folder + reference
+        }
+        return target
+    }
+
+    /// A letter, then letters, digits, `+`, `-` or `.`, then a colon (§3.1).
+    private static func hasScheme(_ reference: String) -> Bool {
+        let head = reference.utf8.prefix { $0 != UInt8(ascii: ":") }
+        guard head.endIndex < reference.utf8.endIndex, let first = head.first else { return false }
+        return first | 0x20 >= UInt8(ascii: "a") && first | 0x20 <= UInt8(ascii: "z")
+            && head.allSatisfy { $0.isIdentifierByte && $0 != UInt8(ascii: "_") || "+.".utf8.contains($0) }
+    }
+
+    /// §5.2.4, in the path alone.
+    private static func removingDotSegments(_ rest: Substring) -> String {
+        let path = rest.prefix { $0 != "?" && $0 != "#" }
+        var kept: [Substring] = []
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        for (place, segment) in segments.enumerated() {
+            let isLast = place == segments.count - 1
+            switch segment {
+            case ".": if isLast { kept.append("") }
+            case "..":
+                _ = kept.popLast()
+                if isLast { kept.append("") }
+            default: kept.append(segment)
+            }
+        }
+        return "/" + kept.joined(separator: "/") + rest[path.endIndex...]
+    }
+}

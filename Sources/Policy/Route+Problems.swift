@@ -1,0 +1,53 @@
+extension Route {
+    /// Settings that cannot work together, or cannot work at all; empty for a route that can be used.
+    package var problems: [RouteProblem] {
+        var problems: [RouteProblem] = []
+        for header in headers {
+            if var problem = SecretText.problem(in: header.value) {
+                problem.key = "headers.\(header.name)"
+                problems.append(problem)
+            }
+        }
+        if let url, let path = URLParts(url)?.rest.prefix(while: { $0 != "?" }), !SecretText(path).names.isEmpty {
+            problems.append(
+                RouteProblem(
+                    key: "url", reason: "has a secret outside of its query",
+                    hint: "paths are written down by every server on the way: send it in a header"))
+        }
+        if let body, var problem = BodyTemplate.problem(in: body.text) {
+            problem.key = "body"
+            problems.append(problem)
+        }
+        return problems + contradictions
+    }
+
+    private var contradictions: [RouteProblem] {
+        var problems: [RouteProblem] = []
+        if `protocol` == .callable, batch != nil {
+            problems.append(
+                RouteProblem(
+                    key: "batch", reason: "callable functions take one payload at a time",
+                    hint: "leave out 'batch', or set 'protocol' to 'plain'"))
+        }
+        if let results = batch?.results, results.status == nil, results.error == nil {
+            problems.append(
+                RouteProblem(
+                    key: "batch.results", reason: "says nothing of a single operation",
+                    hint: "name 'status', 'error' or both within an element"))
+        }
+        let looksIntoAnswer = accept?.json.isEmpty == false || `protocol` == .callable || batch?.results != nil
+        if looksIntoAnswer, method == "HEAD" {
+            problems.append(
+                RouteProblem(
+                    key: "method", reason: "the answer to a HEAD has no body to look into",
+                    hint: "use GET, or let the status alone decide"))
+        }
+        if looksIntoAnswer, answerLimit <= 0 {
+            problems.append(
+                RouteProblem(
+                    key: "answerLimit", reason: "nothing is read of an answer that has to be looked into",
+                    hint: "leave out 'answerLimit'"))
+        }
+        return problems
+    }
+}

@@ -1,0 +1,14 @@
+/// Something in the settings of a route that cannot be meant; found when a configuration is read.
+package struct RouteProblem: Hashable, Sendable {
+    /// The key that has to be changed; `nil` where the caller knows it.
+    package var key: String?
+    /// Lower case, without a period: `'{payload}' stands inside of quotes`.
+    package var reason: String
+    package var hint: String?
+
+    package init(key: String? = nil, reason: String, hint: String? = nil) {
+        self.key = key
+        self.reason = reason
+        self.hint = hint
+    }
+}

@@ -1,0 +1,96 @@
+import Policy
+import Testing
+
+@Suite struct AmbiguityTests {
+    static let created = Timestamp(rfc3339: "2026-11-21T09:00:00Z")!
+    static let ttl = Duration.seconds(86_400)
+
+    private func record(
+        at: Duration, _ error: NetworkError? = nil, status: Int? = nil, outcome: Outcome = .deferred, rule: String = ""
+    ) -> AttemptRecord {
+        AttemptRecord(
+            at: Self.created + at, duration: .zero, outcome: outcome, status: status, error: error?.rawValue, rule: rule
+        )
+    }
+
+    private func rule(
+        _ records: [AttemptRecord], attempts: Int, interruptions: Int = 0, keyTTL: Duration? = ttl, after: Duration
+    ) -> String? {
+        let id = OperationID("a")!
+        let operation = Operation(
+            header: OperationHeader(id: id, createdAt: Self.created), body: [], attempts: records)
+        let name = EntryName(createdAt: Self.created, id: id, attempts: attempts, interruptions: interruptions)
+        return Route(keyTTL: keyTTL).ambiguity(of: operation, name: name, now: Self.created + after)?.description
+    }
+
+    private let text =
+        "ambiguous: the attempt at 2026-11-21T09:01:00Z may have been received, and the server forgets keys after 1d; "
+        + "drainq retry sends it again"
+
+    @Test func `an attempt that may have been received is held when the server has forgotten its key`() {
+        let records = [record(at: .seconds(60), .timeout)]
+        let forgotten = Self.ttl + .seconds(60)
+        #expect(rule(records, attempts: 1, after: forgotten) == text)
+        #expect(rule(records, attempts: 1, after: forgotten - .microseconds(1)) == nil)
+        #expect(rule(records, attempts: 1, keyTTL: nil, after: forgotten) == nil)
+        #expect(rule([], attempts: 0, after: forgotten) == nil)
+    }
+
+    @Test(arguments: NetworkError.allCases)
+    func `only an error that leaves it open makes an attempt doubtful`(error: NetworkError) {
+        // What is not counted is doubtful all the same: a request that a run cut off was sent.
+        let attempts = error == .cancelled || error == .proxy ? 0 : 1
+        let found = rule([record(at: .seconds(60), error)], attempts: attempts, after: .seconds(1_000_000))
+        #expect((found != nil) == !error.provesNotSent)
+    }
+
+    @Test func `an answer is never doubtful, and the first doubtful attempt counts`() {
+        let answered = [record(at: .zero, status: 503), record(at: .seconds(30), .dns)]
+        #expect(rule(answered, attempts: 2, after: .seconds(1_000_000)) == nil)
+        let records = answered + [record(at: .seconds(60), .reset), record(at: .seconds(90_000), .reset)]
+        #expect(rule(records, attempts: 4, after: .seconds(90_000)) == text)
+    }
+
+    @Test func `attempts from before a retry do not count`() {
+        let records = [record(at: .seconds(60), .timeout), record(at: .seconds(90), status: 500)]
+        #expect(rule(records, attempts: 0, after: .seconds(1_000_000)) == nil)
+        #expect(rule(records, attempts: 1, after: .seconds(1_000_000)) == nil)
+        #expect(rule(records, attempts: 2, after: .seconds(1_000_000)) == text)
+    }
+
+    @Test func `what was found ambiguous once is sent when a person has sent it again`() {
+        let held = record(at: .seconds(100), outcome: .held, rule: text)
+        let before = [record(at: .seconds(60), .cancelled), held]
+        #expect(rule(before, attempts: 0, after: .seconds(1_000_000)) == nil)
+        #expect(rule([record(at: .seconds(60), .timeout), held], attempts: 1, after: .seconds(1_000_000)) == nil)
+        let again = before + [record(at: .seconds(200), .timeout)]
+        #expect(rule(again, attempts: 1, after: .seconds(1_000_000))?.contains("09:03:20Z") == true)
+    }
+
+    @Test func `an interrupted claim was after the last record, whenever that was`() {
+        let interrupted =
+            "ambiguous: an attempt interrupted after 2026-11-21T09:00:30Z may have been received, and the server forgets "
+            + "keys after 1d; drainq retry sends it again"
+        let records = [record(at: .seconds(30), status: 503)]
+        #expect(rule(records, attempts: 1, interruptions: 1, after: Self.ttl + .seconds(30)) == interrupted)
+        #expect(rule(records, attempts: 1, interruptions: 1, after: Self.ttl) == nil)
+        #expect(
+            rule([], attempts: 0, interruptions: 2, after: Self.ttl)?.contains("after 2026-11-21T09:00:00Z") == true)
+    }
+
+    @Test func `an ambiguous operation is held by itself, and says so in its file`() throws {
+        let id = OperationID("a")!
+        let operation = Operation(
+            header: OperationHeader(id: id, createdAt: Self.created), body: [],
+            attempts: [record(at: .seconds(60), .timeout)])
+        let name = EntryName(createdAt: Self.created, id: id, attempts: 1)
+        let now = Self.created + .seconds(100_000)
+        let settled = try #require(
+            Settlement.decide(onAmbiguityOf: operation, name: name, route: Route(keyTTL: Self.ttl), now: now))
+        #expect(settled.disposition == .held)
+        #expect(settled.isRecorded)
+        #expect(settled.record == AttemptRecord(at: now, duration: .zero, outcome: .held, rule: text))
+        #expect(!settled.record.isCounted)
+        #expect(Settlement.decide(onAmbiguityOf: operation, name: name, route: Route(), now: now) == nil)
+    }
+}

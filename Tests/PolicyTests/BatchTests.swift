@@ -1,0 +1,184 @@
+import Policy
+import Testing
+
+@Suite struct BatchTests {
+    private let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
+
+    private func operation(
+        _ id: String, _ body: String, change: (inout OperationHeader) -> Void = { _ in }
+    ) -> Operation {
+        var header = OperationHeader(
+            id: OperationID(id)!, createdAt: Timestamp(microseconds: 0), contentType: "application/json")
+        change(&header)
+        return Operation(header: header, body: Array(body.utf8))
+    }
+
+    private func request(_ route: Route, _ members: [Operation]) throws -> OutgoingRequest {
+        try route.batchRequest(for: members, attempt: 3, version: "1", hasLibcurl: true)
+    }
+
+    private func text(_ request: OutgoingRequest) -> String { String(decoding: request.body ?? [], as: UTF8.self) }
+
+    private func key(_ request: OutgoingRequest) -> String? {
+        request.headers.first { $0.name == "Idempotency-Key" }?.value
+    }
+
+    @Test(arguments: [
+        (Batch.Format.json, "[{\"n\":\n1.10},2]", "application/json"),
+        (.ndjson, "{\"n\": 1.10}\n2\n", "application/x-ndjson"),
+    ])
+    func `payloads are joined as they are`(format: Batch.Format, body: String, type: String) throws {
+        let route = Route(url: "https://a", batch: Batch(max: 10, format: format))
+        let made = try request(route, [operation("a", " {\"n\":\n1.10} "), operation("b", "2")])
+        #expect(text(made) == body)
+        #expect(made.headers.contains(HeaderField(name: "Content-Type", value: type)))
+        #expect(made.headers.contains(HeaderField(name: "Drainq-Attempt", value: "3")))
+    }
+
+    @Test func `each payload is in the envelope of its own`() throws {
+        let route = Route(
+            url: "https://a", body: BodyTemplate(text: #"{"i":"{id}","p":{payload}}"#), batch: Batch(max: 10))
+        let made = try request(route, [operation("a", "1"), operation("b", "2")])
+        #expect(text(made) == #"[{"i":"a","p":1},{"i":"b","p":2}]"#)
+    }
+
+    @Test func `a batch has the same key at each attempt, another batch another, and one alone its own`() throws {
+        let route = Route(url: "https://a", batch: Batch(max: 10))
+        let (a, b) = (operation("a", "1"), operation("b", "2"))
+        let both = try #require(key(request(route, [a, b])))
+        #expect(both == "\"batch-7e18f737311b2dc3b2f269dd\"")
+        #expect(try key(request(route, [a, b])) == both)
+        #expect(try key(request(route, [b, a])) != both)
+        #expect(try key(request(route, [a])) == "\"a\"")
+        #expect(try route.request(for: a, attempt: 3, version: "1") == request(route, [a]))
+        #expect(throws: RequestError.badIdempotencyKey) {
+            try request(route, [a, operation("c", "1") { $0.idempotencyKey = "é" }])
+        }
+    }
+
+    @Test func `operations that ask for the same request share one`() throws {
+        let route = Route(url: "https://a/{type}", batch: Batch(max: 3))
+        var draft = try #require(BatchDraft(operation("a", "1"), route: route))
+        let table: [(String, Bool, Operation)] = [
+            ("another url", false, operation("b", "1") { $0.url = "https://a/x" }),
+            ("another type in the url", false, operation("b", "1") { $0.type = TypeName("t")! }),
+            ("another method", false, operation("b", "1") { $0.method = "PUT" }),
+            ("another header", false, operation("b", "1") { $0.headers = [HeaderField(name: "X", value: "1")] }),
+            ("a key that cannot be sent", false, operation("b", "1") { $0.idempotencyKey = "é" }),
+            ("no JSON", false, operation("b", "x")),
+            (
+                "a file", false,
+                operation("b", "") { $0.bodyFile = BodyFile(path: "/f", length: 0, modified: 0, inode: 0) }
+            ),
+            ("the same url of its own", true, operation("b", "1") { $0.url = "https://a/default" }),
+            ("another content type", true, operation("c", "1") { $0.contentType = "text/json" }),
+            ("one too many", false, operation("d", "1")),
+        ]
+        for (what, fits, operation) in table {
+            let admitted = draft.admit(operation)
+            #expect(admitted == fits, "\(what)")
+        }
+        #expect(draft.isFull)
+        #expect(draft.members.map(\.header.id.description) == ["a", "b", "c"])
+        #expect(BatchDraft(operation("a", "1"), route: Route(url: "https://a")) == nil)
+        #expect(BatchDraft(operation("a", "x"), route: route) == nil)
+    }
+
+    @Test(arguments: 0..<50 as Range<UInt64>, Batch.Format.allCases)
+    func `a batch stays within its bytes and its number`(seed: UInt64, format: Batch.Format) throws {
+        var generator = SeededGenerator(seed: seed)
+        let batch = Batch(
+            max: Int.random(in: 1...8, using: &generator), maxBytes: Int.random(in: 1...60, using: &generator),
+            format: format)
+        let route = Route(url: "https://a", batch: batch)
+        var waiting = (0..<30).map { number in
+            operation(
+                "\(number)", "\"" + String(repeating: "x", count: Int.random(in: 0...20, using: &generator)) + "\"")
+        }
+        var sent: [Operation] = []
+        while let first = waiting.first {
+            waiting.removeFirst()
+            var draft = try #require(BatchDraft(first, route: route))
+            while let next = waiting.first, draft.admit(next) { waiting.removeFirst() }
+            let made = try request(route, draft.members)
+            #expect(draft.members.count <= batch.max)
+            #expect(text(made).utf8.count <= batch.maxBytes || draft.members.count == 1)
+            sent += draft.members
+        }
+        #expect(sent.map(\.header.id.description) == (0..<30).map { "\($0)" })
+    }
+
+    // MARK: - Answers
+
+    private func verdicts(
+        _ body: String, members: Int = 2, status: Int = 200, _ results: Batch.Results?,
+        classify: [ClassificationOverride] = []
+    ) -> [String]? {
+        let report = AttemptReport(
+            result: .answer(
+                .init(
+                    status: status, headers: [HeaderField(name: "Retry-After", value: "7")], body: Array(body.utf8))),
+            duration: .zero)
+        let batch = Batch(max: 10, results: results)
+        let found = batch.verdicts(
+            on: report, members: members, route: Route(classify: classify, batch: batch), now: now)
+        return found?.map { verdict in
+            #expect(verdict.retryAfter == .seconds(7))
+            return "\(verdict.outcome.verb) \(verdict.memberStatus ?? 0) \(verdict.rule)"
+        }
+    }
+
+    private let byStatus = Batch.Results(
+        pointer: JSONPointer(tokens: ["r"]), status: JSONPointer(tokens: ["s"]), error: JSONPointer(tokens: ["e"]))
+    private let byError = Batch.Results(pointer: JSONPointer(tokens: []), error: JSONPointer(tokens: ["e"]))
+
+    @Test func `each operation is what its element says`() {
+        #expect(
+            verdicts(#"{"r":[{"s":201},{"s":"422"},{"s":429.0},{"s":503,"e":"x"}]}"#, members: 4, byStatus) == [
+                "deliver 201 batch results: status 201: default 200-299 delivers",
+                "fail 422 batch results: status 422: default 400-499 fails",
+                "defer 429 batch results: status 429: default 429 defers",
+                "defer 503 batch results: status 503: default 500-599 defers",
+            ])
+        #expect(
+            verdicts(#"{"r":[{"s":200,"e":{"a":"\u001b"}},{"e":true},{"s":7},{}]}"#, members: 4, byStatus) == [
+                #"fail 0 batch results: error {"a":"\u001b"}: fails"#, "fail 0 batch results: error true: fails",
+                "defer 0 batch results: no status at '/s': defers", "defer 0 batch results: no status at '/s': defers",
+            ])
+        #expect(
+            verdicts(#"[{"e":null},{"e":false},{},0,{"e":"no"}]"#, members: 5, byError) == [
+                "deliver 0 batch results: no error: delivers", "deliver 0 batch results: no error: delivers",
+                "deliver 0 batch results: no error: delivers", "deliver 0 batch results: no error: delivers",
+                #"fail 0 batch results: error "no": fails"#,
+            ])
+        let override = ClassificationOverride(match: .statuses(422...422), outcome: .deferred)
+        #expect(
+            verdicts(#"{"r":[{"s":422}]}"#, members: 1, byStatus, classify: [override])
+                == ["defer 422 batch results: classify \"422\": defer"])
+    }
+
+    @Test(arguments: [
+        "", "{}", "<html>", #"{"r":[{"s":200}]}"#, #"{"r":[{"s":200},{"s":200},{"s":200}]}"#, #"{"r":{}}"#,
+    ])
+    func `where it is not clear which were taken, all are deferred`(body: String) {
+        let rule = "defer 0 batch results: no array of 2 at '/r': defers"
+        #expect(verdicts(body, byStatus) == [rule, rule])
+    }
+
+    @Test func `otherwise a batch is settled together`() {
+        #expect(verdicts(#"{"r":[{"s":200},{"s":422}]}"#, nil) == nil)
+        for status in [302, 400, 401, 429, 503] {
+            #expect(verdicts(#"{"r":[{"s":200},{"s":422}]}"#, status: status, byStatus) == nil)
+        }
+        let lost = AttemptReport(result: .failure(.reset, detail: ""), duration: .zero)
+        #expect(Batch(max: 2, results: byStatus).verdicts(on: lost, members: 2, route: Route(), now: now) == nil)
+    }
+
+    @Test func `a batch that is refused for good is split until one is alone`() {
+        for status in [200, 401, 400, 413, 422, 503] {
+            let verdict = Classification.verdict(onStatus: status, route: Route())
+            #expect(Batch.isToBeSplit(verdict, members: 2) == [400, 413, 422].contains(status))
+            #expect(!Batch.isToBeSplit(verdict, members: 1))
+        }
+    }
+}

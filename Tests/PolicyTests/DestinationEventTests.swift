@@ -1,0 +1,135 @@
+import Policy
+import Testing
+
+@Suite struct DestinationEventTests {
+    private let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
+
+    private func report(_ status: Int, _ retryAfter: String? = nil, _ body: String = "") -> AttemptReport {
+        let headers = retryAfter.map { [HeaderField(name: "Retry-After", value: $0)] } ?? []
+        return AttemptReport(
+            result: .answer(.init(status: status, headers: headers, body: Array(body.utf8))), duration: .zero)
+    }
+
+    private func failure(_ error: NetworkError) -> AttemptReport {
+        AttemptReport(result: .failure(error, detail: ""), duration: .zero)
+    }
+
+    private func events(
+        _ report: AttemptReport, _ route: Route = Route(retry: .steps, retryRateLimited: .rateLimit),
+        _ settings: DestinationSettings = DestinationSettings(retryAfterMax: .seconds(3600))
+    ) -> [DestinationEvent] {
+        let verdict = Classification.verdict(
+            on: report, route: route, now: now, retryAfterMax: settings.retryAfterMax)
+        return DestinationEvent.events(
+            of: report, verdict, route: route, settings: settings, blamed: "print", now: now)
+    }
+
+    private func guardAnswer(_ report: AttemptReport, _ route: Route = Route()) -> StormGuard<Int>.Answer? {
+        StormGuard<Int>.Answer(report, Classification.verdict(on: report, route: route, now: now))
+    }
+
+    @Test func `every status says what is known of its server`() {
+        for status in 0...999 {
+            let outcome = Classification.verdict(onStatus: status, route: Route()).outcome
+            let rule = Classification.verdict(onStatus: status, route: Route()).rule.description
+            let expected: [DestinationEvent] =
+                switch status {
+                case 200...299: [.delivered]
+                case 300...399, 401, 403, 407: [.answered, .held(reason: rule, blamed: "print")]
+                case 429: [.answered, .askedToWait(until: now + .seconds(5))]
+                case 502, 503, 504: [.unreachable("status \(status)")]
+                default: [.answered]
+                }
+            #expect(events(report(status)) == expected, "\(status)")
+            let told: StormGuard<Int>.Answer =
+                switch outcome {
+                case .delivered: .delivered
+                case .held, .failed: .permanent(status)
+                case .deferred: .other
+                }
+            #expect(guardAnswer(report(status)) == told, "\(status)")
+        }
+    }
+
+    @Test(arguments: NetworkError.allCases)
+    func `every network error says what is known of its server`(error: NetworkError) {
+        let expected: [DestinationEvent] =
+            switch error {
+            case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .reset, .emptyAnswer, .truncated,
+                .malformedAnswer, .offline, .agentDied, .other:
+                [.unreachable(error.rawValue)]
+            case .tls: [.held(reason: "error tls: default holds", blamed: "print")]
+            case .proxy, .badURL, .bodyFileChanged, .cancelled: []
+            }
+        #expect(events(failure(error)) == expected)
+        #expect(guardAnswer(failure(error)) == nil)
+    }
+
+    @Test(
+        arguments: [
+            (429, "100", 100), (503, "100", 100), (503, "999999", 3600), (429, "999999", 3600), (429, "0", 5),
+            (429, "nonsense", 5),
+        ] as [(Int, String, Int)])
+    func `a server that asks for time gets it, up to the cap`(status: Int, value: String, seconds: Int) {
+        #expect(
+            events(report(status, value)) == [.answered, .askedToWait(until: now + .seconds(seconds))])
+    }
+
+    @Test func `a wait of nothing is none, and elsewhere a wait is the operation's alone`() {
+        #expect(events(report(503, "0")) == [.unreachable("status 503")])
+        #expect(events(report(500, "100")) == [.answered])
+        #expect(events(report(502, "100")) == [.unreachable("status 502")])
+    }
+
+    @Test func `without a schedule of its own a 429 waits as long as any first failure`() {
+        #expect(events(report(429), Route(retry: .standard)) == [.answered, .askedToWait(until: now + .seconds(30))])
+    }
+
+    @Test func `what the route says goes before what is usual`() {
+        let route = Route(classify: [
+            ClassificationOverride(match: .statuses(503...503), outcome: .failed),
+            ClassificationOverride(match: .statuses(504...504), outcome: .held),
+            ClassificationOverride(match: .statuses(404...404), outcome: .delivered),
+            ClassificationOverride(match: .error(.tls), outcome: .deferred),
+            ClassificationOverride(match: .error(.proxy), outcome: .held),
+            ClassificationOverride(match: .error(.timeout), outcome: .delivered),
+        ])
+        #expect(events(report(503), route) == [.answered])
+        #expect(
+            events(report(504), route) == [.answered, .held(reason: "classify \"504\": hold", blamed: "print")])
+        #expect(events(report(404), route) == [.delivered])
+        #expect(events(failure(.tls), route) == [.unreachable("tls")])
+        #expect(events(failure(.proxy), route) == [.held(reason: "classify \"proxy\": hold", blamed: "print")])
+        #expect(events(failure(.timeout), route) == [.delivered])
+        #expect(guardAnswer(report(503), route) == .permanent(503))
+        #expect(guardAnswer(failure(.timeout), route) == .delivered)
+        #expect(guardAnswer(failure(.proxy), route) == nil)
+    }
+
+    @Test func `a stranger's page is not the server`() {
+        let portal = Route(accept: AcceptRule(contentType: "application/json"))
+        #expect(events(report(200), portal) == [.unreachable("not accepted")])
+        let condition = JSONCondition(pointer: JSONPointer(tokens: ["ok"]), test: .equals(.bool(true)))
+        let checked = Route(accept: AcceptRule(json: [condition]))
+        #expect(events(report(200, nil, "<html>"), checked) == [.unreachable("not accepted")])
+        #expect(events(report(200, nil, "{}"), checked) == [.answered])
+        let failing = Route(accept: AcceptRule(json: [condition], otherwise: .failed))
+        #expect(events(report(200, nil, "<html>"), failing) == [.answered])
+        #expect(guardAnswer(report(200, nil, "{}"), failing) == .permanent(200))
+    }
+
+    @Test func `a callable function's words say what is known of it`() {
+        let route = Route(protocol: .callable, retry: .steps, retryRateLimited: .rateLimit)
+        func said(_ word: String, _ status: Int, _ retryAfter: String? = nil) -> [DestinationEvent] {
+            events(report(status, retryAfter, #"{"error":{"status":"\#(word)"}}"#), route)
+        }
+        #expect(said("RESOURCE_EXHAUSTED", 200) == [.answered, .askedToWait(until: now + .seconds(5))])
+        #expect(said("RESOURCE_EXHAUSTED", 429, "9") == [.answered, .askedToWait(until: now + .seconds(9))])
+        #expect(said("UNAVAILABLE", 503) == [.unreachable("UNAVAILABLE")])
+        #expect(said("DEADLINE_EXCEEDED", 504) == [.answered])
+        #expect(said("INVALID_ARGUMENT", 400) == [.answered])
+        #expect(
+            said("UNAUTHENTICATED", 401)
+                == [.answered, .held(reason: "callable UNAUTHENTICATED: default holds", blamed: "print")])
+    }
+}

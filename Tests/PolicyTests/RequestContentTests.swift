@@ -1,0 +1,168 @@
+import Policy
+import Testing
+
+@Suite struct RequestContentTests {
+    private let file = BodyFile(path: "/data/x", length: 3, modified: 0, inode: 1)
+
+    private func operation(
+        _ body: String, change: (inout OperationHeader) -> Void = { _ in }
+    ) -> Operation {
+        var header = OperationHeader(
+            id: OperationID("id-1")!, type: TypeName("t")!, createdAt: Timestamp(rfc3339: "2026-11-21T09:15:00Z")!,
+            contentType: "text/plain")
+        change(&header)
+        return Operation(header: header, body: Array(body.utf8))
+    }
+
+    private func error(_ route: Route, _ operation: Operation) -> RequestError? {
+        do {
+            _ = try route.request(for: operation, attempt: 1, version: "1", hasLibcurl: true)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func sent(_ route: Route, _ operation: Operation) throws -> (body: String, type: String?) {
+        let request = try route.request(for: operation, attempt: 1, version: "1")
+        return (
+            String(decoding: request.body ?? [], as: UTF8.self),
+            request.headers.first { $0.name == "Content-Type" }?.value
+        )
+    }
+
+    @Test func `a callable function gets the payload as its data, byte for byte`() throws {
+        let route = Route(url: "https://a", protocol: .callable)
+        let made = try sent(route, operation(" {\"a\": 1.10,\n \"a\":12345678901234567890} "))
+        #expect(made.body == "{\"data\":{\"a\": 1.10,\n \"a\":12345678901234567890}}")
+        #expect(made.type == "application/json")
+    }
+
+    @Test func `an envelope is put around the payload`() throws {
+        let template = #"{"e": {payload}, "w": "{createdAt} {id}/{type}/{key}", "n": "{payload.n.x}", "{x}": {}}"#
+        #expect(BodyTemplate.problem(in: template) == nil)
+        let made = try sent(
+            Route(url: "https://a", body: BodyTemplate(text: template)),
+            operation(#"{"n": {"x":"q\"\n\u00e9"}, "m":1.0}"#) { $0.key = #"k"\"# })
+        #expect(
+            made.body
+                == #"{"e": {"n": {"x":"q\"\n\u00e9"}, "m":1.0}, "w": "2026-11-21T09:15:00Z id-1/t/k\"\\", "n": "q\"\né", "{x}": {}}"#
+        )
+        #expect(made.type == "application/json")
+        let callable = Route(url: "https://a", protocol: .callable, body: BodyTemplate(text: #"{"p":{payload}}"#))
+        #expect(try sent(callable, operation("[1]")).body == #"{"data":{"p":[1]}}"#)
+    }
+
+    @Test(arguments: [
+        (#"{"a": "{payload}"}"#), (#"{{payload}: 1}"#), (#"{"a": {id}}"#), (#"{"a": {payload.n}}"#),
+        (#"{"a": "\{id}"}"#),
+        (#"{"a": "\u00{id}"}"#), "{payload} {payload}", "{payload", "", #"{"a": tru{id}}"#, #"{"a": 1{id}}"#,
+        "a={payload}",
+    ])
+    func `an envelope that would not always be JSON is found when the configuration is read`(text: String) throws {
+        let problem = try #require(BodyTemplate.problem(in: text))
+        #expect(problem.reason.hasPrefix("the template is not JSON with its placeholders filled in: "))
+        #expect(Route(body: BodyTemplate(text: text)).problems.map(\.key) == ["body"])
+    }
+
+    @Test func `without a JSON payload there is nothing to put into an envelope`() {
+        let routes = [
+            Route(url: "https://a", protocol: .callable),
+            Route(url: "https://a", body: BodyTemplate(text: "[{payload}]")),
+            Route(url: "https://a", require: [JSONCondition(pointer: JSONPointer(tokens: []), test: .exists(true))]),
+            Route(url: "https://a", batch: Batch(max: 2)),
+        ]
+        for route in routes {
+            let table = [
+                ("", "is empty, and the route needs JSON"),
+                ("{", "is not JSON, which the route needs: expected a name in quotes, found the end at byte 1"),
+                ("1 2", "is not JSON, which the route needs: there is more than one value at byte 2"),
+            ]
+            for (body, reason) in table {
+                #expect(error(route, operation(body)) == .notJSON(reason: reason))
+                #expect(route.defect(of: operation(body)) == .notJSON(reason: reason))
+            }
+        }
+        let named = Route(url: "https://a", body: BodyTemplate(text: #"["{payload.x}","{key}"]"#))
+        #expect(error(named, operation("{}")) == .missingValue(placeholder: "payload.x"))
+        #expect(error(named, operation(#"{"x":1}"#)) == .missingValue(placeholder: "key"))
+    }
+
+    @Test func `what the route requires of a payload is looked at before anything is sent`() throws {
+        let content = JSONCondition(pointer: try #require(JSONPointer("/content")), test: .notEmpty)
+        let route = Route(url: "https://a", require: [content])
+        #expect(error(route, operation(#"{"content":"x"}"#)) == nil)
+        for body in ["{}", #"{"content":" \n"}"#, #"{"content":null}"#, "[]"] {
+            let refusal = try #require(error(route, operation(body)))
+            #expect(refusal == .requirementNotMet(content))
+            #expect(refusal == route.defect(of: operation(body)))
+            #expect(refusal.outcome == .failed)
+            #expect(refusal.description == "the route requires something else of the payload: /content is empty")
+        }
+    }
+
+    @Test(arguments: OverridableField.allCases)
+    func `an operation brings only what the route lets it`(field: OverridableField) {
+        let brings = operation("1") {
+            switch field {
+            case .method: $0.method = "PUT"
+            case .url: $0.url = "https://a/"
+            case .headers: $0.headers = [HeaderField(name: "X", value: "1")]
+            }
+        }
+        #expect(error(Route(url: "https://a"), brings) == nil)
+        let strict = Route(url: "https://a", overrides: Set(OverridableField.allCases).subtracting([field]))
+        #expect(error(strict, brings) == .notOverridable(field))
+        #expect(strict.defect(of: brings) == .notOverridable(field))
+        #expect(error(Route(url: "https://a", overrides: []), operation("1")) == nil)
+    }
+
+    @Test func `a file is streamed as it is, or not at all`() throws {
+        let upload = operation("") {
+            $0.bodyFile = file
+            $0.contentType = nil
+        }
+        let made = try Route(url: "https://a").request(for: upload, attempt: 1, version: "1", hasLibcurl: true)
+        #expect(made.bodyFile == file)
+        #expect(made.body == nil)
+        #expect(made.transport == .libcurl)
+        #expect(made.headers.first == HeaderField(name: "Content-Type", value: "application/octet-stream"))
+        let table: [(Route, String)] = [
+            (Route(url: "https://a", protocol: .callable), "cannot be put into the envelope of the route"),
+            (Route(url: "https://a", body: BodyTemplate(text: "1")), "cannot be put into the envelope of the route"),
+            (Route(url: "https://a", batch: Batch(max: 2)), "cannot be part of a batch"),
+            (
+                Route(url: "https://a", require: [JSONCondition(pointer: JSONPointer(tokens: []), test: .notEmpty)]),
+                "is not looked into, and the route has requirements"
+            ),
+        ]
+        for (route, reason) in table {
+            #expect(error(route, upload) == .badBodyFile(path: "/data/x", reason: reason))
+            #expect(route.defect(of: upload) == .badBodyFile(path: "/data/x", reason: reason))
+        }
+    }
+
+    @Test func `only what is wrong with the operation is refused when it is added`() {
+        #expect(Route().defect(of: operation("1")) == nil)
+        #expect(Route(url: "ftp://x").defect(of: operation("1")) == nil)
+        #expect(Route(url: "https://a/{nope}").defect(of: operation("1")) == nil)
+        let route = Route(url: "https://a/{key}")
+        #expect(route.defect(of: operation("1")) == .missingValue(placeholder: "key"))
+        #expect(Route(url: "https://a").defect(of: operation("1") { $0.idempotencyKey = "é" }) == .badIdempotencyKey)
+    }
+
+    @Test func `settings that contradict each other are found when the configuration is read`() throws {
+        let pointer = JSONPointer(tokens: ["x"])
+        let accept = AcceptRule(json: [JSONCondition(pointer: pointer, test: .exists(true))])
+        let table: [(Route, [String])] = [
+            (Route(), []), (Route(protocol: .callable, batch: Batch(max: 2)), ["batch"]),
+            (Route(batch: Batch(max: 2, results: .init(pointer: pointer))), ["batch.results"]),
+            (Route(batch: Batch(max: 2, results: .init(pointer: pointer, error: pointer))), []),
+            (Route(method: "HEAD", accept: accept), ["method"]),
+            (Route(method: "HEAD", accept: AcceptRule(contentType: "a/b")), []),
+            (Route(accept: accept, answerLimit: 0), ["answerLimit"]),
+            (Route(protocol: .callable, answerLimit: 0), ["answerLimit"]), (Route(answerLimit: 0), []),
+        ]
+        for (route, keys) in table { #expect(route.problems.map(\.key) == keys) }
+    }
+}

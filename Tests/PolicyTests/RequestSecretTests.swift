@@ -1,0 +1,158 @@
+import Policy
+import Testing
+
+@Suite struct RequestSecretTests {
+    private let secrets = SecretValues(
+        values: ["api": "s3cr/t é", "empty": "", "broken": "a\r\nX: y"],
+        failures: ["gone": "cannot be read: no such file"])
+    private let api = HeaderField(name: "X-A", value: "a ${secret:api} b")
+
+    private func operation(change: (inout OperationHeader) -> Void = { _ in }) -> Operation {
+        var header = OperationHeader(
+            id: OperationID("id-1")!, createdAt: Timestamp(microseconds: 0), contentType: "application/json")
+        change(&header)
+        return Operation(header: header, body: Array("1".utf8))
+    }
+
+    private func request(
+        _ route: Route, _ operation: Operation, _ settings: DestinationSettings = DestinationSettings()
+    ) throws(RequestError) -> OutgoingRequest {
+        try route.request(
+            for: operation, attempt: 1, version: "1", settings: settings, secrets: secrets, hasLibcurl: true)
+    }
+
+    private func error(_ route: Route, _ operation: Operation) -> RequestError? {
+        do {
+            _ = try request(route, operation)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func `a secret stands in headers, in the query, in the proxy and in the passphrase`() throws {
+        let connection = ConnectionOptions(
+            proxy: .url("http://u:${secret:api}@proxy:3128"),
+            clientCertificate: .init(certificateFile: "/c", passphrase: "${secret:api}"))
+        let settings = DestinationSettings(connection: connection)
+        let route = Route(url: "https://a/{id}?k=${secret:api}&id={id}", headers: [api])
+        #expect(route.secretNames(settings: settings) == ["api"])
+        let made = try request(route, operation(), settings)
+        #expect(made.headers.first == HeaderField(name: "X-A", value: "a s3cr/t é b"))
+        #expect(made.url == "https://a/id-1?k=s3cr%2Ft%20%C3%A9&id=id-1")
+        #expect(made.connection.proxy == .url("http://u:s3cr%2Ft%20%C3%A9@proxy:3128"))
+        #expect(made.connection.clientCertificate?.passphrase == "s3cr/t é")
+    }
+
+    @Test func `the address that is shown has no secret in it`() throws {
+        let url = try Route(url: "https://a/?k=${secret:api}").url(for: operation())
+        #expect(url == "https://a/?k=$%7Bsecret:api%7D")
+    }
+
+    @Test(arguments: [
+        ("gone", "the secret 'gone' cannot be read: no such file"), ("other", "the secret 'other' is not configured"),
+        ("empty", "the secret 'empty' is empty"),
+        ("broken", "the secret 'broken' has a line break or another control character in it"),
+    ])
+    func `without its secret nothing is sent, and the destination waits`(name: String, text: String) throws {
+        for route in [
+            Route(url: "https://a", headers: [HeaderField(name: "X", value: "${secret:\(name)}")]),
+            Route(url: "https://a?k=${secret:\(name)}"),
+        ] {
+            let refusal = try #require(error(route, operation()))
+            #expect(refusal.description == text)
+            #expect(refusal.outcome == .held)
+            #expect(route.defect(of: operation()) == nil)
+        }
+    }
+
+    @Test func `a secret in a path is refused: every server on the way writes it down`() {
+        let route = Route(url: "https://a/${secret:api}/x")
+        #expect(error(route, operation()) == .secretOutsideQuery("api"))
+        #expect(RequestError.secretOutsideQuery("api").outcome == .held)
+        #expect(route.problems.map(\.key) == ["url"])
+    }
+
+    @Test func `what an operation brings is sent as it stands`() throws {
+        let own = operation {
+            $0.url = "https://a/?k=${secret:api}"
+            $0.headers = [HeaderField(name: "X-B", value: "${secret:api}")]
+        }
+        let made = try request(Route(url: "https://a/"), own)
+        #expect(made.url == "https://a/?k=$%7Bsecret:api%7D")
+        #expect(made.headers.first == HeaderField(name: "X-B", value: "${secret:api}"))
+    }
+
+    @Test func `a secret that the operation's own header replaces is not asked for`() throws {
+        let own = operation { $0.headers = [HeaderField(name: "x", value: "mine")] }
+        let route = Route(url: "https://a/", headers: [HeaderField(name: "X", value: "${secret:gone}")])
+        #expect(try request(route, own).headers.first?.value == "mine")
+    }
+
+    @Test(arguments: [
+        ("Authorization", "Basic eDp5", true), ("Proxy-Authorization", "x", true), ("Cookie", "a=b", true),
+        ("X-Api-Key", "x", true), ("apikey", "x", true), ("X-Auth-Token", "x", true), ("PRIVATE-TOKEN", "x", true),
+        ("X-AuthToken", "x", true), ("X-A", "${secret:api}", true), ("X-Author", "x", false), ("Accept", "x", false),
+        ("X-Keyboard", "x", false),
+    ])
+    func `credentials go to the origin of the route's url alone`(name: String, value: String, isCredential: Bool) {
+        let route = Route(url: "https://a/x", headers: [HeaderField(name: name, value: value)])
+        for url in ["https://b/", "http://a/", "https://a:444/"] {
+            let refused = isCredential ? RequestError.credentialsElsewhere(origin: Origin(url: url)!.description) : nil
+            #expect(error(route, operation { $0.url = url }) == refused)
+            #expect(route.defect(of: operation { $0.url = url }) == refused)
+        }
+        #expect(error(route, operation { $0.url = "https://A:443/y" }) == nil)
+        let replaced = operation {
+            $0.url = "https://b/"
+            $0.headers = [HeaderField(name: name.uppercased(), value: "own")]
+        }
+        #expect(error(route, replaced) == nil)
+    }
+
+    @Test func `a command's headers are credentials, and a route without a url has no origin for any`() {
+        let elsewhere = operation { $0.url = "https://b/" }
+        let refused = RequestError.credentialsElsewhere(origin: "https://b")
+        #expect(error(Route(url: "https://a", headersCommand: ["sign"]), elsewhere) == refused)
+        #expect(error(Route(headers: [api]), elsewhere) == refused)
+        #expect(error(Route(), elsewhere) == nil)
+        #expect(
+            refused.description == "the route's credentials go to the origin of the route's url, not to 'https://b'")
+    }
+
+    @Test func `a command's headers take the place of others, but of none that is not for users`() throws {
+        var made = try request(Route(url: "https://a", headers: [api]), operation())
+        let before = made.headers.count
+        try made.setHeaders(fromCommand: [
+            HeaderField(name: "x-a", value: "1"), HeaderField(name: "Signature", value: "2"),
+            HeaderField(name: "Signature", value: "3"),
+        ])
+        #expect(made.headers.count == before + 2)
+        #expect(made.headers.suffix(3).map(\.value) == ["1", "2", "3"])
+        #expect(
+            throws: RequestError.headersCommand(reason: "answered the header 'Host', which is not for users to set")
+        ) {
+            try made.setHeaders(fromCommand: [HeaderField(name: "Host", value: "x")])
+        }
+    }
+
+    @Test(arguments: [
+        ("${secret:}", "'' is no name of a secret"), ("x ${secret:a b}", "'a b' is no name of a secret"),
+        ("${secrets:api}", "'${secrets:api}' stands for no secret"),
+        ("${secret:api", "'${secret:api' stands for no secret"),
+        ("$${API}", "'${API}' stands for no secret"),
+    ])
+    func `a reference that is none is found when the configuration is read`(text: String, reason: String) {
+        #expect(SecretText.problem(in: text)?.reason == reason)
+        let route = Route(url: "https://a", headers: [HeaderField(name: "X-A", value: text)])
+        #expect(route.problems.map(\.key) == ["headers.X-A"])
+    }
+
+    @Test(arguments: ["", "$", "$5 {x} ${secret:api}$", "Bearer ${secret:a.b-c_1}${secret:d}"])
+    func `ordinary texts have no problem`(text: String) throws {
+        #expect(SecretText.problem(in: text) == nil)
+        let values = SecretValues(values: ["api": "1", "a.b-c_1": "2", "d": "3"])
+        let expanded = text.replacing("${secret:api}", with: "1").replacing("${secret:a.b-c_1}${secret:d}", with: "23")
+        #expect(try SecretText(text).expanded(with: values) == expanded)
+    }
+}
