@@ -29,7 +29,7 @@ let package = Package(
         .testTarget(name: "PolicyTests", dependencies: ["Policy"], exclude: ["Vectors"], swiftSettings: strict),
         .testTarget(name: "SpoolTests", dependencies: ["Spool", "Policy", "CSystem"], swiftSettings: strict),
         .testTarget(
-            name: "DeliveryTests", dependencies: ["Delivery", "Policy", "LoopbackReceiver", "drainq"],
+            name: "DeliveryTests", dependencies: ["Delivery", "Policy", "LoopbackReceiver", "CSystem", "drainq"],
             swiftSettings: strict),
         .testTarget(
             name: "LoopbackReceiverTests", dependencies: ["LoopbackReceiver", "DrainqCLI"], swiftSettings: strict),

@@ -91,7 +91,7 @@ int ccurl_set_text(ccurl_easy *easy, ccurl_option option, const char *text) {
     return easy_setopt(easy, option, text);
 }
 
-int ccurl_set_pointer(ccurl_easy *easy, ccurl_option option, void *pointer) {
+int ccurl_set_pointer(ccurl_easy *easy, ccurl_option option, const void *pointer) {
     return easy_setopt(easy, option, pointer);
 }
 

@@ -7,8 +7,8 @@ struct CurlOptions {
 
     init(_ handle: OpaquePointer) { self.handle = handle }
 
-    /// `bodyLength` is `nil` for a request without a body.
-    func set(_ request: OutgoingRequest, bodyLength: Int?) throws(CurlRefusal) {
+    /// A body in memory is copied; one in a file is asked for, as the read function has to answer.
+    func set(_ request: OutgoingRequest) throws(CurlRefusal) {
         try number(CURLOPT_NOSIGNAL, 1)
         try number(CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP_AND_HTTPS))
         try number(CURLOPT_HTTP09_ALLOWED, 0)
@@ -19,21 +19,28 @@ struct CurlOptions {
         try text(CURLOPT_ACCEPT_ENCODING, "")
         try text(CURLOPT_URL, request.url)
         try number(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(request.timeouts.connect.pollMilliseconds)))
-        try setMethod(request.method, bodyLength)
+        try setMethod(of: request)
         try set(request.connection)
     }
 
-    private func setMethod(_ method: String, _ bodyLength: Int?) throws(CurlRefusal) {
-        if method == "HEAD" { return try number(CURLOPT_NOBODY, 1) }
+    private func setMethod(of request: OutgoingRequest) throws(CurlRefusal) {
         // These mean nothing without a body, so its absence is told (RFC 9110 §8.6).
-        let length = bodyLength ?? (["POST", "PUT", "PATCH"].contains(method) ? 0 : nil)
-        if let length {
+        let impliesBody = ["POST", "PUT", "PATCH"].contains(request.method)
+        if request.method == "HEAD" {
+            return try number(CURLOPT_NOBODY, 1)
+        } else if let file = request.bodyFile {
             try number(CURLOPT_UPLOAD, 1)
-            try check(ccurl_set_size(handle, CURLOPT_INFILESIZE_LARGE, Int64(length)), CURLOPT_INFILESIZE_LARGE)
+            try check(ccurl_set_size(handle, CURLOPT_INFILESIZE_LARGE, Int64(file.length)), CURLOPT_INFILESIZE_LARGE)
+        } else if let body = request.body ?? (impliesBody ? [] : nil) {
+            // Not by the read function: a small one goes out together with the head.
+            try number(CURLOPT_POST, 1)
+            let size = CURLOPT_POSTFIELDSIZE_LARGE
+            try check(ccurl_set_size(handle, size, Int64(body.count)), size)
+            try check(ccurl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, body), CURLOPT_COPYPOSTFIELDS)
         } else {
             try number(CURLOPT_HTTPGET, 1)
         }
-        try text(CURLOPT_CUSTOMREQUEST, method)
+        try text(CURLOPT_CUSTOMREQUEST, request.method)
     }
 
     private func set(_ connection: ConnectionOptions) throws(CurlRefusal) {
@@ -86,7 +93,9 @@ extension OutgoingRequest {
             field.value.contains { $0 != " " && $0 != "\t" } ? "\(field.name): \(field.value)" : "\(field.name);"
         }
         let names = Set(headers.map { $0.name.lowercased() })
-        for name in ["Accept", "Expect"] where !names.contains(name.lowercased()) { fields.append("\(name):") }
+        for name in ["Accept", "Content-Type", "Expect"] where !names.contains(name.lowercased()) {
+            fields.append("\(name):")
+        }
         return fields
     }
 

@@ -21,9 +21,11 @@ final class CurlTransfer {
 
     let ticket: Int
     let handle: OpaquePointer
-    let request: OutgoingRequest
+    /// Without its body, of which libcurl has a copy.
+    private(set) var request: OutgoingRequest
+    private let length: Int
     private let began = ContinuousClock.now
-    private let source: BodySource?
+    private let file: OpenBodyFile?
     private let fields: UnsafeMutablePointer<ccurl_list>?
     private let words: UnsafeMutablePointer<CChar>
     private var sent = 0
@@ -37,7 +39,7 @@ final class CurlTransfer {
     /// Throws why the attempt ends before it has begun.
     init(_ request: OutgoingRequest, ticket: Int) throws(CurlRefusal) {
         do throws(BodyFileError) {
-            source = try BodySource(of: request)
+            file = try request.bodyFile.map { file throws(BodyFileError) in try OpenBodyFile(file) }
         } catch {
             throw CurlRefusal(result: error.result)
         }
@@ -51,7 +53,9 @@ final class CurlTransfer {
         fields = request.curlFields.reduce(nil) { list, field in ccurl_list_append(list, field) ?? list }
         words = .allocate(capacity: Int(CURL_ERROR_SIZE))
         words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        try CurlOptions(handle).set(request, bodyLength: source?.count)
+        length = request.bodyFile?.length ?? request.body?.count ?? 0
+        try CurlOptions(handle).set(request)
+        self.request.body = nil
         setCallbacks()
     }
 
@@ -105,7 +109,7 @@ final class CurlTransfer {
 
     private func give(_ space: UnsafeMutableRawBufferPointer) -> Int {
         do throws(BodyFileError) {
-            let count = try source?.read(at: sent, into: space) ?? 0
+            let count = try file?.read(at: sent, into: space) ?? 0
             sent += count
             return count
         } catch {
@@ -167,12 +171,22 @@ final class CurlTransfer {
             if head.isComplete { return .answer(answer) }
             return .failure(.emptyAnswer, detail: "the answer has no final status")
         }
+        if hasAnswered(code) { return .answer(answer) }
         switch number(CURLINFO_HTTP_CONNECTCODE) {
         // The proxy wants credentials: that is an answer, though libcurl keeps its fields to itself.
         case 407: return .answer(AttemptReport.Answer(status: 407))
         case 300...: return .failure(.proxy, detail: said(code))
         default: return .failure(NetworkError(failure(code)), detail: said(code))
         }
+    }
+
+    /// A server that needs no more of the body may answer and go before all of it is sent, and to libcurl that is an
+    /// error. What the server said is the answer all the same: where all of it has come, and where it refuses.
+    private func hasAnswered(_ code: Int32) -> Bool {
+        guard [55, 56, 92].contains(code), head.isComplete else { return false }
+        let announced = head.status == 204 ? 0 : answer.header("content-length").flatMap { Int64($0) }
+        if announced == size(CURLINFO_SIZE_DOWNLOAD_T) { return true }
+        return head.status >= 400 && size(CURLINFO_SIZE_UPLOAD_T) < length
     }
 
     private var answer: AttemptReport.Answer {

@@ -1,3 +1,4 @@
+import CSystem
 import Foundation
 import Glibc
 import LoopbackReceiver
@@ -16,13 +17,7 @@ import Testing
         return try described()
     }
 
-    private func described() throws -> BodyFile {
-        var status = stat()
-        try #require(lstat(path, &status) == 0)
-        let modified = Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
-        return BodyFile(
-            path: path, length: Int(status.st_size), modified: modified, inode: UInt64(status.st_ino))
-    }
+    private func described() throws -> BodyFile { try BodyFile(describing: path) }
 
     private func request(_ file: BodyFile, to receiver: LoopbackReceiver) -> OutgoingRequest {
         var request = OutgoingRequest.post(to: receiver, by: .libcurl)
@@ -132,6 +127,17 @@ import Testing
         _ = server.readToEnd()
         let report = try #require(try sink.reports(until: .now + .seconds(10)).first?.report)
         #expect(report.result.failure == .bodyFileChanged, "\(report.result)")
+    }
+}
+
+extension BodyFile {
+    /// A file, or whatever is there, as it is now.
+    init(describing path: String) throws {
+        var status = stat()
+        try #require(lstat(path, &status) == 0)
+        self.init(
+            path: path, length: Int(status.st_size), modified: csystem_modified(&status),
+            inode: UInt64(status.st_ino))
     }
 }
 

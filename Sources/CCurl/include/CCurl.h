@@ -16,11 +16,12 @@ typedef struct ccurl_list {
 } ccurl_list;
 
 typedef enum ccurl_option {
-    CURLOPT_HTTP_VERSION = 84,
     CURLOPT_NOPROGRESS = 43,
     CURLOPT_NOBODY = 44,
     CURLOPT_UPLOAD = 46,
+    CURLOPT_POST = 47,
     CURLOPT_HTTPGET = 80,
+    CURLOPT_HTTP_VERSION = 84,
     CURLOPT_NOSIGNAL = 99,
     CURLOPT_CONNECTTIMEOUT_MS = 156,
     CURLOPT_PROTOCOLS = 181,
@@ -44,6 +45,7 @@ typedef enum ccurl_option {
     CURLOPT_CAPATH = 10097,
     CURLOPT_ACCEPT_ENCODING = 10102,
     CURLOPT_PRIVATE = 10103,
+    CURLOPT_COPYPOSTFIELDS = 10165,
     CURLOPT_SEEKDATA = 10168,
     CURLOPT_NOPROXY = 10177,
     CURLOPT_UNIX_SOCKET_PATH = 10231,
@@ -55,6 +57,7 @@ typedef enum ccurl_option {
     CURLOPT_SEEKFUNCTION = 20167,
     CURLOPT_XFERINFOFUNCTION = 20219,
     CURLOPT_INFILESIZE_LARGE = 30115,
+    CURLOPT_POSTFIELDSIZE_LARGE = 30120,
 } ccurl_option;
 
 typedef enum ccurl_info {
@@ -62,6 +65,8 @@ typedef enum ccurl_info {
     CURLINFO_HTTP_CONNECTCODE = 0x200000 + 22,
     CURLINFO_OS_ERRNO = 0x200000 + 25,
     CURLINFO_PROXY_SSL_VERIFYRESULT = 0x200000 + 47,
+    CURLINFO_SIZE_UPLOAD_T = 0x600000 + 7,
+    CURLINFO_SIZE_DOWNLOAD_T = 0x600000 + 8,
     CURLINFO_CONNECT_TIME_T = 0x600000 + 52,
     CURLINFO_PRETRANSFER_TIME_T = 0x600000 + 53,
 } ccurl_info;
@@ -95,7 +100,7 @@ const char *ccurl_easy_strerror(int code);
 int ccurl_set_number(ccurl_easy *easy, ccurl_option option, long number);
 int ccurl_set_size(ccurl_easy *easy, ccurl_option option, int64_t size);
 int ccurl_set_text(ccurl_easy *easy, ccurl_option option, const char *text);
-int ccurl_set_pointer(ccurl_easy *easy, ccurl_option option, void *pointer);
+int ccurl_set_pointer(ccurl_easy *easy, ccurl_option option, const void *pointer);
 /// READFUNCTION, WRITEFUNCTION and HEADERFUNCTION.
 int ccurl_set_data_function(
     ccurl_easy *easy, ccurl_option option, size_t (*function)(char *bytes, size_t size, size_t count, void *data));
