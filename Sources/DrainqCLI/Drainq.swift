@@ -29,6 +29,7 @@ private func perform(_ command: ParsedCommand, environment: [String: String]) th
     switch command.command {
     case .initialize: try initialize(command, environment: environment)
     case .add: try add(command, environment: environment)
+    case .send: try send(command, environment: environment)
     case .run: try runQueue(command, environment: environment)
     case .list: try list(command, environment: environment)
     case .show: try show(command, environment: environment)
@@ -56,7 +57,7 @@ extension CommandName {
     var outputWhenClosed: Output.WhenClosed {
         switch self {
         case .list, .show, .status, .check, .explain, .completions, .manual, .version, .help: .endProcess
-        case .initialize, .add, .run, .retry, .drop, .hold, .release, .pause, .resume, .demo, .receive, .agent:
+        case .initialize, .add, .send, .run, .retry, .drop, .hold, .release, .pause, .resume, .demo, .receive, .agent:
             .discard
         }
     }

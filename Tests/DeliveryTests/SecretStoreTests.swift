@@ -198,13 +198,17 @@ final class SecretPlace {
         (["false"], "the command 'false', which exited with status 1"),
         (["sh", "-c", "echo marker; exit 3"], "the command 'sh', which exited with status 3"),
         (["./missing"], "the command './missing', which cannot be started: No such file or directory"),
-        (["sleep", "1000"], "the command 'sleep', which did not end within 300ms"),
         (["true"], "the command 'true', which is empty"),
         ([], "the command '', which cannot be started: Invalid argument"),
     ])
     func `a command that fails is told by how it ended`(arguments: [String], reason: String) {
-        let store = place.store(["api": .command(arguments, ttl: .zero)], commandTimeout: .milliseconds(300))
-        #expect(store.values(["api"]).failures == ["api": "comes from \(reason)"])
+        #expect(outcome(.command(arguments, ttl: .zero)).failure == "comes from \(reason)")
+    }
+
+    @Test func `a command that hangs is told by its time`() {
+        let store = place.store(["api": .command(["sleep", "1000"], ttl: .zero)], commandTimeout: .milliseconds(300))
+        let reason = "comes from the command 'sleep', which did not end within 300ms"
+        #expect(store.values(["api"]).failures == ["api": reason])
     }
 
     @Test func `a command runs beside the configuration, with the environment but for the secrets in it`() throws {

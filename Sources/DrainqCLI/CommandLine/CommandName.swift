@@ -2,6 +2,7 @@
 package enum CommandName: String, CaseIterable, Sendable {
     case initialize = "init"
     case add
+    case send
     case run
     case list
     case show

@@ -40,6 +40,26 @@ extension CommandDescription {
                     "a large file, streamed from where it is"),
             ]),
         CommandDescription(
+            .send, "send operations now, and queue them only if they have to wait",
+            """
+            Takes the same input as `drainq add` and tries each operation at once. What is delivered is answered with the \
+            body of the server's answer, as it came. A temporary failure, or a destination that is held or cools down, puts \
+            the operation into the queue, and the exit status is 75 or 69; a permanent failure is an error, and nothing is \
+            queued.
+
+            With --no-queue, --timeout and --fallback it is a call that always answers.
+            """,
+            operands: .files,
+            exclusive: [[.envelope, .contentType], [.envelope, .id]],
+            examples: [
+                Example(#"printf '{"n":1}\n' | drainq send --type t"#, "try now, queue if need be"),
+                Example(
+                    #"printf '{"query":"tea"}\n' | drainq send --type search --no-queue --timeout 2s --fallback '[]'"#,
+                    "an answer within two seconds, an empty list if there is no other"),
+                Example(
+                    "drainq send --type crm --retry-within 1m update.json", "try for a minute before it is queued"),
+            ]),
+        CommandDescription(
             .run, "attempt what is due, once",
             """
             Takes up to --limit operations that are due, oldest first, sends them, and ends. What is delivered leaves the \

@@ -23,6 +23,11 @@ package enum OptionName: String, CaseIterable, Sendable {
     case envelope
     case atomic
     case sync
+
+    case noQueue = "no-queue"
+    case timeout
+    case retryWithin = "retry-within"
+    case fallback
     case bodyFile = "body-file"
 
     case limit

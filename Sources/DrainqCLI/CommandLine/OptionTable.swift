@@ -16,23 +16,23 @@ extension OptionDescription {
             "The URL of the default route in the new configuration. Without it the configuration has a place to fill in."
         ),
         OptionDescription(
-            .type, short: "t", .typeName, of: [.add], initial: "default", "the type, which chooses the route",
+            .type, short: "t", .typeName, of: [.add, .send], initial: "default", "the type, which chooses the route",
             "The type of the operations, by which the configuration finds their route."),
         OptionDescription(
-            .key, .text("KEY"), of: [.add], "what the operation is about, for order and coalescing",
+            .key, .text("KEY"), of: [.add, .send], "what the operation is about, for order and coalescing",
             "Operations with the same key belong together where the route orders or coalesces them."),
         OptionDescription(
-            .url, .text("URL"), of: [.add], "send to this URL instead of the route's",
+            .url, .text("URL"), of: [.add, .send], "send to this URL instead of the route's",
             "The URL for these operations alone."),
         OptionDescription(
-            .method, .text("METHOD"), of: [.add], "send with this method instead of the route's",
+            .method, .text("METHOD"), of: [.add, .send], "send with this method instead of the route's",
             "The HTTP method for these operations alone, such as `PUT`."),
         OptionDescription(
-            .header, short: "H", .header, repeats: true, of: [.add], "add a header field, 'Name: value'",
+            .header, short: "H", .header, repeats: true, of: [.add, .send], "add a header field, 'Name: value'",
             "A header field for these operations alone, written `Name: value`; it replaces the route's of the same name."
         ),
         OptionDescription(
-            .contentType, .text("MEDIATYPE"), of: [.add], "take the input as one body of this media type",
+            .contentType, .text("MEDIATYPE"), of: [.add, .send], "take the input as one body of this media type",
             "Each file, or the whole of standard input, is the body of one operation, sent with this media type as it is."
         ),
         OptionDescription(
@@ -42,13 +42,13 @@ extension OptionDescription {
             .at, .time(.future), of: [.add], "not due before this time",
             "When the operations become due. Not together with --delay."),
         OptionDescription(
-            .expires, .time(.future), of: [.add], "give up at this time",
+            .expires, .time(.future), of: [.add, .send], "give up at this time",
             "From this time on the operations are not sent any more but fail."),
         OptionDescription(
-            .id, .operationID, of: [.add], "the id, for a single operation",
+            .id, .operationID, of: [.add, .send], "the id, for a single operation",
             "The id instead of a random UUID. Adding an id that is in the queue already does nothing and says so."),
         OptionDescription(
-            .envelope, of: [.add], "each value is a whole operation with its fields",
+            .envelope, of: [.add, .send], "each value is a whole operation with its fields",
             """
             Each value on the input is an object with the fields of an operation, such as `payload`, `type` and `key`, and \
             not only its payload. What it leaves out is taken from the options.
@@ -66,12 +66,30 @@ extension OptionDescription {
 
     private static let inputFiles: [OptionDescription] = [
         OptionDescription(
-            .bodyFile, .file("PATH"), repeats: true, of: [.add], "send this file as the body, streamed",
+            .bodyFile, .file("PATH"), repeats: true, of: [.add, .send], "send this file as the body, streamed",
             """
             The file is the body of one operation and stays where it is: it is read when it is sent, and refused if it has \
             changed since it was added. It has to lie in one of the directories that `bodyFiles` of the configuration names. \
             Nothing is read from standard input then. Given more than once, each file is an operation.
             """)
+    ]
+
+    private static let attempt: [OptionDescription] = [
+        OptionDescription(
+            .noQueue, of: [.send], "never queue, whatever happens",
+            "A temporary failure is an error and nothing more: the operation is not kept."),
+        OptionDescription(
+            .timeout, .duration, of: [.send], "end an attempt after so long",
+            "How long an attempt may take, where that is less than the route says."),
+        OptionDescription(
+            .retryWithin, .duration, of: [.send], "try again within so long",
+            """
+            Try again by the route's schedule, as long as the next attempt begins within this time. Only then the operation is \
+            queued.
+            """),
+        OptionDescription(
+            .fallback, .text("JSON"), of: [.send], "answer this where nothing else does",
+            "What to print, with status 0, where the operation was not delivered: a call that always answers."),
     ]
 
     private static let pace: [OptionDescription] = [

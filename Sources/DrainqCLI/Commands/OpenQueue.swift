@@ -17,16 +17,23 @@ import Spool
 struct OpenQueue {
     var spool: SpoolDirectory
     var configuration: Configuration
+    /// Where the configuration is: what is relative in it starts from there.
+    var directory: String
+    var environment: [String: String]
 
     init(spool: SpoolDirectory, configuration: Configuration) {
         self.spool = spool
         self.configuration = configuration
+        directory = spool.path
+        environment = [:]
     }
 
     init(_ command: ParsedCommand, _ environment: [String: String]) throws {
         let path = try queuePath(option: command.text(.queue), environment: environment)
         spool = try SpoolDirectory(opening: path)
         configuration = try readConfiguration(at: command.text(.config), queue: path)
+        directory = configurationDirectory(command.text(.config) ?? "\(path)/drainq.json")
+        self.environment = environment
     }
 
     /// With what runs remember of destinations at this moment.
@@ -35,14 +42,18 @@ struct OpenQueue {
     }
 }
 
+/// What is relative in a configuration starts from where the file is, wherever the process is.
+private func configurationDirectory(_ file: String) -> String {
+    URL(filePath: file).deletingLastPathComponent().path
+}
+
 /// Reads the configuration that was asked for, else the queue's own; a queue without one has the defaults.
 func readConfiguration(at path: String?, queue: String) throws -> Configuration {
     let file = path ?? "\(queue)/drainq.json"
     do {
         let data = try Data(contentsOf: URL(filePath: file))
-        // What is relative in the file starts from where the file is, wherever the process is.
-        let directory = URL(filePath: file).deletingLastPathComponent().path
-        return try ConfigurationFile.read(Array(data), name: path ?? "drainq.json", directory: directory)
+        return try ConfigurationFile.read(
+            Array(data), name: path ?? "drainq.json", directory: configurationDirectory(file))
     } catch let error as ConfigurationErrors {
         throw error
     } catch {

@@ -13,15 +13,17 @@ import Spool
 func runQueue(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(command, environment)
-        return try drain(queue, options: runOptions(command), command)
+        var options = runOptions(command)
+        let known = try queue.knownDestinations()
+        for name in command.texts(.destination) { options.destinations.insert(try known.destination(named: name).name) }
+        return try drain(queue, options: options, command)
     }
 }
 
 private func runOptions(_ command: ParsedCommand) -> RunOptions {
     var options = RunOptions(
         maxTime: command.duration(.maxTime), ignoresBackoff: command.flag(.now), types: Set(command.typeNames(.type)),
-        destinations: Set(command.texts(.destination).map(destinationName)), rate: command.rate(.rate),
-        failsIfBusy: command.flag(.failIfBusy))
+        rate: command.rate(.rate), failsIfBusy: command.flag(.failIfBusy))
     if let limit = command.count(.limit) { options.limit = limit }
     if let concurrency = command.count(.concurrency) { options.concurrency = concurrency }
     if let grace = command.duration(.grace) { options.grace = grace }

@@ -1,0 +1,39 @@
+import Delivery
+import Drain
+import Policy
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension OpenQueue {
+    /// The world as it is: the clock, chance, secrets, delivery agents and this machine's network and power.
+    func world() -> Run.World {
+        let store = SecretStore(sources: configuration.secrets, environment: environment, base: directory)
+        let credentials = Credentials(
+            values: { store.values($0) }, refresh: { store.refresh(after: $0) },
+            signed: { [directory] command, request in
+                let command = HeadersCommand(command, directory: directory, environment: store.commandEnvironment)
+                do throws(RequestError) {
+                    return .headers(try command.headers(for: request))
+                } catch {
+                    guard case .headersCommand(let reason) = error else { return .failure(reason: "\(error)") }
+                    return .failure(reason: reason)
+                }
+            })
+        var libcurl: String??
+        return Run.World(
+            version: programVersion, now: { Timestamp.now() }, generator: SystemRandomNumberGenerator(),
+            credentials: credentials,
+            surroundings: { [environment] in Surroundings.read(for: $0, environment: environment) },
+            libcurlDefect: {
+                if let known = libcurl { return known }
+                let defect = LibcurlAvailability.check()
+                libcurl = .some(defect)
+                return defect
+            },
+            makeSink: { AgentSink(concurrency: $0) })
+    }
+}

@@ -1,0 +1,143 @@
+import Drain
+import Policy
+import Spool
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `drainq send`: the input of `add`, tried at once. Delivered: the answer's body is the output. A temporary failure goes
+/// into the queue, a permanent one nowhere.
+func send(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    try failing {
+        let queue = try OpenQueue(command, environment)
+        if let fallback = command.text(.fallback), (try? JSONValue(Array(fallback.utf8))) == nil {
+            throw CommandFailure(.usage, "'--fallback \(fallback)' is not JSON", hint: "such as '[]' or 'null'")
+        }
+        Interruption.install()
+        let sending = Sending(
+            spool: queue.spool, configuration: queue.configuration,
+            options: Sending.Options(
+                timeout: command.duration(.timeout), retryWithin: command.duration(.retryWithin)),
+            world: queue.world())
+        var applying: [ExitStatus] = []
+        var input = OperationInput(queue: queue, command: command)
+        try input.read { item in
+            applying.append(try Answering(queue: queue, command: command).take(item, sending))
+            standardOutput.flush()
+        }
+        return .first(of: applying)
+    }
+}
+
+/// What becomes of one operation, in words and in the queue.
+private struct Answering {
+    let queue: OpenQueue
+    let command: ParsedCommand
+
+    func take(_ item: OperationInput.Item, _ sending: Sending) throws -> ExitStatus {
+        switch item {
+        case .operation(let given): return try answer(given, try sending(given.operation))
+        case .refused(_, let place, let reason):
+            return refuse("line \(place.line) of '\(place.source)': \(reason)", nil, .dataInvalid)
+        case .refusedFile(let path, let refusal):
+            return refuse("'\(path)': the body file \(refusal)", nil, .dataInvalid)
+        }
+    }
+
+    private func answer(_ given: OperationInput.Given, _ result: Sending.Result) throws -> ExitStatus {
+        let id = given.operation.header.id
+        switch result {
+        case .delivered(let event, let answer):
+            if command.flag(.json) {
+                JSONLine.write(SendResult(id, "delivered", event.record, answer: answer))
+            } else {
+                standardOutput.write(bytes: answer)
+            }
+            return .ok
+        case .failed(let event):
+            return refuse("'\(id)': \(cause(event.record))", SendResult(id, "failed", event.record), .failed)
+        case .postponed(let operation, let reason, let isHeld):
+            let status: ExitStatus = isHeld ? .held : .deferred
+            if command.flag(.noQueue) {
+                return refuse(
+                    "'\(id)': \(reason)", SendResult(id, "deferred", operation.attempts.last, error: reason), status)
+            }
+            if let objection = try enqueue(operation, given.hasOwnID) {
+                return refuse("'\(id)': \(reason); and it cannot be queued: \(objection)", nil, .inputOutput)
+            }
+            if command.flag(.json) {
+                JSONLine.write(SendResult(id, "queued", operation.attempts.last, error: reason))
+            } else if !command.flag(.quiet) {
+                Messages.notice("queued '\(id)': \(reason)")
+            }
+            return fallBack(status)
+        }
+    }
+
+    /// Why it is not in the queue now; `nil` when it is safe there.
+    private func enqueue(_ operation: Operation, _ hasOwnID: Bool) throws -> String? {
+        let accepted = try queue.spool.accept(
+            [operation], limits: queue.configuration.limits, givenIDs: hasOwnID ? [operation.header.id] : [])
+        for entry in accepted.dropped {
+            Messages.notice(
+                "dropped '\(entry.name.id)', the oldest: the queue is full and limits.whenFull is dropOldest")
+        }
+        if case .rejected(let limit)? = accepted.results.first { return "\(limit)" }
+        return nil
+    }
+
+    /// Nothing was delivered or queued: an error, unless there is an answer for that.
+    private func refuse(_ reason: String, _ result: SendResult?, _ status: ExitStatus) -> ExitStatus {
+        if command.flag(.json) {
+            JSONLine.write(result ?? SendResult(error: reason))
+        } else if !command.isGiven(.fallback) || command.flag(.verbose) {
+            Messages.error("cannot send \(reason)", hint: status == .held ? "drainq status" : nil)
+        }
+        return fallBack(status)
+    }
+
+    private func fallBack(_ status: ExitStatus) -> ExitStatus {
+        guard let fallback = command.text(.fallback) else { return status }
+        if !command.flag(.json) { standardOutput.line(fallback) }
+        return .ok
+    }
+
+    private func cause(_ record: AttemptRecord) -> String {
+        var text = record.status.map { "\($0)" } ?? record.error ?? record.rule
+        if let excerpt = record.excerpt, !excerpt.isEmpty { text += " (\(excerpt))" }
+        return text
+    }
+}
+
+/// One line of `send --json`, schema 1.
+private struct SendResult: Encodable {
+    var schema = 1
+    var id: String?
+    /// `delivered`, `queued`, `deferred` (with `--no-queue`) or `failed`; absent for input that is no operation.
+    var outcome: String?
+    var status: Int?
+    var rule: String?
+    var error: String?
+    /// The answer's body, as text where it is UTF-8.
+    var answer: String?
+    var answerBase64: String?
+
+    init(error: String) {
+        self.error = error
+    }
+
+    init(_ id: OperationID, _ outcome: String, _ record: AttemptRecord?, error: String? = nil, answer: [UInt8]? = nil) {
+        self.id = id.description
+        self.outcome = outcome
+        status = record?.status
+        rule = record?.rule
+        self.error = error ?? record?.error
+        if let answer {
+            self.answer = String(validating: answer, as: UTF8.self)
+            if self.answer == nil { answerBase64 = Data(answer).base64EncodedString() }
+        }
+    }
+}

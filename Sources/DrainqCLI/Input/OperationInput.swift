@@ -1,0 +1,173 @@
+import Policy
+import Spool
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What `add` and `send` are given, as operations: a JSON value each, a body, or a file that stays where it is.
+struct OperationInput {
+    /// One operation of the input, or a part of it that is none.
+    enum Item {
+        case operation(Given)
+        /// `text` is how it was given; empty where it is a file that is still there.
+        case refused(text: [UInt8], place: Place, reason: String)
+        /// A body file that cannot be used.
+        case refusedFile(String, BodyFileRefusal)
+    }
+
+    struct Place {
+        var source: String
+        var line: Int
+    }
+
+    struct Given {
+        var operation: Operation
+        /// A person chose the id: one that is in the queue already is the same operation.
+        var hasOwnID: Bool
+        var place: Place
+    }
+
+    /// A single value longer than this is refused before it fills the memory.
+    private static let longestValue = 256 * 1_048_576
+
+    private let queue: OpenQueue
+    private let command: ParsedCommand
+    private let id: OperationID?
+    private let notBefore: Timestamp?
+    private let expiresAt: Timestamp?
+    private var last = Timestamp(microseconds: 0)
+    private var values = 0
+
+    init(queue: OpenQueue, command: ParsedCommand) {
+        self.queue = queue
+        self.command = command
+        let now = Timestamp.now()
+        id = command.operationID(.id)
+        notBefore = command.time(.at, now: now) ?? command.duration(.delay).map { now + $0 }
+        expiresAt = command.time(.expires, now: now)
+    }
+
+    /// Reads all that the command line names, standard input where it names nothing. `pause` is called where the next
+    /// part of the input may be long in coming.
+    mutating func read(_ take: (Item) throws -> Void, pause: () throws -> Void = {}) throws {
+        let files = command.texts(.bodyFile)
+        if let operand = command.operands.first, !files.isEmpty {
+            throw CommandFailure(
+                .usage, "'\(operand)' and '--body-file' exclude each other",
+                hint: "a body is read now, from operands, or when it is sent, from --body-file")
+        }
+        for path in files { try read(bodyFile: path, take) }
+        for path in command.operands.isEmpty && files.isEmpty ? ["-"] : command.operands {
+            try read(from: path, take, pause)
+        }
+        if id != nil, values > 1 {
+            throw CommandFailure(.usage, "--id is for a single operation", hint: "use --envelope for ids of their own")
+        }
+    }
+
+    // MARK: - Sources
+
+    private mutating func read(from path: String, _ take: (Item) throws -> Void, _ pause: () throws -> Void) throws {
+        let source = try InputSource(path)
+        if command.isGiven(.contentType), !command.flag(.envelope) {
+            // The source is one body, whatever its bytes are.
+            let body = try source.all(upTo: Self.longestValue)
+            try give(
+                body, Place(source: source.name, line: 1), Operation(header: newHeader(), body: body),
+                hasOwnID: false, take)
+            return try pause()
+        }
+        var input = JSONInput()
+        while true {
+            let chunk = try source.next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))
+            for item in input.feed(chunk, atEnd: chunk.isEmpty) { try read(item, source.name, take) }
+            try pause()
+            if chunk.isEmpty { break }
+            if input.pending > Self.longestValue {
+                throw CommandFailure(
+                    .dataInvalid, "cannot read '\(source.name)': a value is longer than \(Self.longestValue) bytes")
+            }
+        }
+    }
+
+    private mutating func read(_ item: JSONInput.Item, _ source: String, _ take: (Item) throws -> Void) throws {
+        switch item {
+        case .bad(let text, let line, let mistake, let reason):
+            let reason = mistake == line ? reason : "\(reason) in line \(mistake)"
+            try take(.refused(text: text, place: Place(source: source, line: line), reason: reason))
+        case .value(let text, let line):
+            let place = Place(source: source, line: line)
+            guard command.flag(.envelope) else {
+                return try give(text, place, Operation(header: newHeader(), body: text), hasOwnID: false, take)
+            }
+            var envelope: (operation: Operation, hasOwnID: Bool)
+            let header = newHeader()
+            do throws(OperationFileError) {
+                envelope = try Envelope.operation(
+                    from: text, in: 0..<text.count, file: source, line: line,
+                    defaults: Envelope.Defaults(id: header.id, createdAt: header.createdAt, type: header.type),
+                    requiresMarker: true, bodyFile: examine)
+            } catch {
+                return try take(.refused(text: text, place: place, reason: error.detail))
+            }
+            try give(text, place, envelope.operation, hasOwnID: envelope.hasOwnID, take)
+        }
+    }
+
+    /// The file stays where it is, and is the body of one operation.
+    private mutating func read(bodyFile path: String, _ take: (Item) throws -> Void) throws {
+        switch examine(bodyFile: URL(filePath: path).path) {
+        case .success(let file):
+            var header = newHeader()
+            header.bodyFile = file
+            header.contentType = nil
+            try give(
+                [], Place(source: path, line: 1), Operation(header: header, body: []), hasOwnID: false, take)
+        case .failure(let refusal): try take(.refusedFile(path, refusal))
+        }
+    }
+
+    private func examine(bodyFile path: String) -> Result<BodyFile, BodyFileRefusal> {
+        queue.spool.bodyFile(at: path, roots: queue.configuration.bodyFileRoots)
+    }
+
+    // MARK: - Operations
+
+    /// What the command line says wins over what an envelope says; what could never be sent is not let in.
+    private mutating func give(
+        _ text: [UInt8], _ place: Place, _ operation: Operation, hasOwnID: Bool, _ take: (Item) throws -> Void
+    ) throws {
+        values += 1
+        if id != nil, values > 1 { return }
+        var operation = operation
+        override(&operation.header)
+        if let defect = queue.configuration.route(of: operation.header.type).defect(of: operation) {
+            try take(.refused(text: text, place: place, reason: "\(defect)"))
+        } else {
+            try take(.operation(Given(operation: operation, hasOwnID: hasOwnID || id != nil, place: place)))
+        }
+    }
+
+    /// The header of the next operation, with a creation time after all before it.
+    private mutating func newHeader() -> OperationHeader {
+        last = max(.now(), last + .microseconds(1))
+        return OperationHeader(
+            id: id ?? OperationID(UUID().uuidString.lowercased())!,
+            type: command.typeNames(.type).last ?? .default, createdAt: last,
+            contentType: command.text(.contentType) ?? "application/json")
+    }
+
+    private func override(_ header: inout OperationHeader) {
+        if command.isGiven(.type), let type = command.typeNames(.type).last { header.type = type }
+        if let key = command.text(.key) { header.key = key }
+        if let url = command.text(.url) { header.url = url }
+        if let method = command.text(.method) { header.method = method }
+        if let contentType = command.text(.contentType) { header.contentType = contentType }
+        header.headers += command.headers(.header)
+        if let notBefore { header.notBefore = notBefore }
+        if let expiresAt { header.expiresAt = expiresAt }
+    }
+}
