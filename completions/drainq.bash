@@ -10,26 +10,30 @@ _drainq() {
     fi
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            init|add|run|list|show|status|retry|drop|check|demo|receive|completions|manual|version|help)
+            init|add|run|list|show|status|retry|drop|hold|release|pause|resume|check|explain|demo|receive|completions|manual|version|help)
                 command=${COMP_WORDS[i]}
                 break
                 ;;
         esac
     done
     case $command:$previous in
-        init:--url|add:--type|add:-t|add:--key|add:--url|add:--method|add:--header|add:-H|add:--content-type|add:--delay|add:--at|add:--expires|add:--id|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--type|run:-t|list:--limit|list:--type|list:-t|retry:--type|retry:-t|drop:--type|drop:-t|list:--key|retry:--key|drop:--key|list:--since|retry:--since|drop:--since|list:--before|retry:--before|drop:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
+        init:--url|add:--type|add:-t|add:--key|add:--url|add:--method|add:--header|add:-H|add:--content-type|add:--delay|add:--at|add:--expires|add:--id|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--type|run:-t|run:--destination|run:--rate|hold:--reason|explain:--type|explain:-t|pause:--destination|resume:--destination|list:--limit|list:--destination|retry:--destination|drop:--destination|hold:--destination|release:--destination|list:--type|list:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t|list:--key|retry:--key|drop:--key|hold:--key|release:--key|list:--since|retry:--since|drop:--since|hold:--since|release:--since|list:--before|retry:--before|drop:--before|hold:--before|release:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
             return
             ;;
         add:--sync)
             mapfile -t COMPREPLY < <(compgen -W 'full none' -- "$current")
             return
             ;;
-        list:--state|retry:--state|drop:--state)
-            mapfile -t COMPREPLY < <(compgen -W 'new deferred claimed failed quarantined delivered' -- "$current")
+        add:--body-file|receive:--url-file|*:--config)
+            mapfile -t COMPREPLY < <(compgen -f -- "$current")
             return
             ;;
-        receive:--url-file|*:--config)
-            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+        run:--progress)
+            mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$current")
+            return
+            ;;
+        list:--state|retry:--state|drop:--state|hold:--state|release:--state)
+            mapfile -t COMPREPLY < <(compgen -W 'new deferred claimed held failed quarantined delivered' -- "$current")
             return
             ;;
         *:--queue|*:-q)
@@ -39,21 +43,21 @@ _drainq() {
     esac
     case $command in
         '')
-            words='init add run list show status retry drop check demo receive completions manual version help'
+            words='init add run list show status retry drop hold release pause resume check explain demo receive completions manual version help'
             options='-q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         init)
             options='--url -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         add)
-            options='-t --type --key --url --method -H --header --content-type --delay --at --expires --id --envelope --atomic --sync -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-t --type --key --url --method -H --header --content-type --delay --at --expires --id --envelope --atomic --sync --body-file -q --queue --config --json -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current")
             ;;
         run)
-            options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type -n --dry-run -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --progress -n --dry-run -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         list)
-            options='--limit --state -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--limit --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         show)
             options='-q --queue --config --json -v --verbose --quiet -h --help --version'
@@ -62,13 +66,29 @@ _drainq() {
             options='-q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         retry)
-            options='-n --dry-run --all --state -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         drop)
-            options='-n --dry-run --all --state -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            ;;
+        hold)
+            options='-n --dry-run --all --reason --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            ;;
+        release)
+            options='-n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            ;;
+        pause)
+            options='--destination -q --queue --config -v --verbose --quiet -h --help --version'
+            ;;
+        resume)
+            options='--destination -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         check)
             options='-q --queue --config --json -v --verbose --quiet -h --help --version'
+            ;;
+        explain)
+            options='-t --type -q --queue --config --json -v --verbose --quiet -h --help --version'
+            words='dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED'
             ;;
         demo)
             options='-v --verbose --quiet -h --help --version'
@@ -88,7 +108,7 @@ _drainq() {
             ;;
         help)
             options='-h --help --version'
-            words='init add run list show status retry drop check demo receive completions manual version help'
+            words='init add run list show status retry drop hold release pause resume explain check demo receive completions manual version help'
             ;;
     esac
     if [[ $current == -* ]]; then

@@ -13,10 +13,10 @@ import Testing
                 "HTTPS://API.example.com:443": {
                   concurrency: 3, rate: "90/m", proxy: "socks5h://u:${secret:p}@proxy:1080", caFile: "tls/ca.pem",
                   clientCertificate: { certificate: "/c.pem", key: "c.key", passphrase: "${secret:p}" },
-                  unixSocket: "/run/s", transport: "libcurl", holdProbe: null, suspendAfter: 0, coolDown: "2m",
+                  transport: "libcurl", holdProbe: null, suspendAfter: 0, coolDown: "2m",
                   coolDownMax: "2h", retryAfterMax: "1h", stormGuard: 0,
                 },
-                main: { proxy: "direct" },
+                main: { proxy: "direct", unixSocket: "s" },
               },
               secrets: { p: { env: "P" } } }
             """)
@@ -25,12 +25,13 @@ import Testing
             connection: ConnectionOptions(
                 proxy: .url("socks5h://u:${secret:p}@proxy:1080"), caFile: "/etc/drainq/tls/ca.pem",
                 clientCertificate: .init(
-                    certificateFile: "/c.pem", keyFile: "/etc/drainq/c.key", passphrase: "${secret:p}"),
-                unixSocket: "/run/s"),
+                    certificateFile: "/c.pem", keyFile: "/etc/drainq/c.key", passphrase: "${secret:p}")),
             transport: .libcurl, holdProbe: nil, suspendAfter: 0, coolDown: .seconds(120), coolDownMax: .seconds(7200),
             retryAfterMax: .seconds(3600), stormGuard: 0)
         #expect(configuration.destinations["https://api.example.com"] == expected)
-        #expect(configuration.settings(of: "main").connection.proxy == .direct)
+        #expect(
+            configuration.settings(of: "main").connection
+                == ConnectionOptions(proxy: .direct, unixSocket: "/etc/drainq/s"))
         #expect(configuration.defaultRoute.destination == "main")
     }
 

@@ -145,19 +145,19 @@ import Testing
     @Test(arguments: [
         (
             "{ protocol: 'callable', batch: { max: 2 } }",
-            "drainq.json:1:57: routes.a.batch: callable functions take one payload at a time; leave out 'batch', or set 'protocol' to 'plain'"
+            "drainq.json:1:47: routes.a.batch: callable functions take one payload at a time; leave out 'batch', or set 'protocol' to 'plain'"
         ),
         (
             "{ batch: { max: 2, results: { pointer: '/r' } } }",
-            "drainq.json:1:35: routes.a.batch.results: says nothing of a single operation; name 'status', 'error' or both within an element"
+            "drainq.json:1:25: routes.a.batch.results: says nothing of a single operation; name 'status', 'error' or both within an element"
         ),
         (
             "{ method: 'HEAD', accept: { json: { pointer: '/a', exists: true } } }",
-            "drainq.json:1:36: routes.a.method: the answer to a HEAD has no body to look into; use GET, or let the status alone decide"
+            "drainq.json:1:26: routes.a.method: the answer to a HEAD has no body to look into; use GET, or let the status alone decide"
         ),
         (
             "{ protocol: 'callable', answerLimit: 0 }",
-            "drainq.json:1:63: routes.a.answerLimit: nothing is read of an answer that has to be looked into; leave out 'answerLimit'"
+            "drainq.json:1:53: routes.a.answerLimit: nothing is read of an answer that has to be looked into; leave out 'answerLimit'"
         ),
     ])
     func `settings that contradict each other are an error of the route`(route: String, expected: String) {

@@ -19,7 +19,8 @@ import Testing
         ("503", "deferred", "status 503: default 500-599 defers", true),
         ("401", "held", "status 401: default 401 holds", false),
         ("404", "failed", "status 404: default 400-499 fails", true),
-        ("tls", "held", "error tls: default holds", false), ("timeout", "deferred", "error timeout: default defers", true),
+        ("tls", "held", "error tls: default holds", false),
+        ("timeout", "deferred", "error timeout: default defers", true),
     ])
     func `it has the outcome, the rule and whether an attempt is counted`(
         answer: String, outcome: String, rule: String, counts: Bool
@@ -31,7 +32,8 @@ import Testing
     }
 
     @Test func `a line of classify is the rule where it decides`() throws {
-        let explanation = try explanation("404", "{ routes: { default: { url: 'https://h', classify: { '404': 'defer' } } } }")
+        let explanation = try explanation(
+            "404", "{ routes: { default: { url: 'https://h', classify: { '404': 'defer' } } } }")
         #expect(explanation.outcome == "deferred")
         #expect(explanation.rule == "classify \"404\": defer")
         #expect(explanation.retry?.delays.first == "30s")
@@ -64,13 +66,22 @@ import Testing
         ("'standard'", "after 30s, 2m, 10m, 30m, 1h, 3h, 6h, 12h, then every 12h, ±20 %; given up when it is 3d old"),
         ("'steps'", "after 5s, 30s, 2m; given up after 4 attempts"),
         ("'doubling'", "after 1s, 2s, 4s, 8s; given up after 5 attempts"),
-        ("{ base: '1s', max: '4s', attempts: 9, jitter: 0 }", "after 1s, 2s, 4s, then every 4s; given up after 9 attempts"),
+        (
+            "{ base: '1s', max: '4s', attempts: 9, jitter: 0 }",
+            "after 1s, 2s, 4s, then every 4s; given up after 9 attempts"
+        ),
         (
             "{ base: '1s', max: '1d', maxAge: '7d', jitter: 0 }",
             "after 1s, 2s, 4s, 8s, 16s, 32s, 1m4s, 2m8s, …; given up when it is 7d old"
         ),
-        ("{ preset: 'standard', attempts: 1, maxAge: null, jitter: 0 }", "no further attempt; given up after 1 attempts"),
-        ("{ base: '5s', multiplier: 1, max: '5s', maxAge: '1h', jitter: 0 }", "after 5s, then every 5s; given up when it is 1h old"),
+        (
+            "{ preset: 'standard', attempts: 1, maxAge: null, jitter: 0 }",
+            "no further attempt; given up after 1 attempts"
+        ),
+        (
+            "{ base: '5s', multiplier: 1, max: '5s', maxAge: '1h', jitter: 0 }",
+            "after 5s, then every 5s; given up when it is 1h old"
+        ),
     ])
     func `a schedule is said in words`(schedule: String, expected: String) throws {
         let route = try configured("{ routes: { default: { retry: \(schedule) } } }").defaultRoute
@@ -116,7 +127,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", true, "urlsession: nothing asks for libcurl"), ("unixSocket: '/s'", true, "libcurl: unixSocket is configured"),
+        ("", true, "urlsession: nothing asks for libcurl"),
+        ("unixSocket: '/s'", true, "libcurl: unixSocket is configured"),
         ("transport: 'libcurl'", true, "libcurl: transport is 'libcurl'"),
         (
             "transport: 'libcurl'", false,
@@ -129,7 +141,9 @@ import Testing
     }
 
     @Test func `the table has every status once and every error`() throws {
-        let table = AnswerTable(of: try explained("{ routes: { default: { url: 'https://h', classify: { '404': 'defer', tls: 'fail' } } } }"))
+        let table = AnswerTable(
+            of: try explained(
+                "{ routes: { default: { url: 'https://h', classify: { '404': 'defer', tls: 'fail' } } } }"))
         var next = 100
         for row in table.answers.filter({ $0.answers.first?.isNumber == true }) {
             let ends = row.answers.split(separator: "-").compactMap { Int($0) }
@@ -137,8 +151,12 @@ import Testing
             next = try #require(ends.last) + 1
         }
         #expect(next == 600)
-        #expect(table.answers.contains { $0.answers == "404" && $0.outcome == "deferred" && $0.rule == "classify \"404\": defer" })
-        #expect(table.answers.contains { $0.answers == "502-504" || $0.answers == "502-599" || $0.answers == "506-599" })
+        #expect(
+            table.answers.contains {
+                $0.answers == "404" && $0.outcome == "deferred" && $0.rule == "classify \"404\": defer"
+            })
+        #expect(
+            table.answers.contains { $0.answers == "502-504" || $0.answers == "502-599" || $0.answers == "506-599" })
         #expect(table.answers.contains { $0.answers == "tls" && $0.outcome == "failed" })
         #expect(!table.answers.contains { $0.answers == "UNAVAILABLE" })
         #expect(table.lines.contains("  own rules   classify \"404\": defer, classify \"tls\": fail"))

@@ -118,7 +118,7 @@ struct ParserTests {
             ),
             (
                 "list --state faild",
-                "cannot read '--state faild': not one of new, deferred, claimed, failed, quarantined, delivered",
+                "cannot read '--state faild': not one of new, deferred, claimed, held, failed, quarantined, delivered",
                 "did you mean failed?"
             ),
             ("add --header nothing", "cannot read '--header nothing': not a header", "headers are 'Name: value'"),
@@ -209,7 +209,8 @@ struct OperatorParserTests {
     }
 
     @Test(arguments: [
-        "explain", "explain 404 --type a", "explain UNAVAILABLE", "hold --destination d --reason 'a b'", "hold - --dry-run",
+        "explain", "explain 404 --type a", "explain UNAVAILABLE", "hold --destination d --reason 'a b'",
+        "hold - --dry-run",
         "release --all", "pause --destination a --destination b", "resume", "list --state held --destination d",
         "add --body-file a --body-file b --content-type image/png",
     ])

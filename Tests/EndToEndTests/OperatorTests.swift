@@ -11,7 +11,7 @@ struct OperatorTests {
     private func ids(_ finished: Finished) -> [String] { finished.lines }
 
     private func states(_ queue: Drainq, _ filter: String...) throws -> [String] {
-        try queue.list(filter).map { $0["state"] as? String ?? "" }
+        try queue.operations(filter).map { $0["state"] as? String ?? "" }
     }
 
     @Test func `an operation that is held waits until it is released`() throws {
@@ -121,7 +121,8 @@ struct OperatorTests {
     @Test func `a reason without the hold of a destination is refused`() throws {
         let queue = try Drainq(Self.two)
         #expect(try queue.run("hold", "--all", "--reason", "x").status == 64)
-        #expect(try queue.run("hold", "--type", "b", "--destination", "https://b.example", "--reason", "x").status == 64)
+        #expect(
+            try queue.run("hold", "--type", "b", "--destination", "https://b.example", "--reason", "x").status == 64)
     }
 
     @Test func `operations are dropped and retried by destination`() throws {
@@ -136,10 +137,10 @@ struct OperatorTests {
 
     @Test(arguments: [
         (["-H", "Host: evil"], "{\"content\":\"x\"}", "the operation's header 'Host' is not for users to set"),
-        ([], "{\"content\":\"  \"}", "the payload does not meet the route's requirement: /content is not empty"),
+        ([], "{\"content\":\"  \"}", "the route requires something else of the payload: /content is empty"),
         (["--url", "https://else.example"], "{\"content\":\"x\"}", "the route lets no operation bring its own url"),
         (["--method", "PO ST"], "{\"content\":\"x\"}", "the operation's method 'PO ST' cannot be used"),
-        (["--type", "keyed"], "{\"content\":\"x\"}", "the operation has no value for '{key}' in the url"),
+        (["--type", "keyed"], "{\"content\":\"x\"}", "the operation has no value for '{key}'"),
     ])
     func `what can never be sent is refused at the door`(options: [String], payload: String, reason: String) throws {
         let queue = try Drainq(
@@ -150,7 +151,7 @@ struct OperatorTests {
               keyed: { url: "https://a.example/{key}" },
             } }
             """)
-        let finished = try queue.run(["add"] + options, input: "{\"content\":1}\n".replacing("1", with: "0") + payload + "\n")
+        let finished = try queue.run(["add"] + options, input: "{\"content\":0}\n\(payload)\n")
         #expect(finished.status == 65)
         #expect(finished.error.contains("of 'standard input': \(reason)"), "\(finished.error)")
         #expect(finished.error.contains("kept as 'quarantine/"))
@@ -202,7 +203,8 @@ struct OperatorTests {
         #expect((object["route"] as? [String: Any])?["destination"] as? String == "https://b.example")
         let file = queue.directory.appending(path: "c.json")
         try "{ routes: { default: { protocol: 'callable' } } }".write(to: file, atomically: true, encoding: .utf8)
-        #expect(try queue.run("explain", "UNAVAILABLE", "--config", file.path).output.hasPrefix("UNAVAILABLE on the route"))
+        #expect(
+            try queue.run("explain", "UNAVAILABLE", "--config", file.path).output.hasPrefix("UNAVAILABLE on the route"))
         #expect(try queue.run("explain", "UNAVAILABLE").status == 64)
         #expect(try queue.run("explain").output.contains("  held        300-399, 401, 403, 407, tls\n"))
     }
@@ -210,7 +212,7 @@ struct OperatorTests {
 
 extension Drainq {
     /// The objects of `list --json`.
-    func list(_ options: [String] = []) throws -> [[String: Any]] {
+    func operations(_ options: [String]) throws -> [[String: Any]] {
         try run(["list", "--json"] + options).lines.map { line in
             try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
         }
@@ -218,7 +220,8 @@ extension Drainq {
 
     /// The object of `status --json`.
     func status() throws -> [String: Any] {
-        try #require(try JSONSerialization.jsonObject(with: Data(try run("status", "--json").output.utf8)) as? [String: Any])
+        try #require(
+            try JSONSerialization.jsonObject(with: Data(try run("status", "--json").output.utf8)) as? [String: Any])
     }
 
     @discardableResult

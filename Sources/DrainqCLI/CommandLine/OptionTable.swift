@@ -120,7 +120,8 @@ extension OptionDescription {
             "Only operations of this type; given more than once, of any of these."),
         OptionDescription(
             .destination, .text("DEST"), repeats: true, of: [.run], "attempt only what goes to this destination",
-            "Only operations for this destination, as `drainq status` names it; given more than once, for any of these."),
+            "Only operations for this destination, as `drainq status` names it; given more than once, for any of these."
+        ),
         OptionDescription(
             .rate, .rate, of: [.run], "begin at most so many attempts, as in 20/s",
             "How many attempts begin in so much time, over all destinations, evenly: `20/s`, `90/m`, `500/h`."),

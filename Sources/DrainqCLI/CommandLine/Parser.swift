@@ -144,7 +144,9 @@ struct Parser {
         case .files, .ids, .selection, .anything:
             if operand.isEmpty { throw UsageError("an operand is empty") }
         case .answer:
-            if !operands.isEmpty { throw UsageError("unexpected operand '\(operand)'", hint: "only one STATUS or ERROR") }
+            if !operands.isEmpty {
+                throw UsageError("unexpected operand '\(operand)'", hint: "only one STATUS or ERROR")
+            }
             try checkAnswer(operand)
         case .one(let words, let placeholder), .optional(let words, let placeholder):
             if !operands.isEmpty {

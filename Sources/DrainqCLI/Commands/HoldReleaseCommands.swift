@@ -62,7 +62,8 @@ private func setPaused(
         }
         try queue.spool.setPaused(isPaused)
         if !command.flag(.quiet) {
-            Messages.notice(isPaused ? "paused: no run attempts anything" : "resumed: the next run attempts what is due")
+            Messages.notice(
+                isPaused ? "paused: no run attempts anything" : "resumed: the next run attempts what is due")
             for (name, state) in try queue.knownDestinations().states.sorted(by: { $0.key < $1.key })
             where !isPaused && state.isPaused {
                 Messages.notice("'\(name)' is still paused by itself")

@@ -92,8 +92,12 @@ struct ConfigurationFindings {
             add(problem.reason, at: object.position, hint: problem.hint)
             return
         }
-        let member = members.first { key == $0.name || key.hasPrefix($0.name + ".") }
-        within(key) { $0.add(problem.reason, at: member?.value.position ?? object.position, hint: problem.hint) }
+        let names = key.split(separator: ".", maxSplits: 1).map(String.init)
+        let position = members.first { $0.name == names[0] }?.value.position ?? object.position
+        within(names[0]) { findings in
+            if names.count == 1 { return findings.add(problem.reason, at: position, hint: problem.hint) }
+            findings.within(names[1]) { $0.add(problem.reason, at: position, hint: problem.hint) }
+        }
     }
 
     /// The members of an object, each name once; `nil`, and a finding, where the value is no object.

@@ -31,7 +31,8 @@ func destinationName(
 
 extension ConfigurationValue<BodyTemplate> {
     /// Any text; of an empty one nothing is sent.
-    static let bodyTemplate = ConfigurationValue("text", hint: "an envelope is text: '{ \"event\": {payload} }'") { value in
+    static let bodyTemplate = ConfigurationValue("text", hint: "an envelope is text: '{ \"event\": {payload} }'") {
+        value in
         value.string.map { BodyTemplate(text: $0) }
     }
 }

@@ -99,7 +99,8 @@ struct ExplainedRoute {
             case .unreachable where settings.suspendAfter > 0:
                 sentences.append(
                     "after \(settings.suspendAfter) such failures in a row it is left alone for "
-                        + "\(settings.coolDown.quantity), each time twice as long, up to \(settings.coolDownMax.quantity)")
+                        + "\(settings.coolDown.quantity), each time twice as long, up to \(settings.coolDownMax.quantity)"
+                )
             case .held: sentences.append(holdSentence)
             case .unreachable, .answered, .delivered, .askedToWait, .probed, .disproved, .heldByHand, .released,
                 .blameChanged, .paused, .resumed:

@@ -46,14 +46,12 @@ struct ScheduleView: Encodable {
     init(_ schedule: BackoffSchedule) {
         let most = schedule.attempts.map { $0 - 1 } ?? .max
         var durations: [Duration] = []
-        let last = schedule.lastDelay
-        while durations.count < min(most, Self.shown) {
+        while durations.count < min(most, Self.shown), !schedule.isSteady(after: durations) {
             durations.append(schedule.delay(afterAttempt: durations.count + 1))
-            if case .list(let list) = schedule.delays, durations.count >= list.count { break }
-            if durations.last == last, durations.suffix(2).count == 2, durations.suffix(2).first == last { break }
         }
         delays = durations.map(\.quantity)
-        thenEvery = durations.count < most && durations.last == last ? last.quantity : nil
+        thenEvery =
+            durations.count < most && schedule.isSteady(after: durations) ? durations.last?.quantity : nil
         jitter = schedule.jitter
         attemptsAllowed = schedule.attempts
         maxAge = schedule.maxAge?.quantity
@@ -75,11 +73,12 @@ struct ScheduleView: Encodable {
 }
 
 extension BackoffSchedule {
-    /// The delay that the schedule arrives at.
-    fileprivate var lastDelay: Duration {
+    /// Whether after these delays, its first ones, all others are as the last of them.
+    fileprivate func isSteady(after durations: [Duration]) -> Bool {
         switch delays {
-        case .list(let list): list.last ?? .zero
-        case .exponential(let base, _, let longest): max(min(base, longest), longest)
+        case .list(let list): durations.count >= list.count
+        case .exponential(let base, let multiplier, let longest):
+            durations.last == (multiplier > 1 ? longest : base)
         }
     }
 }
