@@ -246,7 +246,9 @@ import Testing
     }
 
     @Test func `a unix socket is one connection for many requests`() throws {
-        let receiver = try LoopbackReceiver(at: .unix(path: socketPath()))
+        let path = socketPath()
+        defer { try? FileManager.default.removeItem(at: URL(filePath: path).deletingLastPathComponent()) }
+        let receiver = try LoopbackReceiver(at: .unix(path: path))
         let sink = AgentSink(concurrency: 1)
         defer { sink.close() }
         for number in 0..<20 {
