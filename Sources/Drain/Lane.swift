@@ -24,8 +24,12 @@ struct Lane {
     var urgent: [Work] = []
     /// Due, and not chosen: the newest, for samples.
     var newest: [Candidate] = []
-    /// Due, but not taken because of the closure.
+    /// Due in this pass's listing: passed over because it was closed already, offered to be chosen, and chosen.
     var skipped = 0
+    var offered = 0
+    var chosen = 0
+    /// Of those that were offered, how many are not due any more.
+    var done = 0
     var inFlight = 0
 
     init(_ destination: Destination, _ settings: DestinationSettings, _ state: DestinationState) {
@@ -34,6 +38,12 @@ struct Lane {
         self.state = state
         pace = Pace(interval: settings.rate?.interval)
         storm = StormGuard(threshold: settings.stormGuard)
+    }
+
+    /// What a listing says anew.
+    mutating func beginPass() {
+        (skipped, offered, chosen, done) = (0, 0, 0, 0)
+        newest = []
     }
 
     /// Opens or closes by what is known at `now`.

@@ -36,9 +36,6 @@ extension Run {
             }
         }
         putBackLeftovers(claims)
-        for digest in lanes.keys {
-            count(round.order.removeAll(of: digest).count + round.left[digest, default: 0], behind: lanes[digest])
-        }
         tellLedger()
         return round.begun
     }
@@ -48,8 +45,6 @@ extension Run {
         var order: DispatchOrder<Digest, Candidate>
         var flying: [Int: Flight] = [:]
         var perDestination: [Digest: Int] = [:]
-        /// Operations that an older one of their sequence keeps from going.
-        var left: [Digest: Int] = [:]
         /// Operations that were claimed.
         var begun = 0
         var graceEnd: ContinuousClock.Instant?

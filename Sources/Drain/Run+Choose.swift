@@ -68,6 +68,7 @@ extension Run {
                         if let until = lane.closure?.until { pass.mayComeDue(until) }
                         return
                     }
+                    lanes[destination.digest]!.offered += 1
                     selection.offer(name, destination: destination.digest, element: candidate)
                 }
             }
@@ -75,6 +76,7 @@ extension Run {
         let chosen = selection.chosen()
         pass.chosen = chosen.map(\.element)
         pass.leftDue = selection.offered - pass.chosen.count
+        for candidate in pass.chosen { lanes[candidate.destination.digest]!.chosen += 1 }
         for digest in lanes.keys {
             lanes[digest]!.newest = selection.newest(of: digest, besides: chosen).map(\.element).filter(\.isHead)
         }
@@ -95,8 +97,7 @@ extension Run {
         for digest in lanes.keys {
             lanes[digest]!.state = ledger[lanes[digest]!.destination.name]
             lanes[digest]!.open(at: now, ignoringCoolDown: options.ignoresBackoff)
-            lanes[digest]!.skipped = 0
-            lanes[digest]!.newest = []
+            lanes[digest]!.beginPass()
             releaseByChange(digest, now)
         }
     }

@@ -228,14 +228,11 @@ extension Run {
             case .delivered, .failed, .superseded, .quarantined: true
             case .deferred, .putBack, .held: false
             }
-        let left = round.order.settled(sequence, continues: continues)
-        if let first = left.first { round.left[first.destination.digest, default: 0] += left.count }
+        _ = round.order.settled(sequence, continues: continues)
     }
 
     func leave(_ sequence: SequenceKey?, _ round: inout Round) {
-        guard let sequence else { return }
-        let left = round.order.settled(sequence, continues: false)
-        if let first = left.first { round.left[first.destination.digest, default: 0] += left.count }
+        if let sequence { _ = round.order.settled(sequence, continues: false) }
     }
 
     /// Does to the file what was decided, then counts and reports it.
@@ -257,9 +254,9 @@ extension Run {
             if case .expired = settlement.rule { summary.expired += 1 }
         case .held: summary.ambiguous += 1
         case .superseded: summary.superseded += 1
-        case .putBack: summary.held += 1
-        case .quarantined: break
+        case .putBack, .quarantined: break
         }
+        if disposition != .putBack { lanes[flight.destination.digest]?.done += 1 }
         var event = AttemptEvent(
             id: header.id, type: header.type, destination: flight.destination.name, record: record,
             attempts: member.claim.name.attempts + (disposition.countsAttempt ? 1 : 0),
@@ -293,11 +290,8 @@ extension Run {
         for digest in lanes.keys {
             var flights = lanes[digest]!.withheld.map(\.flight)
             for case .claimed(let flight) in lanes[digest]!.urgent { flights.append(flight) }
-            let samples = lanes[digest]!.urgent.count { if case .sample = $0 { true } else { false } }
-            count(samples, behind: lanes[digest])
             lanes[digest]!.forgetWork()
             for member in flights.flatMap(\.members) {
-                count(1, behind: lanes[digest])
                 do throws(SpoolError) {
                     _ = try claims.settle(member.claim, .putBack, record: nil, now: world.now())
                 } catch {

@@ -124,12 +124,11 @@ package final class Run {
     private func makePass(_ pass: inout Pass, _ claims: SpoolRun) throws(SpoolError) {
         var budget = options.limit
         while true {
-            countSkipped()
             if !pass.chosen.isEmpty { report(.chosen(pass.chosen.count, leftDue: pass.leftDue)) }
             let begun = attempt(pass.chosen, claims)
             budget -= begun
-            summary.leftDue = pass.leftDue + (summary.end == .done ? 0 : pass.chosen.count - begun)
             summary.nextDue = pass.nextDue
+            countLeft(pass, begun)
             let left = pass.leftDue > 0 && begun < pass.chosen.count
             if summary.end != .done || budget <= 0 || begun == 0 || !left { return }
             do throws(SpoolError) {
@@ -172,21 +171,21 @@ package final class Run {
         pass.chosen.removeAll { waiting.contains($0.entry.name.id) }
     }
 
-    /// What is due and not taken because of its destination, as this listing has it.
-    private func countSkipped() {
+    /// Counts what is still due, as the last listing has it: because of its destination, or because the run ends here.
+    private func countLeft(_ pass: Pass, _ begun: Int) {
         summary.held = 0
         summary.waiting = 0
-        for lane in lanes.values { count(lane.skipped, behind: lane) }
-    }
-
-    /// Counts operations that are due and blameless, and why they are not attempted.
-    func count(_ operations: Int, behind lane: Lane?) {
-        switch lane?.closure?.reason {
-        case .held: summary.held += operations
-        case .askedToWait, .suspended: summary.waiting += operations
-        case .paused: break
-        case nil: if lane?.lacksConditions == true { summary.waiting += operations }
+        summary.leftDue = pass.leftDue + (summary.end == .done ? 0 : pass.chosen.count - begun)
+        for lane in lanes.values where lane.isClosed {
+            let blameless = lane.skipped + max(0, lane.offered - lane.done)
+            switch lane.closure?.reason {
+            case .held: summary.held += blameless
+            case .askedToWait, .suspended, nil: summary.waiting += blameless
+            case .paused: break
+            }
+            summary.leftDue -= max(0, lane.offered - lane.chosen)
         }
+        summary.leftDue = max(0, summary.leftDue)
     }
 
     /// Waits for the next pass where the options ask for one; false where the run is over.

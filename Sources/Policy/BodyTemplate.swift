@@ -60,7 +60,9 @@ package struct BodyTemplate: Hashable, Sendable {
     ///
     /// Tried with values that only fit where they belong: an array for a payload (not inside of quotes, not as a name), a
     /// letter that is no escape, no digit and no word for a text (only inside of quotes).
+    /// An empty one makes no body at all, for requests whose payload is in the address alone.
     package static func problem(in text: String) -> RouteProblem? {
+        if text.isEmpty { return nil }
         let sample = BodyTemplate(text: text).parts.map { part in
             switch part {
             case .text(let text): text

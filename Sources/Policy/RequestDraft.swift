@@ -85,6 +85,8 @@ extension Route {
             let data = try json(of: operation)
             return RequestDraft.Content(
                 bytes: Array("{\"data\":".utf8) + data + Array("}".utf8), type: "application/json")
+        case .plain where body?.text.isEmpty == true:
+            return RequestDraft.Content(bytes: Self.noBody(of: method), type: nil)
         case .plain where body != nil:
             return RequestDraft.Content(bytes: try json(of: operation), type: "application/json")
         case .plain:
@@ -111,10 +113,14 @@ extension Route {
     }
 
     private static func body(of operation: Operation, method: String) -> [UInt8]? {
-        if !operation.body.isEmpty { return operation.body }
+        operation.body.isEmpty ? noBody(of: method) : operation.body
+    }
+
+    /// What a method sends that has nothing to send.
+    private static func noBody(of method: String) -> [UInt8]? {
         switch method {
-        case "GET", "HEAD", "DELETE", "OPTIONS": return nil
-        default: return []
+        case "GET", "HEAD", "DELETE", "OPTIONS": nil
+        default: []
         }
     }
 

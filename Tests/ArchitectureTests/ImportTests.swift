@@ -47,6 +47,13 @@ import Testing
         )
     }
 
+    @Test func `libcurl is in the files of Delivery that are named after it`() {
+        let files = House.sources.filter { $0.imports.contains { $0.module == "CCurl" } }.map(\.path)
+        #expect(
+            files.allSatisfy { $0.hasPrefix("Sources/Delivery/Curl") || $0 == "Sources/Delivery/Libcurl.swift" },
+            "libcurl is behind one transport: what others need of it is a value")
+    }
+
     @Test func `the reader of imports sees all the ways to write one`() {
         let file = SourceFile(
             path: "Sources/Policy/X.swift",

@@ -8,8 +8,12 @@ import Testing
 @testable import Delivery
 
 /// A body that stays in its file until it is sent.
-@Suite(.serialized) struct BodyFileTests {
+@Suite(.serialized) final class BodyFileTests {
     private let path = URL(filePath: socketPath()).deletingLastPathComponent().appending(path: "body").path
+
+    deinit {
+        try? FileManager.default.removeItem(at: URL(filePath: path).deletingLastPathComponent())
+    }
 
     /// Writes the file, and describes it as it is now.
     private func file(_ bytes: [UInt8]) throws -> BodyFile {

@@ -95,7 +95,7 @@ import Testing
     // MARK: - Time
 
     @Test(arguments: [80, 250])
-    func `a time-out is kept to the hundredth of a second`(milliseconds: Int) throws {
+    func `a time-out shorter than a second is kept as it was given`(milliseconds: Int) throws {
         let receiver = try LoopbackReceiver(
             script: .rules([
                 .init(.silence, when: .init(path: "/silence")), .init(.status(200)),
@@ -109,7 +109,7 @@ import Testing
         #expect(report.result.failure == .timeout)
         #expect(report.result.detail == "nothing was sent or received for \(Double(milliseconds) / 1000) s")
         #expect(report.duration >= .milliseconds(milliseconds))
-        #expect(report.duration < .milliseconds(milliseconds + 250))
+        #expect(report.duration < .milliseconds(milliseconds + 500))
     }
 
     @Test func `a connect time-out proves that nothing was sent`() throws {
@@ -246,7 +246,9 @@ import Testing
     }
 
     @Test func `a unix socket is one connection for many requests`() throws {
-        let receiver = try LoopbackReceiver(at: .unix(path: socketPath()))
+        let path = socketPath()
+        defer { try? FileManager.default.removeItem(at: URL(filePath: path).deletingLastPathComponent()) }
+        let receiver = try LoopbackReceiver(at: .unix(path: path))
         let sink = AgentSink(concurrency: 1)
         defer { sink.close() }
         for number in 0..<20 {

@@ -24,6 +24,8 @@ struct Finished {
 final class Drainq {
     let directory: URL
     var queue: URL { directory.appending(path: "queue") }
+    /// Of the processes it starts, besides this one's.
+    var environment: [String: String] = [:]
 
     /// `configuration` becomes drainq.json; without one there is no such file.
     init(_ configuration: String? = nil) throws {
@@ -55,7 +57,7 @@ final class Drainq {
     }
 
     func start(_ arguments: [String], input: String) throws -> Started {
-        try Started(arguments, input: input, queue: queue, directory: directory)
+        try Started(arguments, input: input, queue: queue, directory: directory, environment: environment)
     }
 
     /// The names of the operations in a directory of the queue.
@@ -85,13 +87,16 @@ final class Started {
     private let directory: URL
     private let stem = UUID().uuidString
 
-    init(_ arguments: [String], input: String, queue: URL, directory: URL) throws {
+    init(
+        _ arguments: [String], input: String, queue: URL, directory: URL, environment added: [String: String]
+    ) throws {
         self.directory = directory
         process.executableURL = executable
         process.arguments = arguments
         var environment = ProcessInfo.processInfo.environment
         environment["DRAINQ_QUEUE"] = queue.path
         environment["SWIFT_BACKTRACE"] = "enable=no"
+        environment.merge(added) { $1 }
         process.environment = environment
         let stem = directory.appending(path: stem).path
         for (suffix, text) in [("in", input), ("out", ""), ("err", "")] {

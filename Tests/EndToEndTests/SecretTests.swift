@@ -33,8 +33,7 @@ import Testing
             })
         let drainq = try Drainq(configuration(receiver.url))
         try drainq.write(Self.mark + "\n", as: "secret")
-        setenv("HOME_SECRET", Self.mark, 1)
-        defer { unsetenv("HOME_SECRET") }
+        drainq.environment["HOME_SECRET"] = Self.mark
         try drainq.run("add", "--type", "t", input: numbered(7))
         let said = try [
             drainq.run("run", "-v"), drainq.run("run", "--now", "--json"), drainq.run("list", "--json"),
@@ -55,8 +54,7 @@ import Testing
         let receiver = try LoopbackReceiver(script: .always(answer))
         let drainq = try Drainq(configuration(receiver.url))
         try drainq.write(Self.mark + "\n", as: "secret")
-        setenv("HOME_SECRET", Self.mark, 1)
-        defer { unsetenv("HOME_SECRET") }
+        drainq.environment["HOME_SECRET"] = Self.mark
         try drainq.run("add", "--type", "t", input: numbered(2))
         let said = try [drainq.run("run", "-v"), drainq.run("list", "--json")]
         #expect(try !leavings(drainq, said).contains("MARKER"))
@@ -66,8 +64,7 @@ import Testing
         let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(500))))
         let drainq = try Drainq(configuration(receiver.url))
         try drainq.write(Self.mark + "\n", as: "secret")
-        setenv("HOME_SECRET", Self.mark, 1)
-        defer { unsetenv("HOME_SECRET") }
+        drainq.environment["HOME_SECRET"] = Self.mark
         try drainq.run("add", "--type", "t", input: "1")
         let run = try drainq.start("run")
         #expect(receiver.wait(forRequests: 1, within: .seconds(20)))

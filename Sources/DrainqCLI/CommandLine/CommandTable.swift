@@ -40,7 +40,7 @@ extension CommandDescription {
                     "a large file, streamed from where it is"),
             ]),
         CommandDescription(
-            .send, "send operations now, and queue them only if they have to wait",
+            .send, "send operations now, queue them only if they have to wait",
             """
             Takes the same input as `drainq add` and tries each operation at once. What is delivered is answered with the \
             body of the server's answer, as it came. A temporary failure, or a destination that is held or cools down, puts \
