@@ -193,6 +193,31 @@ struct OperatorTests {
         #expect(try queue.run("add", "--envelope", input: envelope).status == 0)
     }
 
+    @Test func `check finds what the first run would be held for`() throws {
+        let queue = try Drainq(
+            """
+            { routes: {
+                default: { url: "https://a.example", headers: { Authorization: "Bearer ${secret:a}" } },
+                literal: { headers: { "X-Api-Key": "0123" } },
+              },
+              secrets: { a: { file: "missing" }, b: { env: "DRAINQ_TEST_NEVER_SET" }, c: { command: ["/bin/false"] } },
+              destinations: { "https://a.example": { caFile: "no.pem", transport: "libcurl" } } }
+            """)
+        let checked = try queue.run("check")
+        #expect(checked.status == 78)
+        #expect(checked.error.contains("the secret 'a' "))
+        #expect(checked.error.contains("needs the file '\(queue.queue.path)/no.pem', which cannot be read"))
+        #expect(checked.output.contains("note: the secret 'b' "))
+        #expect(checked.output.contains("note: the route 'literal' has a credential in its header 'X-Api-Key'"))
+        #expect(!checked.output.contains("'Authorization'"))
+        #expect(!(checked.output + checked.error).contains("0123"))
+        try Data("token\n".utf8).write(to: queue.queue.appending(path: "missing"))
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600], ofItemAtPath: queue.queue.appending(path: "missing").path)
+        try Data().write(to: queue.queue.appending(path: "no.pem"))
+        #expect(try queue.run("check").status == 0)
+    }
+
     @Test func `explain needs no more than a configuration`() throws {
         let queue = try Drainq(Self.two)
         let explained = try queue.run("explain", "404", "--type", "b", "--json")

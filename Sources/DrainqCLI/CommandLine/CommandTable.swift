@@ -40,7 +40,7 @@ extension CommandDescription {
                     "a large file, streamed from where it is"),
             ]),
         CommandDescription(
-            .send, "send operations now, and queue them only if they have to wait",
+            .send, "send operations now, queue them only if they have to wait",
             """
             Takes the same input as `drainq add` and tries each operation at once. What is delivered is answered with the \
             body of the server's answer, as it came. A temporary failure, or a destination that is held or cools down, puts \
@@ -186,7 +186,8 @@ extension CommandDescription {
             .check, "check the configuration and the queue directory",
             """
             Checks the configuration, the permissions, that the file system renames, locks and syncs as the queue needs it, \
-            and looks for claims of runs that died and for files that cannot be read. Changes nothing.
+            that there are the transports, files and secrets that the routes need, and looks for claims of runs that died and \
+            for files that cannot be read. Changes nothing.
             """,
             examples: [Example("drainq check -q /var/spool/drainq", "before the first run, and after a disaster")]),
         CommandDescription(

@@ -8,7 +8,7 @@ extension OptionDescription {
     private static let acting: [CommandName] = [.retry, .drop, .hold, .release]
     private static let filtered: [CommandName] = [.list] + acting
 
-    package static let table: [OptionDescription] = input + inputFiles + pace + selection + receiver + global
+    package static let table: [OptionDescription] = input + inputFiles + attempt + pace + selection + receiver + global
 
     private static let input: [OptionDescription] = [
         OptionDescription(
