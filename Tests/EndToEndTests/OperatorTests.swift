@@ -133,6 +133,24 @@ struct OperatorTests {
         #expect(try states(queue) == ["new"])
     }
 
+    @Test func `what is in quarantine is dropped and read again by its state`() throws {
+        let queue = try Drainq(Self.two)
+        try queue.run("add", input: "{\"n\":\n")
+        let listed = try queue.run("list", "--state", "quarantined").lines
+        #expect(listed.count == 2)
+        let retried = try queue.run("retry", "--state", "quarantined").lines
+        #expect(retried.count == 1)
+        #expect(retried.first?.hasPrefix("quarantine/") == true)
+        #expect(try queue.names("new").count == 1)
+        try queue.run("add", input: "{\"m\":\n")
+        #expect(try queue.run("drop", "--state", "quarantined", "--before", "1d").lines == [])
+        #expect(try queue.run("drop", "--state", "quarantined", "--type", "b").lines == [])
+        #expect(try queue.run("drop", "--state", "quarantined", "--dry-run").lines.count == 1)
+        #expect(try queue.run("drop", "--state", "quarantined").lines.count == 1)
+        #expect(try queue.names("quarantine").isEmpty)
+        #expect(try queue.run("hold", "--state", "quarantined").status == 64)
+    }
+
     // MARK: - The door
 
     @Test(arguments: [
