@@ -10,21 +10,21 @@ _drainq() {
     fi
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            init|add|run|list|show|status|retry|drop|hold|release|pause|resume|check|explain|demo|receive|completions|manual|version|help)
+            init|add|send|run|list|show|status|retry|drop|hold|release|pause|resume|check|explain|demo|receive|completions|manual|version|help)
                 command=${COMP_WORDS[i]}
                 break
                 ;;
         esac
     done
     case $command:$previous in
-        init:--url|add:--type|add:-t|add:--key|add:--url|add:--method|add:--header|add:-H|add:--content-type|add:--delay|add:--at|add:--expires|add:--id|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--type|run:-t|run:--destination|run:--rate|hold:--reason|explain:--type|explain:-t|pause:--destination|resume:--destination|list:--limit|list:--destination|retry:--destination|drop:--destination|hold:--destination|release:--destination|list:--type|list:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t|list:--key|retry:--key|drop:--key|hold:--key|release:--key|list:--since|retry:--since|drop:--since|hold:--since|release:--since|list:--before|retry:--before|drop:--before|hold:--before|release:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
+        init:--url|add:--type|add:-t|send:--type|send:-t|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--delay|add:--at|add:--expires|send:--expires|add:--id|send:--id|send:--timeout|send:--retry-within|send:--fallback|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--type|run:-t|run:--destination|run:--rate|hold:--reason|explain:--type|explain:-t|pause:--destination|resume:--destination|list:--limit|list:--destination|retry:--destination|drop:--destination|hold:--destination|release:--destination|list:--type|list:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t|list:--key|retry:--key|drop:--key|hold:--key|release:--key|list:--since|retry:--since|drop:--since|hold:--since|release:--since|list:--before|retry:--before|drop:--before|hold:--before|release:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
             return
             ;;
         add:--sync)
             mapfile -t COMPREPLY < <(compgen -W 'full none' -- "$current")
             return
             ;;
-        add:--body-file|receive:--url-file|*:--config)
+        add:--body-file|send:--body-file|receive:--url-file|*:--config)
             mapfile -t COMPREPLY < <(compgen -f -- "$current")
             return
             ;;
@@ -43,7 +43,7 @@ _drainq() {
     esac
     case $command in
         '')
-            words='init add run list show status retry drop hold release pause resume check explain demo receive completions manual version help'
+            words='init add send run list show status retry drop hold release pause resume check explain demo receive completions manual version help'
             options='-q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         init)
@@ -51,6 +51,10 @@ _drainq() {
             ;;
         add)
             options='-t --type --key --url --method -H --header --content-type --delay --at --expires --id --envelope --atomic --sync --body-file -q --queue --config --json -v --verbose --quiet -h --help --version'
+            [[ $current == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            ;;
+        send)
+            options='-t --type --key --url --method -H --header --content-type --expires --id --envelope --body-file --no-queue --timeout --retry-within --fallback -h --help --version'
             [[ $current == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current")
             ;;
         run)
@@ -108,7 +112,7 @@ _drainq() {
             ;;
         help)
             options='-h --help --version'
-            words='init add run list show status retry drop hold release pause resume explain check demo receive completions manual version help'
+            words='init add send run list show status retry drop hold release pause resume explain check demo receive completions manual version help'
             ;;
     esac
     if [[ $current == -* ]]; then

@@ -1,9 +1,10 @@
 # drainq 0.1.0: made by 'drainq completions', do not edit
 complete -c drainq -e
 complete -c drainq -f
-set -l commands init add run list show status retry drop hold release pause resume check explain demo receive completions manual version help
+set -l commands init add send run list show status retry drop hold release pause resume check explain demo receive completions manual version help
 complete -c drainq -n "not __fish_seen_subcommand_from $commands" -a init -d 'make a queue directory and a commented configuration'
 complete -c drainq -n "not __fish_seen_subcommand_from $commands" -a add -d 'put operations into the queue'
+complete -c drainq -n "not __fish_seen_subcommand_from $commands" -a send -d 'send operations now, queue them only if they have to wait'
 complete -c drainq -n "not __fish_seen_subcommand_from $commands" -a run -d 'attempt what is due, once'
 complete -c drainq -n "not __fish_seen_subcommand_from $commands" -a list -d 'list operations'
 complete -c drainq -n "not __fish_seen_subcommand_from $commands" -a show -d 'show operations with all their attempts'
@@ -58,6 +59,23 @@ complete -c drainq -n '__fish_seen_subcommand_from add' -l quiet -d 'say only er
 complete -c drainq -n '__fish_seen_subcommand_from add' -s h -l help -d 'explain the command'
 complete -c drainq -n '__fish_seen_subcommand_from add' -l version -d 'print the version'
 complete -c drainq -n '__fish_seen_subcommand_from add' -F
+complete -c drainq -n '__fish_seen_subcommand_from send' -s t -l type -x -d 'the type, which chooses the route'
+complete -c drainq -n '__fish_seen_subcommand_from send' -l key -x -d 'what the operation is about, for order and coalescing'
+complete -c drainq -n '__fish_seen_subcommand_from send' -l url -x -d 'send to this URL instead of the route\'s'
+complete -c drainq -n '__fish_seen_subcommand_from send' -l method -x -d 'send with this method instead of the route\'s'
+complete -c drainq -n '__fish_seen_subcommand_from send' -s H -l header -x -d 'add a header field, \'Name: value\''
+complete -c drainq -n '__fish_seen_subcommand_from send' -l content-type -x -d 'take the input as one body of this media type'
+complete -c drainq -n '__fish_seen_subcommand_from send' -l expires -x -d 'give up at this time'
+complete -c drainq -n '__fish_seen_subcommand_from send' -l id -x -d 'the id, for a single operation'
+complete -c drainq -n '__fish_seen_subcommand_from send' -l envelope -d 'each value is a whole operation with its fields'
+complete -c drainq -n '__fish_seen_subcommand_from send' -l body-file -r -F -d 'send this file as the body, streamed'
+complete -c drainq -n '__fish_seen_subcommand_from send' -l no-queue -d 'never queue, whatever happens'
+complete -c drainq -n '__fish_seen_subcommand_from send' -l timeout -x -d 'end an attempt after so long'
+complete -c drainq -n '__fish_seen_subcommand_from send' -l retry-within -x -d 'try again within so long'
+complete -c drainq -n '__fish_seen_subcommand_from send' -l fallback -x -d 'answer this where nothing else does'
+complete -c drainq -n '__fish_seen_subcommand_from send' -s h -l help -d 'explain the command'
+complete -c drainq -n '__fish_seen_subcommand_from send' -l version -d 'print the version'
+complete -c drainq -n '__fish_seen_subcommand_from send' -F
 complete -c drainq -n '__fish_seen_subcommand_from run' -l limit -x -d 'attempt at most so many operations'
 complete -c drainq -n '__fish_seen_subcommand_from run' -l concurrency -x -d 'attempt so many at a time'
 complete -c drainq -n '__fish_seen_subcommand_from run' -l max-time -x -d 'begin nothing after so long'
@@ -221,4 +239,4 @@ complete -c drainq -n '__fish_seen_subcommand_from version' -s h -l help -d 'exp
 complete -c drainq -n '__fish_seen_subcommand_from version' -l version -d 'print the version'
 complete -c drainq -n '__fish_seen_subcommand_from help' -s h -l help -d 'explain the command'
 complete -c drainq -n '__fish_seen_subcommand_from help' -l version -d 'print the version'
-complete -c drainq -n '__fish_seen_subcommand_from help' -a 'init add run list show status retry drop hold release pause resume explain check demo receive completions manual version help'
+complete -c drainq -n '__fish_seen_subcommand_from help' -a 'init add send run list show status retry drop hold release pause resume explain check demo receive completions manual version help'

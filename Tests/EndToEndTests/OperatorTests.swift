@@ -133,6 +133,24 @@ struct OperatorTests {
         #expect(try states(queue) == ["new"])
     }
 
+    @Test func `what is in quarantine is dropped and read again by its state`() throws {
+        let queue = try Drainq(Self.two)
+        try queue.run("add", input: "{\"n\":\n")
+        let listed = try queue.run("list", "--state", "quarantined").lines
+        #expect(listed.count == 2)
+        let retried = try queue.run("retry", "--state", "quarantined").lines
+        #expect(retried.count == 1)
+        #expect(retried.first?.hasPrefix("quarantine/") == true)
+        #expect(try queue.names("new").count == 1)
+        try queue.run("add", input: "{\"m\":\n")
+        #expect(try queue.run("drop", "--state", "quarantined", "--before", "1d").lines == [])
+        #expect(try queue.run("drop", "--state", "quarantined", "--type", "b").lines == [])
+        #expect(try queue.run("drop", "--state", "quarantined", "--dry-run").lines.count == 1)
+        #expect(try queue.run("drop", "--state", "quarantined").lines.count == 1)
+        #expect(try queue.names("quarantine").isEmpty)
+        #expect(try queue.run("hold", "--state", "quarantined").status == 64)
+    }
+
     // MARK: - The door
 
     @Test(arguments: [
@@ -191,6 +209,31 @@ struct OperatorTests {
         #expect(try queue.names("new").count == 1)
         let envelope = "{\"drainq\":1,\"bodyFile\":\"\(file)\"}"
         #expect(try queue.run("add", "--envelope", input: envelope).status == 0)
+    }
+
+    @Test func `check finds what the first run would be held for`() throws {
+        let queue = try Drainq(
+            """
+            { routes: {
+                default: { url: "https://a.example", headers: { Authorization: "Bearer ${secret:a}" } },
+                literal: { headers: { "X-Api-Key": "0123" } },
+              },
+              secrets: { a: { file: "missing" }, b: { env: "DRAINQ_TEST_NEVER_SET" }, c: { command: ["/bin/false"] } },
+              destinations: { "https://a.example": { caFile: "no.pem", transport: "libcurl" } } }
+            """)
+        let checked = try queue.run("check")
+        #expect(checked.status == 78)
+        #expect(checked.error.contains("the secret 'a' "))
+        #expect(checked.error.contains("needs the file '\(queue.queue.path)/no.pem', which cannot be read"))
+        #expect(checked.output.contains("note: the secret 'b' "))
+        #expect(checked.output.contains("note: the route 'literal' has a credential in its header 'X-Api-Key'"))
+        #expect(!checked.output.contains("'Authorization'"))
+        #expect(!(checked.output + checked.error).contains("0123"))
+        try Data("token\n".utf8).write(to: queue.queue.appending(path: "missing"))
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600], ofItemAtPath: queue.queue.appending(path: "missing").path)
+        try Data().write(to: queue.queue.appending(path: "no.pem"))
+        #expect(try queue.run("check").status == 0)
     }
 
     @Test func `explain needs no more than a configuration`() throws {

@@ -186,7 +186,8 @@ extension CommandDescription {
             .check, "check the configuration and the queue directory",
             """
             Checks the configuration, the permissions, that the file system renames, locks and syncs as the queue needs it, \
-            and looks for claims of runs that died and for files that cannot be read. Changes nothing.
+            that there are the transports, files and secrets that the routes need, and looks for claims of runs that died and \
+            for files that cannot be read. Changes nothing.
             """,
             examples: [Example("drainq check -q /var/spool/drainq", "before the first run, and after a disaster")]),
         CommandDescription(

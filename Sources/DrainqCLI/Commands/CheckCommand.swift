@@ -1,5 +1,12 @@
+import Delivery
 import Policy
 import Spool
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// `drainq check`: would a run work here? Configuration, permissions, what the file system can do, and every waiting file.
 ///
@@ -18,11 +25,14 @@ func check(_ command: ParsedCommand, environment: [String: String]) throws(Comma
             findings.problems(failure, "configuration")
         }
         do {
-            let queue = OpenQueue(spool: try SpoolDirectory(opening: path), configuration: configuration)
+            var queue = OpenQueue(spool: try SpoolDirectory(opening: path), configuration: configuration)
+            queue.environment = environment
             findings.fine("directory")
             try checkClaims(queue, &findings)
             try checkFiles(queue, &findings)
             try checkRoutes(queue, &findings)
+            checkTransports(queue, &findings)
+            checkSecrets(queue, environment, &findings)
         } catch let error as SpoolError {
             findings.problems(CommandFailure(error), "directory")
         }
@@ -85,6 +95,71 @@ private func checkRoutes(_ queue: OpenQueue, _ findings: inout Findings) throws 
             hint: "set routes.default.url in drainq.json")
     }
     if homeless.isEmpty { findings.fine("routes") }
+}
+
+/// What no transport of this machine can do is found here, and so are files that a connection needs.
+private func checkTransports(_ queue: OpenQueue, _ findings: inout Findings) {
+    let configuration = queue.configuration
+    let hasLibcurl = LibcurlAvailability.check() == nil
+    var isFine = true
+    for type in [TypeName.default] + configuration.routes.keys.sorted() {
+        let explained = ExplainedRoute(of: type, in: configuration, hasLibcurl: hasLibcurl)
+        guard explained.route.url != nil, explained.view.transport == nil else { continue }
+        isFine = false
+        findings.problem(
+            .configuration, "operations of type '\(type)' cannot be sent: \(explained.view.transportReason)",
+            hint: "drainq explain --type \(type)")
+    }
+    for (name, settings) in configuration.destinations.sorted(by: { $0.key < $1.key }) {
+        let certificate = settings.connection.clientCertificate
+        for file in [settings.connection.caFile, certificate?.certificateFile, certificate?.keyFile].compactMap(\.self)
+        where !FileManager.default.isReadableFile(atPath: file) {
+            isFine = false
+            findings.problem(
+                .configuration, "the destination '\(name)' needs the file '\(file)', which cannot be read",
+                hint: "a path that is not absolute starts from the directory of the configuration")
+        }
+    }
+    if isFine { findings.fine("transports") }
+}
+
+/// Files are looked at as a run would look at them. A variable or a credential may be the service's alone, and a command
+/// has effects: these are only named.
+private func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _ findings: inout Findings) {
+    let sources = queue.configuration.secrets
+    let store = SecretStore(sources: sources, environment: environment, base: queue.directory)
+    var isFine = true
+    for (name, source) in sources.sorted(by: { $0.key < $1.key }) {
+        if case .command = source { continue }
+        guard let failure = store.values([name]).failures[name] else { continue }
+        if case .file = source {
+            isFine = false
+            findings.problem(
+                .configuration, "the secret '\(name)' \(failure)", hint: "until it is there its destination is held")
+        } else {
+            findings.fact("the secret '\(name)' \(failure); a run with an environment of its own may have it")
+        }
+    }
+    if isFine, !sources.isEmpty { findings.fine("secrets") }
+    for (type, route) in [(.default, queue.configuration.defaultRoute)]
+        + queue.configuration.routes.sorted(by: { $0.key < $1.key })
+    {
+        let inherited = type == .default ? [] : queue.configuration.defaultRoute.headers
+        for header in route.headers where isLiteralCredential(header) && !inherited.contains(header) {
+            findings.fact(
+                "the route '\(type)' has a credential in its header '\(header.name)': a secret would keep it out of the file"
+            )
+        }
+    }
+}
+
+/// Fields that carry credentials by their name, with a value that is no reference to one.
+private func isLiteralCredential(_ header: HeaderField) -> Bool {
+    let name = header.name.lowercased()
+    let isCredential =
+        ["authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "apikey"].contains(name)
+        || name.hasSuffix("-token")
+    return isCredential && SecretText(header.value).names.isEmpty
 }
 
 /// What was found, said as it is found.

@@ -35,8 +35,14 @@ struct Filter {
         return states.contains(ShownState(of: entry, isDestinationHeld: known.isHeld(destination)))
     }
 
-    /// Whether the filter says something of an operation that no file in quarantine has.
-    var asksForOperations: Bool { !types.isEmpty || !destinations.isEmpty || keyDigest != nil }
+    /// A file in quarantine has a time at most: of types, keys and destinations nothing is known of it.
+    func includes(_ item: QuarantineItem) -> Bool {
+        if !states.contains(.quarantined) || !types.isEmpty || !destinations.isEmpty || keyDigest != nil {
+            return false
+        }
+        guard let time = item.name?.createdAt ?? item.at else { return since == nil && before == nil }
+        return time >= since ?? time && before.map { time < $0 } ?? true
+    }
 }
 
 extension OpenQueue {

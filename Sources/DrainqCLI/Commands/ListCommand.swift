@@ -19,8 +19,9 @@ func list(_ command: ParsedCommand, environment: [String: String]) throws(Comman
             if command.flag(.json) { JSONLine.write(view) } else { views.append(view) }
         }
         var quarantined: [QuarantineView] = []
-        if filter.states.contains(.quarantined), !filter.asksForOperations {
-            quarantined = try queue.spool.quarantined().map(QuarantineView.init).suffix(max(0, limit - entries.count))
+        if filter.states.contains(.quarantined) {
+            let items = try queue.spool.quarantined().filter(filter.includes)
+            quarantined = items.map(QuarantineView.init).suffix(max(0, limit - entries.count))
         }
         if command.flag(.json) {
             quarantined.forEach { JSONLine.write($0) }

@@ -3,17 +3,19 @@ import Spool
 
 /// `drainq retry`: back to the queue with no attempts counted, due at once.
 func retry(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    let action = Action(verb: "retry", states: [.failed], objection: objectionToMoving) { queue, entry, now in
+    var action = Action(verb: "retry", states: [.failed], objection: objectionToMoving) { queue, entry, now in
         try queue.spool.retry(entry, now: now) != nil
     }
+    action.onQuarantined = { queue, item, now in try queue.spool.retry(item, now: now) }
     return try action.perform(command, environment)
 }
 
 /// `drainq drop`: gone for good, by a person's word.
 func drop(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    let action = Action(verb: "drop", states: [.new, .deferred, .held, .failed], objection: objectionToMoving) {
+    var action = Action(verb: "drop", states: [.new, .deferred, .held, .failed], objection: objectionToMoving) {
         queue, entry, _ in try queue.spool.drop(entry)
     }
+    action.onQuarantined = { queue, item, _ in try queue.spool.drop(item) }
     return try action.perform(command, environment)
 }
 
@@ -32,6 +34,8 @@ struct Action {
     var objection: (Entry) -> String?
     /// False where a run was faster.
     var body: (OpenQueue, Entry, Timestamp) throws -> Bool
+    /// What is done to a file in quarantine, where `--state quarantined` asks for it; `nil` where that makes no sense.
+    var onQuarantined: ((OpenQueue, QuarantineItem, Timestamp) throws -> Bool)?
 
     init(
         verb: String, states: Set<ShownState>, objection: @escaping (Entry) -> String?,
@@ -56,6 +60,7 @@ struct Action {
             let filter = try Filter(command, states: states, of: known, now: now)
             entries = try queue.entries(filter, known)
             if !command.isGiven(.state) { entries.removeAll { objection($0) != nil } }
+            status = try performOnQuarantined(filter, command, queue, now)
         } else {
             let ids = try givenIDs(command)
             let found = try queue.entries(ids: ids)
@@ -78,6 +83,30 @@ struct Action {
             } else {
                 status = .failed
                 Messages.error("cannot \(verb) '\(id)': a run has just taken it", hint: "drainq show \(id)")
+            }
+        }
+        return status
+    }
+
+    private func performOnQuarantined(
+        _ filter: Filter, _ command: ParsedCommand, _ queue: OpenQueue, _ now: Timestamp
+    ) throws -> ExitStatus {
+        guard filter.states.contains(.quarantined) else { return .ok }
+        guard let onQuarantined else {
+            throw CommandFailure(.usage, "cannot \(verb) what is in quarantine", hint: "no run attempts it anyway")
+        }
+        var status = ExitStatus.ok
+        for item in try queue.spool.quarantined() where filter.includes(item) {
+            let path = "quarantine/\(item.fileName)"
+            if try command.flag(.dryRun) || onQuarantined(queue, item, now) {
+                if command.flag(.json) {
+                    JSONLine.write(["path": path, "state": ShownState.quarantined.rawValue])
+                } else {
+                    standardOutput.line(escapedForDisplay(path))
+                }
+            } else {
+                status = .failed
+                Messages.error("cannot \(verb) '\(path)': it is gone")
             }
         }
         return status
