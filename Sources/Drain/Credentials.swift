@@ -27,10 +27,10 @@ package struct Credentials {
     /// None at all: a route that names one holds its destination.
     package static var none: Credentials {
         Credentials(
-        values: { names in
-            SecretValues(failures: Dictionary(uniqueKeysWithValues: names.map { ($0, "is not configured") }))
-        },
-        refresh: { _ in false },
-        signed: { _, _ in .failure(reason: "cannot be run here") })
+            values: { names in
+                SecretValues(failures: Dictionary(uniqueKeysWithValues: names.map { ($0, "is not configured") }))
+            },
+            refresh: { _ in false },
+            signed: { _, _ in .failure(reason: "cannot be run here") })
     }
 }

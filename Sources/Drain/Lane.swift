@@ -81,7 +81,9 @@ struct Lane {
         case .answered, .resumed, .probed: break
         case .unreachable:
             // With --now the cool-down that was there before is ignored, not the one that begins here.
-            if state.suspendedUntil.map({ $0 > now }) ?? false { closure = .init(.suspended, until: state.suspendedUntil) }
+            if state.suspendedUntil.map({ $0 > now }) ?? false {
+                closure = .init(.suspended, until: state.suspendedUntil)
+            }
         case .askedToWait(let until): closure = .init(.askedToWait, until: until)
         case .held, .heldByHand: closure = .init(.held)
         case .paused: closure = .init(.paused)

@@ -196,7 +196,8 @@ extension Run {
         flight.isProbe = lanes[candidate.destination.digest]?.state.hold != nil
         if flight.isProbe {
             // Before it is sent: whatever comes of it, no other run does the same.
-            lanes[candidate.destination.digest]!.note(.probed, at: flight.began, ignoringCoolDown: options.ignoresBackoff)
+            lanes[candidate.destination.digest]!.note(
+                .probed, at: flight.began, ignoringCoolDown: options.ignoresBackoff)
             tellLedger()
         }
         if route.batch != nil, !isSample, !flight.isProbe { fill(&flight, &round, claims) }

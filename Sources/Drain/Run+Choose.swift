@@ -151,7 +151,8 @@ extension Run {
             let named = Dictionary(
                 lanes.values.map { ($0.destination.name, $0.settings) }, uniquingKeysWith: { first, _ in first })
             ledger = try LedgerFile(spool: spool).record(
-                events, settings: { named[$0] ?? DestinationSettings() }, salt: ledger.salt, at: world.now(), durable: false)
+                events, settings: { named[$0] ?? DestinationSettings() }, salt: ledger.salt, at: world.now(),
+                durable: false)
         } catch {
             inputOutput(error)
         }

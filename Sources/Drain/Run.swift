@@ -23,7 +23,8 @@ package final class Run {
 
         package init(
             version: String, now: @escaping () -> Timestamp, generator: any RandomNumberGenerator,
-            credentials: Credentials = .none, surroundings: @escaping (Conditions) -> Surroundings = { _ in Surroundings() },
+            credentials: Credentials = .none,
+            surroundings: @escaping (Conditions) -> Surroundings = { _ in Surroundings() },
             libcurlDefect: @escaping () -> String? = { nil }, makeSink: @escaping (_ concurrency: Int) -> any Sink
         ) {
             self.version = version

@@ -106,7 +106,8 @@ package final class Sending {
                     of: report, verdict, route: route, settings: settings, blamed: nil, now: world.now()),
                 destination, settings)
             let settlement = Settlement.decide(
-                on: secrets.redacted(report), verdict: verdict, of: operation, name: name, route: route, keepsDelivered: false,
+                on: secrets.redacted(report), verdict: verdict, of: operation, name: name, route: route,
+                keepsDelivered: false,
                 start: began, now: world.now(), using: &world.generator)
             let outcome = event(settlement, operation, name, destination, route)
             operation.attempts.append(settlement.record)

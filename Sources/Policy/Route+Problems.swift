@@ -35,6 +35,12 @@ extension Route {
                     key: "batch.results", reason: "says nothing of a single operation",
                     hint: "name 'status', 'error' or both within an element"))
         }
+        if body?.text.isEmpty == true, `protocol` == .callable || batch != nil {
+            problems.append(
+                RouteProblem(
+                    key: "body", reason: "an empty envelope leaves nothing to send",
+                    hint: "leave out 'body': the payload is sent as it is"))
+        }
         let looksIntoAnswer = accept?.json.isEmpty == false || `protocol` == .callable || batch?.results != nil
         if looksIntoAnswer, method == "HEAD" {
             problems.append(

@@ -74,7 +74,9 @@ import Testing
         #expect(try bench.run().attempts == 0)
         secret = "new"
         #expect(try bench.run().delivered == 2)
-        #expect(bench.sink?.requests.first?.headers.contains(HeaderField(name: "Authorization", value: "Bearer new")) == true)
+        #expect(
+            bench.sink?.requests.first?.headers.contains(HeaderField(name: "Authorization", value: "Bearer new"))
+                == true)
     }
 
     @Test func `after a 401 the secret is looked for again once, and the operation tried with it at once`() throws {
@@ -111,12 +113,14 @@ import Testing
         try bench.add(2)
         let file = LedgerFile(spool: bench.spool)
         for (event, held) in [(DestinationEvent.heldByHand(reason: "moving house"), 2), (.paused, 0)] {
-            try file.record([("http://one", event)], settings: { _ in DestinationSettings() }, at: bench.now, durable: true)
+            try file.record(
+                [("http://one", event)], settings: { _ in DestinationSettings() }, at: bench.now, durable: true)
             bench.now = bench.now + .seconds(86_400)
             let summary = try bench.run()
             #expect(summary.attempts == 0 && summary.held == held)
             let end: DestinationEvent = event == .paused ? .resumed : .released
-            try file.record([("http://one", end)], settings: { _ in DestinationSettings() }, at: bench.now, durable: true)
+            try file.record(
+                [("http://one", end)], settings: { _ in DestinationSettings() }, at: bench.now, durable: true)
         }
         #expect(try bench.run().delivered == 2)
     }
@@ -211,7 +215,9 @@ import Testing
 
     // MARK: - Suspension
 
-    @Test func `after five failures in a row the rest is left alone, also by later runs, until the cool-down is over`() throws {
+    @Test func `after five failures in a row the rest is left alone, also by later runs, until the cool-down is over`()
+        throws
+    {
         let bench = try Bench()
         bench.configuration.defaultRoute.retry.attempts = 9
         try bench.add(20)

@@ -49,7 +49,9 @@ import Testing
         #expect(try !leavings(drainq, Array(answers)).contains("MARKER"))
     }
 
-    @Test(arguments: [Answer.reset, .close, .verbatim("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: y\r\n\r\n")])
+    @Test(arguments: [
+        Answer.reset, .close, .verbatim("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: y\r\n\r\n"),
+    ])
     func `no failure has anything of it, nor has a process that dies`(answer: Answer) throws {
         let receiver = try LoopbackReceiver(script: .always(answer))
         let drainq = try Drainq(configuration(receiver.url))

@@ -56,13 +56,25 @@ import Testing
     @Test(arguments: [
         (#"{"a": "{payload}"}"#), (#"{{payload}: 1}"#), (#"{"a": {id}}"#), (#"{"a": {payload.n}}"#),
         (#"{"a": "\{id}"}"#),
-        (#"{"a": "\u00{id}"}"#), "{payload} {payload}", "{payload", "", #"{"a": tru{id}}"#, #"{"a": 1{id}}"#,
+        (#"{"a": "\u00{id}"}"#), "{payload} {payload}", "{payload", #"{"a": tru{id}}"#, #"{"a": 1{id}}"#,
         "a={payload}",
     ])
     func `an envelope that would not always be JSON is found when the configuration is read`(text: String) throws {
         let problem = try #require(BodyTemplate.problem(in: text))
         #expect(problem.reason.hasPrefix("the template is not JSON with its placeholders filled in: "))
         #expect(Route(body: BodyTemplate(text: text)).problems.map(\.key) == ["body"])
+    }
+
+    @Test func `an empty envelope sends no body, whatever the payload is`() throws {
+        for (method, body) in [("GET", nil), ("DELETE", nil), ("POST", [])] as [(String, [UInt8]?)] {
+            let route = Route(url: "https://a/{payload.id}", method: method, body: BodyTemplate(text: ""))
+            let request = try route.request(for: operation(#"{"id":7}"#), attempt: 1, version: "1")
+            #expect(request.url == "https://a/7")
+            #expect(request.body == body)
+            #expect(!request.headers.contains { $0.name == "Content-Type" })
+        }
+        #expect(BodyTemplate.problem(in: "") == nil)
+        #expect(Route(protocol: .callable, body: BodyTemplate(text: "")).problems.map(\.key) == ["body"])
     }
 
     @Test func `without a JSON payload there is nothing to put into an envelope`() {

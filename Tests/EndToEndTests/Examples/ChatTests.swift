@@ -81,7 +81,7 @@ private struct ChatService: Sendable {
     @Test func `1 and 2 s apart, three attempts, and a retry begins again under the same id`() throws {
         service.change { $0.trouble = "hello" }
         let id = try say("hello")
-        #expect(try drainq.delaysUntilGivenUp() == [1, 2])
+        #expect(try drainq.delaysUntilGivenUp(are: [1, 2]))
         #expect(service.receiver.receivedCount == 3)
         service.change { $0.trouble = nil }
         #expect(try drainq.run("retry", id).lines == [id])

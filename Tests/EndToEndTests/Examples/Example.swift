@@ -32,17 +32,21 @@ extension Drainq {
         return try finished.lines.map(json)
     }
 
-    /// Runs with `--now` again and again, and gives the delays that were set behind each attempt, in seconds, to the
-    /// tenth, until nothing is deferred any more. `releasing` lets go of the destination that was asked to wait.
-    func delaysUntilGivenUp(releasing: Bool = false) throws -> [Double] {
+    /// Runs with `--now` again and again until nothing is deferred any more: whether the delays that were set behind each
+    /// attempt are these, in seconds; settling may take a while of its own. `releasing` lets go of the destination that was
+    /// asked to wait.
+    func delaysUntilGivenUp(are expected: [Double], releasing: Bool = false) throws -> Bool {
         var delays: [Double] = []
         while true {
             if releasing { try run("release", "--all") }
             try run("run", "--now")
-            guard let row = try list("--state", "deferred").first else { return delays }
+            guard let row = try list("--state", "deferred").first else {
+                return delays.count == expected.count
+                    && zip(delays, expected).allSatisfy { ($1 - 0.01..<$1 + 0.9).contains($0) }
+            }
             let due = try date(row["due"]), last = try date(row["lastAttempt"])
             let duration = try lastDuration(row["id"] as? String ?? "")
-            delays.append(((due.timeIntervalSince(last) - duration) * 10).rounded() / 10)
+            delays.append(due.timeIntervalSince(last) - duration)
         }
     }
 

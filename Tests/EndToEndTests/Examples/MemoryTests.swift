@@ -102,7 +102,7 @@ private struct MemoryService: Sendable {
         service.change { $0.troubles = Array(repeating: ("UNAVAILABLE", 503), count: 10) }
         let id = try #require(
             try drainq.run("add", "--type", "addSupermemoryMemory", input: #"{"content":"tea"}"#).lines.first)
-        #expect(try drainq.delaysUntilGivenUp() == [5, 30, 120])
+        #expect(try drainq.delaysUntilGivenUp(are: [5, 30, 120]))
         #expect(service.receiver.receivedCount == 4)
         let failed = try drainq.list("--state", "failed")
         #expect(failed.map { $0["id"] as? String } == [id])
