@@ -90,9 +90,10 @@ defaults
     timeout connect 1s
     timeout client 30s
     timeout server 30s
+    timeout tarpit 30s
 frontend front
     bind 127.0.0.1:$proxy
-    http-request silent-drop if { path /silent }
+    http-request tarpit if { path /silent }
     http-request deny deny_status 403 if { path /denied }
     http-request return status 503 hdr Retry-After 2 if { path /later }
     http-request return status 429 if { path /busy } { rand(100) lt 50 }
@@ -191,7 +192,7 @@ drops() {
     [[ $(status_of "$drainq" run) == 75 ]]
     [[ $("$drainq" list --json | jq -r .lastError) =~ ^(timeout|deadline)$ ]]
 }
-test_that "haproxy's silent-drop ends by a time-out" drops
+test_that "haproxy's tarpit ends by a time-out of our own" drops
 
 later() {
     queue "http://127.0.0.1:$proxy/later"
