@@ -7,7 +7,7 @@ extension Run {
         var chosen: [Candidate] = []
         /// Due, but beyond the limit.
         var leftDue = 0
-        /// Waiting for its time.
+        /// Waiting for a time that comes by itself: its own, or that of its destination. What waits for a person does not.
         var waiting = 0
         var nextDue: Timestamp?
         /// Older values of keys, and the newer operation that stands for each.
@@ -45,9 +45,7 @@ extension Run {
                     candidate.sequence = sequence
                     switch turn {
                     case .free, .inLine: candidate.isHead = turn == .free
-                    case .blocked:
-                        pass.waiting += 1
-                        return
+                    case .blocked: return
                     case .superseded(let newer):
                         pass.superseded.append((entry, newer))
                         return
@@ -56,7 +54,7 @@ extension Run {
                 switch eligibility(
                     of: name, at: now, longestDelay: route.longestDelay, ignoringBackoff: options.ignoresBackoff)
                 {
-                case .held: pass.waiting += 1
+                case .held: break
                 case .deferred(let until):
                     pass.waiting += 1
                     pass.mayComeDue(until)
@@ -64,8 +62,9 @@ extension Run {
                     openLane(destination, now, decisions)
                     if let lane = lanes[destination.digest], lane.isClosed {
                         lanes[destination.digest]!.skipped += 1
-                        pass.waiting += 1
-                        if let until = lane.closure?.until { pass.mayComeDue(until) }
+                        guard let until = lane.closure?.until else { return }
+                        pass.mayComeDue(until)
+                        if lane.closure?.reason != .held { pass.waiting += 1 }
                         return
                     }
                     lanes[destination.digest]!.offered += 1

@@ -115,7 +115,8 @@ package final class Sending {
             case .delivered: return .delivered(outcome, answer: report.body)
             case .failed: return .failed(outcome)
             case .putBack, .held, .superseded, .quarantined:
-                return .postponed(operation, reason: Self.words(settlement.record), isHeld: true)
+                let isHeld = verdict.outcome == .held
+                return .postponed(operation, reason: Self.words(settlement.record), isHeld: isHeld)
             case .deferred(let due, let countsAttempt):
                 if countsAttempt { name.attempts += 1 }
                 guard let retryWithin = options.retryWithin,

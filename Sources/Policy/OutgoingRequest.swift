@@ -51,3 +51,13 @@ package struct BodyFile: Hashable, Sendable {
         self.inode = inode
     }
 }
+
+/// Without its header values and query, which may have secrets in them: in a dump and in a debugger, too.
+extension OutgoingRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String {
+        let names = headers.map(\.name).joined(separator: ", ")
+        return "\(method) \(url.prefix { $0 != "?" }) (\(names); \(body?.count ?? bodyFile?.length ?? 0) bytes)"
+    }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}

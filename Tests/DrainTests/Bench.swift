@@ -23,6 +23,7 @@ final class Bench {
     var tick = Duration.zero
     var credentials = Credentials.none
     var surroundings = Surroundings()
+    var libcurlDefect: String?
 
     init() throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "drain-\(UUID().uuidString)")
@@ -57,7 +58,7 @@ final class Bench {
     ) throws -> RunSummary {
         let world = Run.World(
             version: "1", now: { self.read() }, generator: SystemRandomNumberGenerator(), credentials: credentials,
-            surroundings: { _ in self.surroundings },
+            surroundings: { _ in self.surroundings }, libcurlDefect: { self.libcurlDefect },
             makeSink: { concurrency in
                 let sink = FakeSink(concurrency: concurrency, answer: answer)
                 sink.failure = self.failure

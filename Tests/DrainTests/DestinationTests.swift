@@ -108,6 +108,18 @@ import Testing
         #expect(try bench.state(of: "http://one").hold?.reason.contains("the secret 'token' is not configured") == true)
     }
 
+    @Test func `a route that needs libcurl where there is none holds its destination and says so`() throws {
+        let bench = try Bench()
+        bench.libcurlDefect = "libcurl.so.4 cannot be opened: No such file or directory"
+        bench.configuration.destinations["http://one"] = DestinationSettings(
+            connection: ConnectionOptions(caFile: "/etc/ca.pem"))
+        try bench.add(1)
+        try bench.add(1, type: "other")
+        let summary = try bench.run()
+        #expect(summary.held == 1 && summary.delivered == 1)
+        #expect(try bench.state(of: "http://one").hold?.reason.contains("libcurl.so.4 cannot be opened") == true)
+    }
+
     @Test func `what a person holds or pauses is left alone until the person lets go`() throws {
         let bench = try Bench()
         try bench.add(2)
@@ -261,7 +273,7 @@ import Testing
 
     @Test func `a dead destination does not take the limit from a live one`() throws {
         let bench = try Bench()
-        try bench.add(2000)
+        try bench.add(10_000)
         try bench.add(10, type: "other")
         let summary = try bench.run(RunOptions(limit: 20, concurrency: 5)) {
             $0.url.hasPrefix("http://one") ? .failure(.timeout, detail: "") : .status(200)

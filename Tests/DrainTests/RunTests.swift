@@ -124,6 +124,17 @@ import Testing
         #expect(try bench.names(.deferred).isEmpty)
     }
 
+    @Test func `until empty does not wait for what only a person can end`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.ordering = .key
+        try bench.add(3) { $0.key = "a" }
+        try bench.add(2, type: "other")
+        let entry = Entry(state: .new, name: try #require(try bench.names(.new).first))
+        _ = try #require(try bench.spool.hold(entry))
+        let summary = try bench.run(RunOptions(stay: .untilEmpty)) { _ in .status(401) }
+        #expect(summary.end == .done && summary.held == 2 && summary.delivered == 0)
+    }
+
     @Test func `only the types asked for are attempted`() throws {
         let bench = try Bench()
         try bench.add(2)

@@ -270,7 +270,7 @@ import Testing
         ("https://h/?k=${id}", "stands for no secret"),
         ("https://h!/", "has a host that is none: 'h!'"),
         ("https://h/#x", "has a fragment"), ("https://h/%zz", "has a '%' without"), ("https://h/a b", "U+0020"),
-        ("https://h/é", "U+00E9"), ("https://h/{", "has a '{' without '}'"), ("https://h/}", "has a '}' without '{'"),
+        ("https://h/\u{202E}", "U+202E"), ("https://h/{", "has a '{' without '}'"), ("https://h/}", "has a '}' without '{'"),
         ("https://h/{kind}", "has an unknown placeholder {kind}"),
         ("https://h/{payload.}", "has an unknown placeholder"),
         ("https://h/{payload.a..b}", "has an unknown placeholder"), ("https://h/{}", "has an unknown placeholder {}"),

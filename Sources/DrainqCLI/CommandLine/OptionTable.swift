@@ -1,8 +1,8 @@
 extension OptionDescription {
     private static let visible = CommandName.allCases.filter { $0 != .agent }
     private static let onQueue: [CommandName] = [
-        .initialize, .add, .run, .list, .show, .status, .retry, .drop, .hold, .release, .pause, .resume, .check,
-        .explain,
+        .initialize, .add, .send, .run, .list, .show, .status, .retry, .drop, .hold, .release, .pause, .resume,
+        .check, .explain,
     ]
     /// Commands that change the operations they are pointed at.
     private static let acting: [CommandName] = [.retry, .drop, .hold, .release]
@@ -212,7 +212,7 @@ extension OptionDescription {
             "The configuration, instead of `drainq.json` in the queue directory."),
         OptionDescription(
             .json,
-            of: [.add, .run, .list, .show, .status, .retry, .drop, .hold, .release, .check, .explain, .receive],
+            of: [.add, .send, .run, .list, .show, .status, .retry, .drop, .hold, .release, .check, .explain, .receive],
             group: .global,
             "print JSON, an object on each line", "Print JSON for programs: an object on each line."),
         OptionDescription(

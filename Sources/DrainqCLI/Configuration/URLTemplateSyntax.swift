@@ -19,12 +19,12 @@ enum URLTemplateSyntax {
         guard let scheme = ["https://", "http://"].first(where: text.hasPrefix) else {
             return Problem(reason: "is not an absolute URL", hint: "it has to begin with https:// or http://")
         }
-        if let scalar = text.unicodeScalars.first(where: { !$0.isASCII || $0.value <= 0x20 || $0.value == 0x7F }) {
+        if let scalar = text.unicodeScalars.first(where: { !$0.isURLText }) {
             let code = String(scalar.value, radix: 16, uppercase: true)
             return Problem(
                 reason:
                     "has a character that no URL can have, U+\(String(repeating: "0", count: max(0, 4 - code.count)))\(code)",
-                hint: "percent-encode it in the path, write a host as punycode")
+                hint: "a blank is written %20")
         }
         let rest = text.dropFirst(scheme.count)
         let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
@@ -113,12 +113,24 @@ enum URLTemplateSyntax {
         }
     }
 
+    /// Letters of every script pass: which of them a host may have is for `Origin` to say.
     private static func isHostByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            0x80...:
             true
         default: false
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// What may stand in a URL as people write it; what is not ASCII is encoded when it is sent.
+    fileprivate var isURLText: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false
+        default: true
         }
     }
 }

@@ -1,0 +1,131 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+/// What goes over the wire, with the real program and real sockets.
+@Suite struct RequestTests {
+    private func deliver(
+        _ url: String, _ route: String = "", _ more: String = "", add arguments: [String] = [], input: String = "1"
+    ) throws -> Finished {
+        let drainq = try Drainq("{ routes: { default: { url: \"\(url)\", \(route) } } \(more) }")
+        let added = try drainq.start(["add"] + arguments, input: input).finish()
+        #expect(added.status == 0, "\(added.error)")
+        return try drainq.run("run", "-v")
+    }
+
+    @Test func `an IPv6 address is a host like another`() throws {
+        let receiver = try LoopbackReceiver(at: .loopbackIPv6(port: 0))
+        #expect(try deliver("http://[::1]:\(receiver.port)/x").status == 0)
+        #expect(receiver.requests().first?.header("Host") == "[::1]:\(receiver.port)")
+    }
+
+    @Test func `a socket is connected to whatever the host is`() throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "dq-\(UUID().uuidString.prefix(8)).sock").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let receiver = try LoopbackReceiver(at: .unix(path: path))
+        let more = ", destinations: { \"http://service\": { unixSocket: \"\(path)\" } }"
+        #expect(try deliver("http://service/x", "", more).status == 0)
+        #expect(receiver.requests().first?.header("Host") == "service")
+    }
+
+    @Test(arguments: ["urlsession", "libcurl"])
+    func `letters that are not ASCII are encoded once`(transport: String) throws {
+        let receiver = try LoopbackReceiver()
+        let more = ", destinations: { \"\(receiver.url)\": { transport: \"\(transport)\" } }"
+        let run = try deliver("\(receiver.url)/grüße/{key}?q=ö&x=%20", "", more, add: ["--key", "ключ/1"])
+        #expect(run.status == 0)
+        #expect(
+            receiver.requests().first?.target
+                == "/gr%C3%BC%C3%9Fe/%D0%BA%D0%BB%D1%8E%D1%87%2F1?q=%C3%B6&x=%20")
+    }
+
+    @Test func `operations of a route share requests as lines`() throws {
+        let receiver = try LoopbackReceiver()
+        let run = try deliver(
+            "\(receiver.url)/x", "batch: { max: 3, format: \"ndjson\" }", input: "{\"a\":\n1}\n2\n3\n4\n5\n")
+        #expect(run.status == 0)
+        #expect(receiver.requests().map(\.text).sorted() == ["4\n5\n", "{\"a\": 1}\n2\n3\n"])
+        #expect(receiver.requests().first?.header("Content-Type") == "application/x-ndjson")
+    }
+
+    @Test func `a body file is sent as it is, and not when it has changed`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq()
+        try """
+        { routes: { default: { url: "\(receiver.url)/x" } }, bodyFiles: ["\(drainq.directory.path)"] }
+        """.write(to: drainq.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
+        let bytes = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+        let file = drainq.directory.appending(path: "photo.jpg")
+        try bytes.write(to: file)
+        let arguments = ["add", "--content-type", "image/jpeg", "--body-file", file.path]
+        #expect(try drainq.start(arguments, input: "").finish().status == 0)
+        #expect(try drainq.run("run").status == 0)
+        #expect(receiver.requests().first.map { Data($0.body) } == bytes)
+        #expect(receiver.requests().first?.header("Content-Type") == "image/jpeg")
+        #expect(try drainq.start(arguments, input: "").finish().status == 0)
+        try Data("another".utf8).write(to: file)
+        let run = try drainq.run("run")
+        #expect(run.status == 1 && run.error.contains("photo.jpg"))
+        #expect(receiver.receivedCount == 1)
+        #expect(try drainq.run("add", "--body-file", "/etc/hostname").status == 65)
+    }
+
+    @Test func `a command signs each request`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(
+            "{ routes: { default: { url: \"\(receiver.url)/x\", headersCommand: [\"sh\", \"../sign.sh\"] } } }")
+        try drainq.write(
+            "read -r head\nbody=$(cat)\nprintf 'X-Signature: %s-signed\\n' \"$body\"\n", as: "sign.sh")
+        try drainq.run("add", input: "7")
+        #expect(try drainq.run("run").status == 0)
+        #expect(receiver.requests().first?.header("X-Signature") == "7-signed")
+        try drainq.write("exit 3\n", as: "sign.sh")
+        try drainq.run("add", input: "8")
+        let held = try drainq.run("run")
+        #expect(held.status == 69 && held.error.contains("headersCommand 'sh' exited with status 3"))
+        #expect(receiver.receivedCount == 1)
+    }
+
+    @Test(arguments: ["Evil: a\r\nX-Injected: 1", "Bad Name: x", "Host: other", "Content-Length: 5"])
+    func `a header that would change the request is refused at the door`(header: String) throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        let name = header.prefix { $0 != ":" }
+        let value = header.dropFirst(name.count + 2).replacing("\r\n", with: "\\r\\n")
+        let envelope = "{\"drainq\":1,\"payload\":1,\"headers\":{\"\(name)\":\"\(value)\"}}"
+        #expect(try drainq.run("add", "--envelope", input: envelope).status == 65)
+        try drainq.drop(Data(envelope.utf8), as: "dropped")
+        #expect(try drainq.run("run").status != 0)
+        #expect(receiver.receivedCount == 0)
+    }
+
+    @Test(arguments: ["urlsession", "libcurl"])
+    func `of an endless answer no more is read than the limit`(transport: String) throws {
+        let receiver = try LoopbackReceiver(script: .always(.endlessBody()))
+        let more = ", destinations: { \"\(receiver.url)\": { transport: \"\(transport)\" } }"
+        #expect(try deliver("\(receiver.url)/x", "answerLimit: \"1KiB\"", more).status == 0)
+    }
+
+    @Test func `a redirect to another origin gets neither body nor credentials`() throws {
+        let elsewhere = try LoopbackReceiver()
+        let receiver = try LoopbackReceiver(
+            script: .always(.status(307, headers: [HeaderLine("Location", elsewhere.url + "/steal")])))
+        let run = try deliver(
+            "\(receiver.url)/x", "redirects: \"same-origin\", headers: { Authorization: \"Bearer abc\" }")
+        #expect(run.status == 69)
+        #expect(elsewhere.receivedCount == 0)
+    }
+
+    @Test func `a redirect at home keeps method, headers and body`() throws {
+        let receiver = try LoopbackReceiver(
+            script: .deciding { request, count in
+                count == 0 ? .status(308, headers: ["Location: /y"]) : .status(204)
+            })
+        let run = try deliver("\(receiver.url)/x", "redirects: \"same-origin\", method: \"PUT\"", input: "{\"a\":1}")
+        #expect(run.status == 0)
+        let requests = receiver.requests()
+        #expect(requests.map(\.target) == ["/x", "/y"])
+        #expect(Set(requests.map(\.text)) == ["{\"a\":1}"] && Set(requests.map(\.method)) == ["PUT"])
+        #expect(Set(requests.map { $0.header("Idempotency-Key") }).count == 1)
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+@Suite struct SendTests {
+    @Test func `what is delivered is answered with the answer's body and never seen in the queue`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(200, body: "{\"id\":7}")))
+        let drainq = try Drainq(to: receiver)
+        let sent = try drainq.run("send", "--type", "t", input: "{\"n\": 1.10}")
+        #expect(sent.status == 0 && sent.output == "{\"id\":7}" && sent.error.isEmpty)
+        #expect(receiver.requests().map(\.text) == ["{\"n\": 1.10}"])
+        #expect(try drainq.waiting() == 0)
+    }
+
+    @Test(arguments: [503, 429, 408])
+    func `a temporary failure is queued with its history, under the same key`(status: Int) throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(status, body: "busy"), .status(204)]))
+        let drainq = try Drainq(to: receiver, "retryRateLimited: { schedule: [\"1ms\"], attempts: 9, jitter: 0 }")
+        let sent = try drainq.run("send", input: "1")
+        #expect(sent.status == 75 && sent.output.isEmpty)
+        #expect(sent.error.contains("queued") && sent.error.contains("\(status) (busy)"))
+        #expect(try drainq.list().first?["lastStatus"] as? Int == status)
+        #expect(try drainq.run("run", "--now").status == 0)
+        let keys = receiver.requests().map { $0.header("Idempotency-Key") }
+        #expect(keys.count == 2 && Set(keys).count == 1)
+    }
+
+    @Test(arguments: [400, 404, 422])
+    func `a permanent failure is an error and is never queued`(status: Int) throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(status, body: "no")))
+        let drainq = try Drainq(to: receiver)
+        let sent = try drainq.run("send", input: "1")
+        #expect(sent.status == 1 && sent.output.isEmpty)
+        #expect(sent.error.contains("\(status) (no)"))
+        #expect(try drainq.waiting() == 0 && drainq.names("failed").isEmpty && drainq.names("quarantine").isEmpty)
+    }
+
+    @Test func `a refused credential queues it and holds the destination, which is then not asked again`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(401)))
+        let drainq = try Drainq(to: receiver)
+        #expect(try drainq.run("send", input: "1").status == 69)
+        #expect(try drainq.run("send", input: "2").status == 69)
+        #expect(receiver.receivedCount == 1)
+        #expect(try drainq.waiting() == 2)
+    }
+
+    @Test func `without the queue nothing is kept`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(503)))
+        let drainq = try Drainq(to: receiver)
+        let sent = try drainq.run("send", "--no-queue", input: "1")
+        #expect(sent.status == 75 && !sent.error.isEmpty)
+        #expect(try drainq.waiting() == 0)
+    }
+
+    @Test func `with a fallback it always answers`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(503)))
+        let drainq = try Drainq(to: receiver)
+        let sent = try drainq.run("send", "--no-queue", "--fallback", "[]", input: "1")
+        #expect(sent.status == 0 && sent.output == "[]\n" && sent.error.isEmpty)
+        let wrong = try drainq.run("send", "--fallback", "[", input: "1")
+        #expect(wrong.status == 64)
+    }
+
+    @Test func `it tries again within the time that it is given`() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(503), .status(500), .status(200, body: "ok")]))
+        let drainq = try Drainq(to: receiver, "retry: { schedule: [\"50ms\"], attempts: 9, jitter: 0 }")
+        let sent = try drainq.run("send", "--retry-within", "30s", input: "1")
+        #expect(sent.status == 0 && sent.output == "ok")
+        #expect(receiver.requests().map { $0.header("Drainq-Attempt") } == ["1", "2", "3"])
+    }
+
+    @Test func `it does not try again beyond that time, and does not wait for nothing`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(503)))
+        let drainq = try Drainq(to: receiver, "retry: { schedule: [\"1h\"], attempts: 9, jitter: 0 }")
+        #expect(try drainq.run("send", "--retry-within", "10s", input: "1").status == 75)
+        #expect(receiver.receivedCount == 1)
+    }
+
+    @Test func `what has an order waits for older operations of its sequence`() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(503), .status(204)]))
+        let drainq = try Drainq(to: receiver, "ordering: \"key\"")
+        try drainq.run("add", "--key", "k", input: "1")
+        try drainq.run("run")
+        let sent = try drainq.run("send", "--key", "k", input: "2")
+        #expect(sent.status == 75)
+        #expect(receiver.receivedCount == 1)
+        #expect(try drainq.run("send", "--key", "other", input: "3").status == 0)
+        #expect(try drainq.run("run", "--now").status == 0)
+        #expect(receiver.requests().map(\.text) == ["1", "3", "1", "2"])
+    }
+
+    @Test func `input that could never be sent is refused`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver, "require: [{ pointer: \"/a\", exists: true }]")
+        #expect(try drainq.run("send", input: "{}").status == 65)
+        #expect(try drainq.run("send", input: "{").status == 65)
+        #expect(receiver.receivedCount == 0)
+    }
+
+    @Test func `a signal does not lose it`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.silence))
+        let drainq = try Drainq(to: receiver)
+        let sending = try drainq.start("send", input: "1")
+        #expect(receiver.wait(forRequests: 1, within: .seconds(20)))
+        sending.signal(SIGTERM)
+        #expect(try sending.finish().status == 75)
+        #expect(try drainq.waiting() == 1)
+    }
+
+    @Test func `each line is answered for programs, too`() throws {
+        let receiver = try LoopbackReceiver(
+            script: .sequence([.status(200, body: "ok"), .status(503), .status(400)]))
+        let drainq = try Drainq(to: receiver, "retry: { schedule: [\"1h\"], attempts: 9 }")
+        let sent = try drainq.run("send", "--json", input: "1\n2\n3\n")
+        let rows = try sent.lines.map(json)
+        #expect(rows.map { $0["outcome"] as? String } == ["delivered", "queued", "failed"])
+        #expect(rows.first?["answer"] as? String == "ok")
+        #expect(sent.status == 1)
+    }
+}
