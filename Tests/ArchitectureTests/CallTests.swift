@@ -20,7 +20,7 @@ struct Law: Sendable, CustomTestStringConvertible {
             functions: ["exit"], places: ["DrainqCLI/Messages.swift", "drainq/main.swift"],
             reason: "the exit status is decided where all that happened is known: return a value"),
         Law(
-            functions: ["_exit"], places: ["DrainqCLI/Messages.swift", "Delivery/DeliveryAgent.swift"],
+            functions: ["_exit"], places: ["DrainqCLI/Messages.swift", "Delivery/Agents/DeliveryAgent.swift"],
             reason: "only a delivery agent ends in the middle: exit(3) crashes with transfers in flight (FACTS §1)"),
         Law(
             functions: [

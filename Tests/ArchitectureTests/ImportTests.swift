@@ -50,7 +50,9 @@ import Testing
     @Test func `libcurl is in the files of Delivery that are named after it`() {
         let files = House.sources.filter { $0.imports.contains { $0.module == "CCurl" } }.map(\.path)
         #expect(
-            files.allSatisfy { $0.hasPrefix("Sources/Delivery/Curl") || $0 == "Sources/Delivery/Libcurl.swift" },
+            files.allSatisfy {
+                $0.hasPrefix("Sources/Delivery/Transports/Curl") || $0 == "Sources/Delivery/Transports/Libcurl.swift"
+            },
             "libcurl is behind one transport: what others need of it is a value")
     }
 
