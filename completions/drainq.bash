@@ -54,7 +54,7 @@ _drainq() {
             [[ $current == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current")
             ;;
         send)
-            options='-t --type --key --url --method -H --header --content-type --expires --id --envelope --body-file --no-queue --timeout --retry-within --fallback -h --help --version'
+            options='-t --type --key --url --method -H --header --content-type --expires --id --envelope --body-file --no-queue --timeout --retry-within --fallback -q --queue --config --json -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current")
             ;;
         run)

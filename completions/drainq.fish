@@ -73,6 +73,11 @@ complete -c drainq -n '__fish_seen_subcommand_from send' -l no-queue -d 'never q
 complete -c drainq -n '__fish_seen_subcommand_from send' -l timeout -x -d 'end an attempt after so long'
 complete -c drainq -n '__fish_seen_subcommand_from send' -l retry-within -x -d 'try again within so long'
 complete -c drainq -n '__fish_seen_subcommand_from send' -l fallback -x -d 'answer this where nothing else does'
+complete -c drainq -n '__fish_seen_subcommand_from send' -s q -l queue -x -a '(__fish_complete_directories)' -d 'the queue directory'
+complete -c drainq -n '__fish_seen_subcommand_from send' -l config -r -F -d 'the configuration instead of drainq.json in the queue'
+complete -c drainq -n '__fish_seen_subcommand_from send' -l json -d 'print JSON, an object on each line'
+complete -c drainq -n '__fish_seen_subcommand_from send' -s v -l verbose -d 'say more on standard error'
+complete -c drainq -n '__fish_seen_subcommand_from send' -l quiet -d 'say only errors, also on a terminal'
 complete -c drainq -n '__fish_seen_subcommand_from send' -s h -l help -d 'explain the command'
 complete -c drainq -n '__fish_seen_subcommand_from send' -l version -d 'print the version'
 complete -c drainq -n '__fish_seen_subcommand_from send' -F

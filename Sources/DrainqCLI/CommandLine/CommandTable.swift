@@ -43,11 +43,23 @@ extension CommandDescription {
             .send, "send operations now, queue them only if they have to wait",
             """
             Takes the same input as `drainq add` and tries each operation at once. What is delivered is answered with the \
-            body of the server's answer, as it came. A temporary failure, or a destination that is held or cools down, puts \
-            the operation into the queue, and the exit status is 75 or 69; a permanent failure is an error, and nothing is \
-            queued.
+            body of the server's answer, as it came: the status is 0.
 
-            With --no-queue, --timeout and --fallback it is a call that always answers.
+            What cannot be delivered now is queued, and due at the next run: the status is 75 after a temporary failure, or \
+            where the queue or the destination is paused, cools down or was asked to wait, and 69 where the destination is \
+            held. Where older operations of its key come first by the `ordering` of its route, it is queued behind them, \
+            with 75.
+
+            What fails for good is an error with status 1 and is not queued. Input that is no operation is 65, an operation for \
+            which the queue has no room 74. Of several operations the status is the first that applies in EXIT STATUS.
+
+            With --no-queue nothing is ever queued; the statuses are the same. With --fallback there is always an answer: \
+            where nothing was delivered it is printed, and the status is 0. With --no-queue, --timeout and --fallback it is a call \
+            that always answers. Only a wrong command line, a wrong configuration or a queue that is not there is an error \
+            all the same.
+
+            What an attempt says of its destination is remembered as after a run. `conditions` of the configuration are for \
+            runs alone.
             """,
             operands: .files,
             exclusive: [[.envelope, .contentType], [.envelope, .id]],
@@ -78,6 +90,7 @@ extension CommandDescription {
                     "drainq run --limit 500 --concurrency 10 --max-time 50s",
                     "a larger pass that is over within the minute"),
                 Example("drainq run --until-empty --max-time 1h", "stay until nothing is left, or for an hour"),
+                Example("drainq run --now --until-empty --rate 5/s", "all that waits after an outage, gently"),
                 Example("drainq run --dry-run --json", "what a run would attempt"),
             ]),
         CommandDescription(
@@ -106,7 +119,9 @@ extension CommandDescription {
             .status, "show how the queue is",
             """
             Prints how many operations are in which state, what waits for which destination, the oldest, the next that is \
-            due, which destinations are held, paused or left alone and why, and the last run.
+            due, and the last run. Below the table there is a line for each destination that is closed: `held`, `paused`, `waiting` \
+            (the server asked for time) or `left alone` (a suspension), with the reason, when it is tried next, and the \
+            command that ends it. See DESTINATIONS.
             """,
             examples: [
                 Example("drainq status", "for a person"),
@@ -159,8 +174,9 @@ extension CommandDescription {
             filters, or by --all.
 
             With --destination and nothing else that chooses, the hold of the destination ends, whoever began it, and so do \
-            its cool-down and the time that its server has asked for. With --all every destination and every operation is \
-            released. Whatever caused a hold should be mended first: the next run finds out with one operation.
+            its suspension and the time that its server has asked for. With --all every destination and every operation is \
+            released. A pause ends by `drainq resume` alone. Whatever caused a hold should be mended first: the next run finds \
+            out with one operation.
             """,
             operands: .selection,
             examples: [
@@ -187,7 +203,8 @@ extension CommandDescription {
             """
             Checks the configuration, the permissions, that the file system renames, locks and syncs as the queue needs it, \
             that there are the transports, files and secrets that the routes need, and looks for claims of runs that died and \
-            for files that cannot be read. Changes nothing.
+            for files that cannot be read. Secrets that commands answer are not asked for. Run it as the user that runs drainq, \
+            who may be the only one to read a file. Changes nothing.
             """,
             examples: [Example("drainq check -q /var/spool/drainq", "before the first run, and after a disaster")]),
         CommandDescription(
@@ -195,13 +212,16 @@ extension CommandDescription {
             """
             Says what a status such as 503, or an error such as `timeout`, means on the route of --type: what becomes of the \
             operation and of its destination, by which rule, when the next attempts are, and what makes them. Without a \
-            status or an error it lists what every answer means.
+            status or an error it lists what every answer means. Nothing is sent. With --config no queue is needed.
             """,
             operands: .answer,
             examples: [
                 Example("drainq explain 401", "why operations are held"),
                 Example("drainq explain timeout --type crm", "on the route of a type"),
                 Example("drainq explain", "the whole table"),
+                Example(
+                    "drainq explain UNAVAILABLE --config memory.json5 --type addSupermemoryMemory",
+                    "what a callable function says, without a queue"),
             ]),
         CommandDescription(
             .demo, "drain a sample queue into an embedded receiver",
