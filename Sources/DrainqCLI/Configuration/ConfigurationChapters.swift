@@ -328,16 +328,17 @@ enum ConfigurationChapters {
         With
         .Ic protocol : Li \\(dqcallable\\(dq
         the payload is sent as
-        .Li {\\(dqdata\\(dq: payload} ,
-        and the body of the answer decides, whatever its HTTP status:
+        .Li {\\(dqdata\\(dq: payload} .
+        An answer with 2xx and
         .Li result
         without
         .Li error
         is a delivery that
         .Ic accept
-        may still refuse, and the name in
+        may still refuse.
+        The name in
         .Li error.status
-        means:
+        decides, whatever the HTTP status is:
         .Bl -column "FAILED_PRECONDITION" "outcome" -offset indent
         \(canonicalRows.joined(separator: "\n"))
         .El

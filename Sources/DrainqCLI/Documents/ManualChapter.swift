@@ -48,8 +48,8 @@ extension ManualChapter {
                 `Drainq-Attempt`, which counts from 1. A server that honours the key makes of at least once exactly \
                 once. 409 is deferred because the server may still be at an earlier attempt under the same key.
 
-                A wait that the server asked for, a failure of the proxy, and an attempt that the end of the run cut \
-                off are not counted. The age of the operation bounds them all the same.
+                A wait that a server asked for with Retry-After (429, 503), a failure of the proxy, and an attempt \
+                that the end of the run cut off are not counted. The age of the operation bounds them all the same.
 
                 An operation that expires, by `expiresAt` or by `expiresAfter` of its route, fails without another \
                 attempt. One that a newer one of its key replaces is superseded: it is removed, and only counted in \
@@ -99,7 +99,7 @@ extension ManualChapter {
                 for it is passed over: it stays where it is, and nothing is charged.
 
                 What is known of destinations is kept from run to run in `state/destinations.json`. `drainq status` \
-                shows it, with the command that ends each state. Four things close a destination:
+                shows it, with what ends each state. Four things close a destination:
                 """),
             .list([
                 (
@@ -189,7 +189,7 @@ extension ManualChapter {
         blocks: [
             .text(
                 """
-                Credentials belong into `secrets` of the configuration, which says where they are; see \
+                Credentials belong in `secrets` of the configuration, which says where they are; see \
                 drainq-config(5). They are looked up for each attempt. They are in no operation, no argument list, \
                 no file of the queue, no message and no log. What a server sends back is searched for them before \
                 any of it is kept or shown; `[secret]` stands in their place. Only `drainq send` prints an answer as \
