@@ -21,7 +21,7 @@ struct ManualChapter {
     }
 
     /// Those that stand before ENVIRONMENT.
-    static let body = [outcomes, destinations]
+    static let body = [outcomes, destinations, json]
 
     static let all = body + [security]
 }
@@ -96,7 +96,9 @@ extension ManualChapter {
                 """
                 A destination is where requests go: one scheme, host and port, such as `https://api.example.com`, or \
                 what a route calls its `destination`. A destination that is closed delays no other one. What waits \
-                for it is passed over: it stays where it is, and nothing is charged.
+                for it is passed over: it stays where it is, and nothing is charged. Where more is due than a run \
+                takes, each destination first gets its share, so that one with very many operations does not keep \
+                the others waiting.
 
                 What is known of destinations is kept from run to run in `state/destinations.json`. `drainq status` \
                 shows it, with what ends each state. Four things close a destination:
