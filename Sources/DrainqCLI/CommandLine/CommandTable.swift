@@ -112,8 +112,9 @@ extension CommandDescription {
             """,
             operands: .ids,
             examples: [
-                Example("drainq show 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "one operation"),
-                Example("drainq list --state failed --json | jq -r .id | drainq show -", "ids from standard input"),
+                Example("drainq show 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "the story of one operation"),
+                Example(
+                    "drainq list --state failed --json | jq -r .id | drainq show -", "the stories of all that failed"),
             ]),
         CommandDescription(
             .status, "show how the queue is",
@@ -124,8 +125,8 @@ extension CommandDescription {
             command that ends it. See DESTINATIONS.
             """,
             examples: [
-                Example("drainq status", "for a person"),
-                Example("drainq status --json", "for a program"),
+                Example("drainq status", "how the queue is, for a person"),
+                Example("drainq status --json", "how the queue is, for a program"),
             ]),
         CommandDescription(
             .retry, "make operations due again, with their attempts reset",
@@ -137,7 +138,9 @@ extension CommandDescription {
             examples: [
                 Example("drainq retry --state failed --type crm", "all failed operations of a type"),
                 Example("drainq retry --all --dry-run", "what would be retried"),
-                Example("drainq list --state failed --json | jq -r .id | drainq retry -", "ids from standard input"),
+                Example(
+                    "drainq list --state failed --json | jq -r .id | drainq retry -",
+                    "retry what a filter of your own lets through"),
             ]),
         CommandDescription(
             .drop, "remove operations from the queue for good",
@@ -147,9 +150,10 @@ extension CommandDescription {
             """,
             operands: .selection,
             examples: [
-                Example("drainq drop 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "one operation"),
+                Example("drainq drop 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "drop one operation"),
                 Example(
-                    "drainq drop --state failed --before 30d --dry-run", "what is older than thirty days and failed"),
+                    "drainq drop --state failed --before 30d --dry-run",
+                    "what would be dropped of what failed more than thirty days ago"),
             ]),
         CommandDescription(
             .hold, "keep operations or a destination from being sent",
@@ -162,10 +166,10 @@ extension CommandDescription {
             """,
             operands: .selection,
             examples: [
-                Example("drainq hold 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "one operation"),
+                Example("drainq hold 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "hold one operation"),
                 Example(
                     "drainq hold --destination https://api.example.com --reason 'moving to a new server'",
-                    "all that goes to one place, now and later"),
+                    "hold all that goes to one place, now and later"),
             ]),
         CommandDescription(
             .release, "end holds of operations or destinations",
@@ -180,9 +184,10 @@ extension CommandDescription {
             """,
             operands: .selection,
             examples: [
-                Example("drainq release --destination https://api.example.com", "after its token was renewed"),
-                Example("drainq release --type crm", "the operations of a type"),
-                Example("drainq release --all", "everything"),
+                Example(
+                    "drainq release --destination https://api.example.com", "release a place whose token was renewed"),
+                Example("drainq release --type crm", "release the operations of a type"),
+                Example("drainq release --all", "release everything"),
             ]),
         CommandDescription(
             .pause, "make runs attempt nothing",
@@ -191,13 +196,13 @@ extension CommandDescription {
             one destination only.
             """,
             examples: [
-                Example("drainq pause", "before maintenance"),
-                Example("drainq pause --destination https://api.example.com", "one place only"),
+                Example("drainq pause", "stop all attempts before maintenance"),
+                Example("drainq pause --destination https://api.example.com", "stop attempts to one place only"),
             ]),
         CommandDescription(
             .resume, "end a pause",
             "Ends the pause of the queue, or with --destination that of a destination.",
-            examples: [Example("drainq resume", "after maintenance")]),
+            examples: [Example("drainq resume", "go on after maintenance")]),
         CommandDescription(
             .check, "check the configuration and the queue directory",
             """
@@ -206,7 +211,7 @@ extension CommandDescription {
             for files that cannot be read. Secrets that commands answer are not asked for. Run it as the user that runs drainq, \
             who may be the only one to read a file. Changes nothing.
             """,
-            examples: [Example("drainq check -q /var/spool/drainq", "before the first run, and after a disaster")]),
+            examples: [Example("drainq check -q /var/spool/drainq", "look before the first run, and after a disaster")]),
         CommandDescription(
             .explain, "say what an answer means, and by which rule",
             """
@@ -217,8 +222,8 @@ extension CommandDescription {
             operands: .answer,
             examples: [
                 Example("drainq explain 401", "why operations are held"),
-                Example("drainq explain timeout --type crm", "on the route of a type"),
-                Example("drainq explain", "the whole table"),
+                Example("drainq explain timeout --type crm", "what a time-out means on the route of a type"),
+                Example("drainq explain", "what every answer means"),
                 Example(
                     "drainq explain UNAVAILABLE --config memory.json5 --type addSupermemoryMemory",
                     "what a callable function says, without a queue"),
@@ -231,8 +236,8 @@ extension CommandDescription {
             leaves nothing behind.
             """,
             examples: [
-                Example("drainq demo", "sample operations"),
-                Example(#"printf '{"n":1}\n{"n":2}\n' | drainq demo"#, "your own"),
+                Example("drainq demo", "drain sample operations"),
+                Example(#"printf '{"n":1}\n{"n":2}\n' | drainq demo"#, "drain your own"),
             ]),
         CommandDescription(
             .receive, "receive requests on the loopback interface",
@@ -260,12 +265,12 @@ extension CommandDescription {
             examples: [
                 Example(
                     "drainq completions bash > ~/.local/share/bash-completion/completions/drainq",
-                    "install them for one user")
+                    "install completions for one user")
             ]),
         CommandDescription(
             .manual, "print this manual",
             "Prints the manual page in the mdoc language of `mandoc` and `groff`.",
-            examples: [Example("drainq manual | man -l -", "read it without installing it")]),
+            examples: [Example("drainq manual | man -l -", "read the manual without installing it")]),
         CommandDescription(.version, "print the version", "Prints the name and the version."),
         CommandDescription(
             .help, "explain a command",
