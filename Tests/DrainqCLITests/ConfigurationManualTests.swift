@@ -19,13 +19,40 @@ import Testing
 
     @Test func `every example of the manual is a right configuration`() throws {
         let text = try String(contentsOf: Self.manual, encoding: .utf8)
-        let examples = try #require(text.firstRange(of: ".Sh EXAMPLES")).upperBound
-        let blocks = text[examples...].split(separator: ".Bd -literal -offset indent\n").dropFirst().map { block in
+        let blocks = text.split(separator: ".Bd -literal -offset indent\n").dropFirst().map { block in
             let code = block[..<(block.firstRange(of: ".Ed")?.lowerBound ?? block.endIndex)]
             return code.replacing("\\(dq", with: "\"").replacing("\\(aq", with: "'").replacing("\\e", with: "\\")
-        }
-        #expect(blocks.count == ConfigurationManual.examples.count)
+        }.filter { $0.hasPrefix("{\n") }
+        #expect(blocks.count > ConfigurationManual.examples.count)
         for block in blocks { _ = try ConfigurationFile.read(Array(block.utf8), name: "example", directory: "/") }
+    }
+
+    @Test func `the example of every key can be read, and is not its default`() throws {
+        try readExamples(of: ConfigurationKeys.file, into: Configuration())
+        try readExamples(of: ConfigurationKeys.route, into: Route())
+        try readExamples(of: ConfigurationKeys.destination, into: DestinationSettings())
+        try readExamples(of: ConfigurationKeys.accept, into: AcceptRule())
+        try readExamples(of: ConfigurationKeys.batch, into: Batch(max: 7))
+        try readExamples(of: ConfigurationKeys.schedule, into: ScheduleDraft())
+    }
+
+    private func readExamples<Draft: Equatable>(of keys: [ConfigurationKey<Draft>], into draft: Draft) throws {
+        for key in keys {
+            guard let text = key.entry.exampleText else { continue }
+            var findings = ConfigurationFindings(directory: "/")
+            var changed = draft
+            key.read(try JSON5Parser.value(of: Array(text.utf8)), &changed, &findings)
+            #expect(findings.isEmpty, "\(key.entry.path)")
+            if text != key.entry.defaultText { #expect(changed != draft, "\(key.entry.path)") }
+        }
+    }
+
+    @Test func `every section that a text points to is there`() {
+        let manual = ConfigurationFile.manual()
+        let sections = manual.matches(of: /\.Sh ([A-Z ]+)\n/).map { String($0.1) }
+        let pointers = ConfigurationKeys.entries.flatMap { $0.prose.matches(of: /[Ss]ee ([A-Z]{2}[A-Z ]+)/) }
+        #expect(pointers.count > 5)
+        for pointer in pointers { #expect(sections.contains(String(pointer.1)), "\(pointer.1)") }
     }
 
     @Test(arguments: ConfigurationKeys.entries)

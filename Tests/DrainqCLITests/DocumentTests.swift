@@ -57,6 +57,33 @@ struct DocumentTests {
         }
     }
 
+    @Test func `the manual has every chapter, and what its prose names exists`() {
+        let manual = manualPage()
+        for chapter in ManualChapter.all {
+            #expect(manual.contains(".Sh \(chapter.title)\n"))
+            for text in chapter.texts {
+                #expect(text.count(where: { $0 == "`" }).isMultiple(of: 2) && !text.contains("  "), "\(text)")
+                for option in Prose(text).options {
+                    #expect(OptionDescription.table.contains { $0.name.rawValue == option }, "--\(option)")
+                }
+            }
+        }
+    }
+
+    @Test func `the manual names every answer once, under what it comes to`() throws {
+        let lists = try #require(
+            ManualChapter.outcomes.blocks.compactMap { block in
+                if case .list(let items) = block { items } else { nil }
+            }.first)
+        #expect(lists.map(\.term) == ["delivered", "deferred", "held", "failed"])
+        #expect(lists[0].text.hasPrefix("Status 200-299. "))
+        #expect(
+            lists[1].text.hasPrefix("Status 100-199, 408, 409, 421, 423, 425, 429, 500, 502-504, 506-599; errors dns, ")
+        )
+        #expect(lists[2].text.hasPrefix("Status 300-399, 401, 403, 407; errors tls. "))
+        #expect(lists[3].text.contains(", 501, 505; errors bad-url, body-file. "))
+    }
+
     @Test func `help fits eighty columns, but for examples`() {
         for text in [helpOverview()] + CommandDescription.visible.map(helpText) {
             for line in text.components(separatedBy: "\nexamples:")[0].split(separator: "\n") {

@@ -43,11 +43,23 @@ extension CommandDescription {
             .send, "send operations now, queue them only if they have to wait",
             """
             Takes the same input as `drainq add` and tries each operation at once. What is delivered is answered with the \
-            body of the server's answer, as it came. A temporary failure, or a destination that is held or cools down, puts \
-            the operation into the queue, and the exit status is 75 or 69; a permanent failure is an error, and nothing is \
-            queued.
+            body of the server's answer, as it came: the status is 0.
 
-            With --no-queue, --timeout and --fallback it is a call that always answers.
+            What cannot be delivered now is queued, and due at the next run: the status is 75 after a temporary failure, or \
+            where the queue or the destination is paused, cools down or was asked to wait, and 69 where the destination is \
+            held. Where older operations of its key come first by the `ordering` of its route, it is queued behind them, \
+            with 75.
+
+            What fails for good is an error with status 1 and is not queued. Input that is no operation is 65, an operation for \
+            which the queue has no room 74. Of several operations the status is the first that applies in EXIT STATUS.
+
+            With --no-queue nothing is ever queued; the statuses are the same. With --fallback there is always an answer: \
+            where nothing was delivered it is printed, and the status is 0. With --no-queue, --timeout and --fallback it is a call \
+            that always answers. Only a wrong command line, a wrong configuration or a queue that is not there is an error \
+            all the same.
+
+            What an attempt says of its destination is remembered as after a run. `conditions` of the configuration are for \
+            runs alone.
             """,
             operands: .files,
             exclusive: [[.envelope, .contentType], [.envelope, .id]],
@@ -78,6 +90,7 @@ extension CommandDescription {
                     "drainq run --limit 500 --concurrency 10 --max-time 50s",
                     "a larger pass that is over within the minute"),
                 Example("drainq run --until-empty --max-time 1h", "stay until nothing is left, or for an hour"),
+                Example("drainq run --now --until-empty --rate 5/s", "all that waits after an outage, gently"),
                 Example("drainq run --dry-run --json", "what a run would attempt"),
             ]),
         CommandDescription(
@@ -99,18 +112,21 @@ extension CommandDescription {
             """,
             operands: .ids,
             examples: [
-                Example("drainq show 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "one operation"),
-                Example("drainq list --state failed --json | jq -r .id | drainq show -", "ids from standard input"),
+                Example("drainq show 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "the story of one operation"),
+                Example(
+                    "drainq list --state failed --json | jq -r .id | drainq show -", "the stories of all that failed"),
             ]),
         CommandDescription(
             .status, "show how the queue is",
             """
             Prints how many operations are in which state, what waits for which destination, the oldest, the next that is \
-            due, which destinations are held, paused or left alone and why, and the last run.
+            due, and the last run. Below the table there is a line for each destination that is closed: `held`, `paused`, `waiting` \
+            (the server asked for time) or `left alone` (a suspension), with the reason, when it is tried next, and the \
+            command that ends it. See DESTINATIONS.
             """,
             examples: [
-                Example("drainq status", "for a person"),
-                Example("drainq status --json", "for a program"),
+                Example("drainq status", "how the queue is, for a person"),
+                Example("drainq status --json", "how the queue is, for a program"),
             ]),
         CommandDescription(
             .retry, "make operations due again, with their attempts reset",
@@ -122,7 +138,9 @@ extension CommandDescription {
             examples: [
                 Example("drainq retry --state failed --type crm", "all failed operations of a type"),
                 Example("drainq retry --all --dry-run", "what would be retried"),
-                Example("drainq list --state failed --json | jq -r .id | drainq retry -", "ids from standard input"),
+                Example(
+                    "drainq list --state failed --json | jq -r .id | drainq retry -",
+                    "retry what a filter of your own lets through"),
             ]),
         CommandDescription(
             .drop, "remove operations from the queue for good",
@@ -132,9 +150,10 @@ extension CommandDescription {
             """,
             operands: .selection,
             examples: [
-                Example("drainq drop 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "one operation"),
+                Example("drainq drop 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "drop one operation"),
                 Example(
-                    "drainq drop --state failed --before 30d --dry-run", "what is older than thirty days and failed"),
+                    "drainq drop --state failed --before 30d --dry-run",
+                    "what would be dropped of what failed more than thirty days ago"),
             ]),
         CommandDescription(
             .hold, "keep operations or a destination from being sent",
@@ -147,10 +166,10 @@ extension CommandDescription {
             """,
             operands: .selection,
             examples: [
-                Example("drainq hold 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "one operation"),
+                Example("drainq hold 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "hold one operation"),
                 Example(
                     "drainq hold --destination https://api.example.com --reason 'moving to a new server'",
-                    "all that goes to one place, now and later"),
+                    "hold all that goes to one place, now and later"),
             ]),
         CommandDescription(
             .release, "end holds of operations or destinations",
@@ -159,14 +178,16 @@ extension CommandDescription {
             filters, or by --all.
 
             With --destination and nothing else that chooses, the hold of the destination ends, whoever began it, and so do \
-            its cool-down and the time that its server has asked for. With --all every destination and every operation is \
-            released. Whatever caused a hold should be mended first: the next run finds out with one operation.
+            its suspension and the time that its server has asked for. With --all every destination and every operation is \
+            released. A pause ends by `drainq resume` alone. Whatever caused a hold should be mended first: the next run finds \
+            out with one operation.
             """,
             operands: .selection,
             examples: [
-                Example("drainq release --destination https://api.example.com", "after its token was renewed"),
-                Example("drainq release --type crm", "the operations of a type"),
-                Example("drainq release --all", "everything"),
+                Example(
+                    "drainq release --destination https://api.example.com", "release a place whose token was renewed"),
+                Example("drainq release --type crm", "release the operations of a type"),
+                Example("drainq release --all", "release everything"),
             ]),
         CommandDescription(
             .pause, "make runs attempt nothing",
@@ -175,33 +196,37 @@ extension CommandDescription {
             one destination only.
             """,
             examples: [
-                Example("drainq pause", "before maintenance"),
-                Example("drainq pause --destination https://api.example.com", "one place only"),
+                Example("drainq pause", "stop all attempts before maintenance"),
+                Example("drainq pause --destination https://api.example.com", "stop attempts to one place only"),
             ]),
         CommandDescription(
             .resume, "end a pause",
             "Ends the pause of the queue, or with --destination that of a destination.",
-            examples: [Example("drainq resume", "after maintenance")]),
+            examples: [Example("drainq resume", "go on after maintenance")]),
         CommandDescription(
             .check, "check the configuration and the queue directory",
             """
             Checks the configuration, the permissions, that the file system renames, locks and syncs as the queue needs it, \
             that there are the transports, files and secrets that the routes need, and looks for claims of runs that died and \
-            for files that cannot be read. Changes nothing.
+            for files that cannot be read. Secrets that commands answer are not asked for. Run it as the user that runs drainq, \
+            who may be the only one to read a file. Changes nothing.
             """,
-            examples: [Example("drainq check -q /var/spool/drainq", "before the first run, and after a disaster")]),
+            examples: [Example("drainq check -q /var/spool/drainq", "look before the first run, and after a disaster")]),
         CommandDescription(
             .explain, "say what an answer means, and by which rule",
             """
             Says what a status such as 503, or an error such as `timeout`, means on the route of --type: what becomes of the \
             operation and of its destination, by which rule, when the next attempts are, and what makes them. Without a \
-            status or an error it lists what every answer means.
+            status or an error it lists what every answer means. Nothing is sent. With --config no queue is needed.
             """,
             operands: .answer,
             examples: [
                 Example("drainq explain 401", "why operations are held"),
-                Example("drainq explain timeout --type crm", "on the route of a type"),
-                Example("drainq explain", "the whole table"),
+                Example("drainq explain timeout --type crm", "what a time-out means on the route of a type"),
+                Example("drainq explain", "what every answer means"),
+                Example(
+                    "drainq explain UNAVAILABLE --config memory.json5 --type addSupermemoryMemory",
+                    "what a callable function says, without a queue"),
             ]),
         CommandDescription(
             .demo, "drain a sample queue into an embedded receiver",
@@ -211,8 +236,8 @@ extension CommandDescription {
             leaves nothing behind.
             """,
             examples: [
-                Example("drainq demo", "sample operations"),
-                Example(#"printf '{"n":1}\n{"n":2}\n' | drainq demo"#, "your own"),
+                Example("drainq demo", "drain sample operations"),
+                Example(#"printf '{"n":1}\n{"n":2}\n' | drainq demo"#, "drain your own"),
             ]),
         CommandDescription(
             .receive, "receive requests on the loopback interface",
@@ -240,12 +265,12 @@ extension CommandDescription {
             examples: [
                 Example(
                     "drainq completions bash > ~/.local/share/bash-completion/completions/drainq",
-                    "install them for one user")
+                    "install completions for one user")
             ]),
         CommandDescription(
             .manual, "print this manual",
             "Prints the manual page in the mdoc language of `mandoc` and `groff`.",
-            examples: [Example("drainq manual | man -l -", "read it without installing it")]),
+            examples: [Example("drainq manual | man -l -", "read the manual without installing it")]),
         CommandDescription(.version, "print the version", "Prints the name and the version."),
         CommandDescription(
             .help, "explain a command",

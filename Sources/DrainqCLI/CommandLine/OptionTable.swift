@@ -80,16 +80,20 @@ extension OptionDescription {
             "A temporary failure is an error and nothing more: the operation is not kept."),
         OptionDescription(
             .timeout, .duration, of: [.send], "end an attempt after so long",
-            "How long an attempt may take, where that is less than the route says."),
+            "How long an attempt may take, where that is less than the route says. Each attempt of --retry-within has it."
+        ),
         OptionDescription(
             .retryWithin, .duration, of: [.send], "try again within so long",
             """
-            Try again by the route's schedule, as long as the next attempt begins within this time. Only then the operation is \
-            queued.
+            Try again by the schedule `retry` of the route, or when the server said, as long as the next attempt begins within \
+            this time. Only then the operation is queued, with no attempt counted.
             """),
         OptionDescription(
             .fallback, .text("JSON"), of: [.send], "answer this where nothing else does",
-            "What to print, with status 0, where the operation was not delivered: a call that always answers."),
+            """
+            What to print, with status 0, where the operation was not delivered. Without --no-queue it may be queued besides. \
+            Why it was not delivered is said with --verbose.
+            """),
     ]
 
     private static let pace: [OptionDescription] = [
@@ -114,7 +118,10 @@ extension OptionDescription {
             "Go on until every operation is delivered, failed or held."),
         OptionDescription(
             .now, of: [.run], "do not wait for due times and cool-downs",
-            "Attempt operations that are deferred to a later time, and destinations that are cooling down."),
+            """
+            Attempt operations that are deferred to a later time, and destinations that are suspended. Holds, pauses and the \
+            time that a server asked for stand.
+            """),
         OptionDescription(
             .type, short: "t", .typeName, repeats: true, of: [.run], "attempt only this type",
             "Only operations of this type; given more than once, of any of these."),

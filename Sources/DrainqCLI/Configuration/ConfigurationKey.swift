@@ -6,7 +6,7 @@ struct ConfigurationEntry: Hashable, Sendable {
     var kind: String
     /// As JSON5: what holds where the key is left out; `nil` where that is nothing.
     var defaultText: String?
-    /// As JSON5, where there is no default that could show how it is written.
+    /// As JSON5: how it is written; `nil` where the default shows that.
     var exampleText: String?
     /// A few words behind the key in the commented configuration.
     var summary: String
@@ -46,9 +46,12 @@ struct ConfigurationKey<Draft>: Sendable {
 
     init<Value>(
         _ path: String, _ kind: ConfigurationValue<Value>, default defaultText: String,
-        _ summary: String, _ prose: String, into property: any WritableKeyPath<Draft, Value> & Sendable
+        example exampleText: String? = nil, _ summary: String, _ prose: String,
+        into property: any WritableKeyPath<Draft, Value> & Sendable
     ) {
-        self.init(path, kind, default: defaultText, summary, prose) { $0[keyPath: property] = $1 }
+        self.init(path, kind, default: defaultText, example: exampleText, summary, prose) {
+            $0[keyPath: property] = $1
+        }
     }
 
     /// A key that may be nothing: `null` takes back what would be inherited.

@@ -15,7 +15,9 @@ extension ConfigurationKeys {
             """,
             into: \.rate),
         ConfigurationKey(
-            "proxy", .proxy, default: #""environment""#, "environment, direct, or a URL",
+            "proxy", .proxy, default: #""environment""#,
+            example: #""http://user:${secret:proxy}@proxy.example.com:3128""#,
+            "environment, direct, or a URL",
             """
             The proxy: environment, what http_proxy, https_proxy, all_proxy and no_proxy say; direct, none; or a URL with \
             http, https, socks5 or socks5h, a host and a port. Its user information may be ${secret:NAME}. A failure of the \
@@ -36,31 +38,32 @@ extension ConfigurationKeys {
             "The socket to connect to, whatever the host of the url is.",
             into: \.connection.unixSocket),
         ConfigurationKey(
-            "transport", .word, default: #""auto""#, "auto, urlsession or libcurl",
+            "transport", .word, default: #""auto""#, example: #""libcurl""#, "auto, urlsession or libcurl",
             """
             What makes the attempts: urlsession; libcurl, which the machine must have; or auto, which is urlsession but for \
-            a route that asks for what it cannot carry. drainq explain says which one a route takes, and why.
+            a route that asks for what it cannot carry, see TRANSPORTS.
             """,
             into: \.transport),
         ConfigurationKey(
             "holdProbe", optional: .positiveDuration, default: #""1h""#, example: #""1h""#, "null: none",
             """
             How often a held destination is tried with one operation. With null only drainq release ends a hold, or a \
-            change of what it was blamed on. What a person holds is never tried.
+            change of the credentials or the configuration that it was blamed on. What a person holds is never tried.
             """,
             into: \.holdProbe),
         ConfigurationKey(
             "suspendAfter", .count(0...1_000), default: "5", "0: never",
             """
-            After so many failures to connect in a row the destination is left alone for the time of coolDown, by later \
-            runs too. Nothing is charged to the operations that wait. 0 is never.
+            After so many attempts in a row that met nobody the destination is left alone for the time of coolDown, by \
+            later runs too: those without a usable answer, with 502, 503 or 504, or with an answer that seems to be somebody \
+            else's. Nothing is charged to the operations that wait. 0 is never.
             """,
             into: \.suspendAfter),
         ConfigurationKey(
             "coolDown", .positiveDuration, default: #""1m""#, "the first suspension",
             """
             How long the first suspension lasts; each further one in a row lasts twice as long as the one before, up to \
-            coolDownMax. It ends with one attempt, and where that is answered more follow: one, two, four, and so on.
+            coolDownMax. It ends with one attempt, and where that is delivered more follow at once: two, four, and so on.
             """,
             into: \.coolDown),
         ConfigurationKey(
@@ -103,13 +106,13 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "file", .path, example: #""/etc/drainq/api.token""#, "the content of a file",
             """
-            A file that has the secret as its content; the line break at its end does not count. It is refused where others \
-            than its owner and group may read it.
+            A file that has the secret as its content, with mode 0600 or 0640; the line break at its end does not count. It \
+            is read for each attempt. See SECRETS.
             """,
             set: { $0.add("file", .file($1)) }),
         ConfigurationKey(
             "env", .variable, example: #""API_TOKEN""#, "a variable of the environment",
-            "A variable of the environment that the run has.",
+            "A variable of the environment that drainq run has.",
             set: { $0.add("env", .environment($1)) }),
         ConfigurationKey(
             "credential", .credential, example: #""api.token""#, "a credential of systemd",
@@ -122,12 +125,11 @@ extension ConfigurationKeys {
             "command", .command, example: #"["/usr/local/bin/token", "api"]"#, "what a command writes",
             """
             A command, as a list of its name and arguments, that writes the secret to standard output. No shell is \
-            involved; a name with a slash that is not absolute starts from the directory of the configuration. It is run \
-            again once where a request is answered with 401.
+            involved. It is run again where a request is answered with 401.
             """,
             set: { $0.add("command", .command($1, ttl: SecretDraft.defaultTTL)) }),
         ConfigurationKey(
-            "ttl", .duration, default: #""5m""#, "how long it is kept",
+            "ttl", .duration, default: #""5m""#, example: #""50m""#, "how long it is kept",
             "How long a run keeps what the command wrote before it runs it again. Only with command.",
             set: { $0.ttl = $1 }),
     ]

@@ -20,11 +20,13 @@ extension ConfigurationKeys {
             """,
             into: \.destination),
         ConfigurationKey(
-            "method", .method, default: #""POST""#, "the request's method",
-            "The method of the request, in capitals.",
+            "method", .method, default: #""POST""#, example: #""PATCH""#, "the request's method",
+            "The method of the request, in capitals. With GET, HEAD, DELETE and OPTIONS no body is sent where there is none.",
             into: \.method),
         ConfigurationKey(
-            "headers", .headers, default: "{}", "as in { Accept: \"application/json\" }",
+            "headers", .headers, default: "{}",
+            example: #"{ Accept: "application/json", Authorization: "Bearer ${secret:api}" }"#,
+            "as in { Accept: \"application/json\" }",
             """
             Header fields of the request, by name. Inherited fields are kept unless a route names them again; null takes \
             one back. Host, Content-Length, Transfer-Encoding, Connection, Expect, Accept-Encoding, TE, Trailer, Upgrade, \
@@ -35,25 +37,26 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "headersCommand", optional: .command, example: #"["/usr/local/bin/sign"]"#, "writes header fields",
             """
-            A command, as a list of its name and arguments, that is run before each attempt. It gets the request on \
-            standard input and writes header fields, each as Name: value on a line of its own, which replace those of the \
-            same name. It is for signatures. No shell is involved; a name with a slash that is not absolute starts from \
-            the directory of the configuration. Where it fails the destination is held.
+            A command, as a list of its name and arguments, that is run before each attempt, for signatures. It gets the \
+            request on standard input and writes header fields, which replace those of the same name: see HEADERS \
+            COMMAND. Where it fails the destination is held.
             """,
             into: \.headersCommand),
         ConfigurationKey(
-            "overrides", .overrides, default: #"["method", "url", "headers"]"#, "what operations may bring",
+            "overrides", .overrides, default: #"["method", "url", "headers"]"#, example: #"["headers"]"#,
+            "what operations may bring",
             """
             What an operation may bring itself instead of the route's: any of method, url and headers. An operation that \
-            brings something else is refused by drainq add, and fails unsent where it came another way.
+            brings something else is refused by drainq add, and fails unsent where it came another way. With [] it brings \
+            none of them.
             """,
             into: \.overrides),
         ConfigurationKey(
-            "protocol", .word, default: #""plain""#, "plain or callable",
+            "protocol", .word, default: #""plain""#, example: #""callable""#, "plain or callable",
             """
             What payloads and answers look like: plain, the body as it is, and the status decides; or callable, the \
             convention of Firebase callable functions: {\"data\": payload} goes out, and result or the name in \
-            error.status comes back and decides, see NAMES OF ERRORS.
+            error.status comes back and decides, see CALLABLE FUNCTIONS.
             """,
             into: \.protocol),
         ConfigurationKey(
@@ -65,7 +68,8 @@ extension ConfigurationKeys {
             """,
             into: \.body),
         ConfigurationKey(
-            "require", .conditions, default: "[]", "what must be true of a payload",
+            "require", .conditions, default: "[]", example: #"{ pointer: "/content", notEmpty: true }"#,
+            "what must be true of a payload",
             """
             What must be true of a payload before it is sent: a condition or a list of them, see CONDITIONS ON JSON. \
             drainq add refuses an operation of which it is not; one that came another way fails unsent.
@@ -76,8 +80,8 @@ extension ConfigurationKeys {
             example: #"{ json: { pointer: "/result/success", equals: true } }"#, "what an answer must look like",
             """
             What must be true of an answer with a 2xx status for it to be a delivery: of its content type, its JSON, or \
-            both. It tells the page of a captive portal and {\"success\": false} from success. A route that has one \
-            replaces an inherited one as a whole.
+            both. It tells the page of a captive portal and {\"success\": false} from success, see ACCEPT RULES. A \
+            route that has one replaces an inherited one as a whole.
             """,
             into: \.accept),
         ConfigurationKey(
@@ -101,7 +105,9 @@ extension ConfigurationKeys {
             "How long one attempt may take from beginning to end, whatever happens.",
             into: \.timeouts.total),
         ConfigurationKey(
-            "classify", .classify, default: "{}", "as in { \"404\": \"defer\", tls: \"hold\" }",
+            "classify", .classify, default: "{}",
+            example: #"{ "404": "defer", "500-599": "defer", tls: "hold" }"#,
+            "as in { \"404\": \"defer\", tls: \"hold\" }",
             """
             What an answer means where that is not what drainq(1) says. A key is a status such as "404", a range such \
             as "500-599" or the name of an error, see NAMES OF ERRORS; its value is deliver, defer, hold or fail. The narrowest \
@@ -116,34 +122,36 @@ extension ConfigurationKeys {
             "keyTTL", optional: .positiveDuration, example: #""24h""#, "how long the server knows a key",
             """
             How long the server remembers an idempotency key. Where an attempt had no answer and this time has passed, \
-            nobody knows whether another one would be the second: the operation is held until a person releases or drops \
-            it. For ever unless set.
+            nobody knows whether another one would be the second: the operation is held by itself until drainq release or \
+            drainq retry sends it, or drainq drop removes it. For ever unless set.
             """,
             into: \.keyTTL),
         ConfigurationKey(
-            "coalesce", .truth, default: "false", "the newest of a key is enough",
+            "coalesce", .truth, default: "false", example: "true", "the newest of a key is enough",
             """
             Whether an operation takes the place of older ones of its type and key that have not been delivered: for \
-            settings and profiles, where the last write wins. An operation without a key stands for itself.
+            settings and profiles, where the last write wins. An operation without a key stands for itself. See COALESCING \
+            AND ORDERING.
             """,
             into: \.coalesce),
         ConfigurationKey(
-            "ordering", .word, default: #""any""#, "any, key or strict",
+            "ordering", .word, default: #""any""#, example: #""key""#, "any, key or strict",
             """
             Which operations wait for each other: any, none do; key, those of one key are attempted strictly in order; \
-            or strict, all of the route are. An operation that waits for its next time then holds up the ones behind it.
+            or strict, all are that go to the same destination by routes that say so. An operation that waits for its next \
+            time then holds up the ones behind it. See COALESCING AND ORDERING.
             """,
             into: \.ordering),
         ConfigurationKey(
             "batch", optional: .batch, example: "{ max: 100 }", "several in one request",
             """
             Several operations of the route in one request. Where the answer does not speak of each by itself, it holds \
-            for all of them; a batch that is refused for good is split to find the bad one. A route that has one replaces \
-            an inherited one as a whole.
+            for all of them; a batch that is refused for good is split to find the bad one. See BATCHES. A route that has \
+            one replaces an inherited one as a whole.
             """,
             into: \.batch),
         ConfigurationKey(
-            "redirects", .word, default: #""never""#, "never or same-origin",
+            "redirects", .word, default: #""never""#, example: #""same-origin""#, "never or same-origin",
             """
             Whether a redirect is followed: never, it is an answer that holds the destination; or same-origin, up to five \
             of status 301, 302, 307 and 308 to the same scheme, host and port are followed with the same method, headers \
@@ -151,8 +159,11 @@ extension ConfigurationKeys {
             """,
             into: \.redirects),
         ConfigurationKey(
-            "answerLimit", .size, default: #""65536B""#, "how much of an answer is read",
-            "How many bytes of an answer's body are read. A longer answer is cut there; its status decides as ever.",
+            "answerLimit", .size, default: #""65536B""#, example: #""1MB""#, "how much of an answer is read",
+            """
+            How many bytes of an answer's body are read. A longer answer is cut there; its status decides as ever, but cut it \
+            is no JSON that accept, callable or results could look into.
+            """,
             into: \.answerLimit),
     ]
 
@@ -163,14 +174,15 @@ extension ConfigurationKeys {
             "The media type of the answer, without parameters; application/* is any of a kind.",
             into: \.contentType),
         ConfigurationKey(
-            "json", .conditions, default: "[]", "conditions on the answer",
+            "json", .conditions, default: "[]", example: #"{ pointer: "/success", equals: true }"#,
+            "conditions on the answer",
             """
             A condition or a list of them, see CONDITIONS ON JSON: all of them must hold. An answer that is not JSON meets \
             none.
             """,
             into: \.json),
         ConfigurationKey(
-            "otherwise", .refusal, default: #""defer""#, "defer, hold or fail",
+            "otherwise", .refusal, default: #""defer""#, example: #""hold""#, "defer, hold or fail",
             "What an answer is that does not agree: defer, hold or fail.",
             into: \.otherwise),
     ]
@@ -212,7 +224,7 @@ extension ConfigurationKeys {
             "How many bytes of payload one request carries at most. A single payload that is larger goes alone.",
             into: \.maxBytes),
         ConfigurationKey(
-            "format", .word, default: #""json""#, "json or ndjson",
+            "format", .word, default: #""json""#, example: #""ndjson""#, "json or ndjson",
             """
             How payloads stand together: json, one array of them; or ndjson, one on each line, as application/x-ndjson, \
             line breaks within a payload becoming blanks.
@@ -222,8 +234,8 @@ extension ConfigurationKeys {
             "results", optional: .results, example: #"{ pointer: "/items", status: "/status" }"#,
             "where each one's answer is",
             """
-            How an answer speaks of each operation by itself. Unless set, or where it does not, the answer holds for all \
-            of them.
+            How an answer that is a delivery speaks of each operation by itself. Unless set it is one for all of them; where \
+            it does not fit them, all are deferred.
             """,
             into: \.results),
     ]
@@ -238,7 +250,7 @@ extension ConfigurationKeys {
             set: { $0.pointer = $1 }),
         ConfigurationKey(
             "status", optional: .pointer, example: #""/status""#, "an element's status",
-            "The place, within an element, of a number that is classified like an HTTP status.",
+            "The place, within an element, of a number that is classified like an HTTP status. This or error has to be there.",
             into: \.status),
         ConfigurationKey(
             "error", optional: .pointer, example: #""/error""#, "an element's error",

@@ -12,6 +12,7 @@ enum ConfigurationKeys {
             set: { _, _ in }),
         ConfigurationKey(
             "routes", map: "routes by type", of: route.flatMap(\.entries).map { $0.prefixed("<type>.") },
+            example: #"{ default: { url: "https://api.example.com/v1/{type}" }, note: { ordering: "key" } }"#,
             "by the type of an operation",
             """
             How each type of operation becomes a request. The route \"default\" is for operations without a type and for \
@@ -41,21 +42,23 @@ enum ConfigurationKeys {
             """,
             read: readSecrets),
         ConfigurationKey(
-            "conditions.network", .word, default: #""any""#, "any, online or unmetered",
+            "conditions.network", .word, default: #""any""#, example: #""unmetered""#, "any, online or unmetered",
             """
             The network that a run needs to attempt anything: any; online, a way out; or unmetered, a way out that is not \
-            known to be metered. Without it the run attempts nothing, says why and ends with status 75.
+            known to be metered. Without it the run attempts nothing, says why with --verbose and ends with status 75. A \
+            destination on this machine needs none. On Linux the kernel tells, and NetworkManager, through nmcli, whether it \
+            is metered.
             """,
             into: \.conditions.network),
         ConfigurationKey(
-            "conditions.power", .power, default: #""any""#, "any, ac, or a delay on battery",
+            "conditions.power", .power, default: #""any""#, example: #""5s""#, "any, ac, or a delay on battery",
             """
             The power that a run needs: any; ac, the mains; or a duration such as \"5s\", which on battery is kept between \
             the beginnings of two attempts. A machine without a battery is always on mains power.
             """,
             into: \.conditions.power),
         ConfigurationKey(
-            "bodyFiles", .directories, default: "[]", "where bodies may be files",
+            "bodyFiles", .directories, default: "[]", example: #"["/var/lib/scans"]"#, "where bodies may be files",
             """
             The directories, absolute, that the bodyFile of an operation and drainq add --body-file may lie in or below. \
             None unless set: then no operation can name a file.
@@ -78,14 +81,15 @@ enum ConfigurationKeys {
             "How many bytes must stay free on the file system of the queue. Not looked at unless set.",
             into: \.limits.minimumFree),
         ConfigurationKey(
-            "limits.whenFull", .word(among: [.reject, .dropOldest]), default: #""reject""#, "or dropOldest",
+            "limits.whenFull", .word(among: [.reject, .dropOldest]), default: #""reject""#,
+            example: #""dropOldest""#, "or dropOldest",
             """
             What happens to a new operation that a limit has no room for: reject (it is not taken, and drainq add says \
             so) or dropOldest (the oldest waiting ones are removed to make room).
             """,
             into: \.limits.whenFull),
         ConfigurationKey(
-            "retention.delivered", .duration, default: #""0s""#, "0s: removed once delivered",
+            "retention.delivered", .duration, default: #""0s""#, example: #""1d""#, "0s: removed once delivered",
             "How long a delivered operation is kept in delivered/. With 0s it is removed as soon as it is delivered.",
             into: \.retention.delivered),
         ConfigurationKey(

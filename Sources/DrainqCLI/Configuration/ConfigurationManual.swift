@@ -11,7 +11,7 @@ extension ConfigurationFile {
 enum ConfigurationManual {
     static let text =
         ([head, section("KEYS", intro: keysIntro, ConfigurationKeys.entries.map(item))]
-        + [schedules, conditions, values, errorNames, files, exampleSection, tail]).joined()
+        + [schedules, conditions, values, ConfigurationChapters.text, exampleSection, tail]).joined()
 
     /// What EXAMPLES shows; each is a whole file.
     static let examples: [(purpose: String, text: String)] = [
@@ -252,33 +252,6 @@ enum ConfigurationManual {
 
         """
 
-    private static let errorNames = """
-        .Sh NAMES OF ERRORS
-        Where no usable answer came,
-        .Ic classify
-        knows the reason by one of these names:
-        .Bd -ragged -offset indent
-        \(ClassificationOverride.Match.errorNames.map { ".Li \($0)" }.joined(separator: " ,\n"))
-        .Ed
-
-        """
-
-    private static let files = """
-        .Sh FILES
-        .Bl -tag -width "drainq.json"
-        .It Pa drainq.json
-        in the queue directory; written by
-        .Ic drainq init
-        with every key behind
-        .Li // .
-        A credential that is written in it is as safe as the file's mode,
-        and the file should then be readable by its owner only;
-        .Ic secrets
-        are the better place.
-        .El
-
-        """
-
     private static let exampleSection =
         ".Sh EXAMPLES\n"
         + examples.map { example in
@@ -309,12 +282,12 @@ enum ConfigurationManual {
     }
 
     private static func item(_ entry: ConfigurationEntry) -> String {
-        let example = entry.defaultText == nil ? entry.exampleText.map { "For example:\n.Dl \(roff($0))\n" } : nil
-        let fallback = entry.defaultText.map { "Default:\n.Li \(roff($0))\n" }
+        let fallback = entry.defaultText.map { "Default:\n.Li \(roff($0))\n" } ?? ""
+        let example = entry.exampleText.map { $0 == entry.defaultText ? "" : "For example:\n.Dl \(roff($0))\n" } ?? ""
         return """
             .It Ic \(roff(entry.path)) : Ar \(roff(entry.kind))
             \(sentences(roff(entry.prose)))
-            \(fallback ?? example ?? "")
+            \(fallback)\(example)
             """
     }
 

@@ -5,10 +5,12 @@ func manualPage() -> String {
     page.commands()
     page.options()
     page.values()
+    for chapter in ManualChapter.body { page.chapter(chapter) }
     page.surroundings()
     page.exitStatuses()
     page.examples()
     page.tail()
+    page.chapter(.security)
     return page.text
 }
 
@@ -74,6 +76,21 @@ private struct ManualWriter {
         item(".It Ar TYPE", "1 to 64 of `A-Z a-z 0-9 . _ -`, not beginning with a dot.")
         item(".It Ar ID", "1 to 64 of `A-Z a-z 0-9 _ -`; `-` alone reads ids from standard input, one on each line.")
         lines.append(".El")
+    }
+
+    mutating func chapter(_ chapter: ManualChapter) {
+        lines.append(".Sh \(chapter.title)")
+        for (index, block) in chapter.blocks.enumerated() {
+            switch block {
+            case .text(let text):
+                if index > 0 { lines.append(".Pp") }
+                prose(text)
+            case .list(let items):
+                lines += [".Bl -tag -width Ds"]
+                for (term, text) in items { item(".It Sy \(term)", text) }
+                lines.append(".El")
+            }
+        }
     }
 
     mutating func surroundings() {

@@ -1,0 +1,32 @@
+import Foundation
+import Testing
+
+@testable import DrainqCLI
+
+/// What an administrator finds in `etc/drainq/examples/`.
+struct ExampleFileTests {
+    static let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(
+        path: "../../etc/drainq/examples"
+    )
+    .standardized
+    static let names =
+        (try? FileManager.default.contentsOfDirectory(atPath: directory.path))?
+        .filter { $0.hasSuffix(".json5") }.sorted() ?? []
+
+    @Test func `there are the four systems and the webhooks`() {
+        #expect(
+            Set(Self.names).isSuperset(of: ["chat", "memory", "notes", "profile", "webhooks"].map { "\($0).json5" }))
+    }
+
+    @Test(arguments: names)
+    func `an example is a right configuration, and its commands parse`(name: String) throws {
+        let text = try String(contentsOf: Self.directory.appending(path: name), encoding: .utf8)
+        _ = try ConfigurationFile.read(Array(text.utf8), name: name, directory: Self.directory.path)
+        let lines = text.split(separator: "\n").filter { $0.hasPrefix("//   ") && $0.contains("drainq ") }
+        #expect(!lines.isEmpty)
+        for line in lines {
+            let command = line.dropFirst(5).prefix { $0 != "#" }
+            for arguments in callsOfDrainq(in: String(command)) { _ = try ParsedCommand(arguments: arguments) }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Foundation
+import Testing
+
+/// `drainq check` on the configurations of `etc/drainq/examples/`, as they stand there but for the place of what belongs to
+/// the machine.
+@Suite struct CheckTests {
+    private static let examples = URL(filePath: #filePath).deletingLastPathComponent().appending(
+        path: "../../../etc/drainq/examples"
+    ).standardized
+    static let names =
+        (try? FileManager.default.contentsOfDirectory(atPath: examples.path))?
+        .filter { $0.hasSuffix(".json5") }.map { String($0.dropLast(6)) }.sorted() ?? []
+
+    @Test(arguments: names)
+    func `check has nothing to say against an example`(name: String) throws {
+        let drainq = try Drainq()
+        let text = try String(contentsOf: Self.examples.appending(path: "\(name).json5"), encoding: .utf8)
+        for secret in text.matches(of: /file: "\/etc\/drainq\/([a-z.]+)"/) {
+            try drainq.write("secret\n", as: String(secret.1))
+        }
+        let file = try drainq.write(text.replacing("/etc/drainq/", with: ""), as: "\(name).json5")
+        let checked = try drainq.run("check", "--config", file)
+        #expect(checked.status == 0 && checked.error.isEmpty, "\(checked.error)")
+        #expect(checked.lines.contains("ok: configuration"))
+        #expect(checked.lines.contains("ok: transports"))
+    }
+
+    @Test(arguments: names)
+    func `check says which secret of an example is not there`(name: String) throws {
+        let text = try String(contentsOf: Self.examples.appending(path: "\(name).json5"), encoding: .utf8)
+        guard text.contains("file: \"/etc/drainq/") else { return }
+        let drainq = try Drainq()
+        let file = try drainq.write(text.replacing("/etc/drainq/", with: "missing/"), as: "\(name).json5")
+        let checked = try drainq.run("check", "--config", file)
+        #expect(checked.status == 78 && checked.error.contains("the secret '"))
+    }
+}
