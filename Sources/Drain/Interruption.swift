@@ -47,6 +47,12 @@ package enum Interruption {
         pthread_sigmask(SIG_UNBLOCK, &both, nil)
     }
 
+    /// From now on both signals end the process again, as long as nothing is under way that would be lost.
+    package static func uninstall() {
+        signal(SIGTERM, SIG_DFL)
+        signal(SIGINT, SIG_DFL)
+    }
+
     /// Called by the signal handler, and by tests in its place.
     package static func record(_ number: Int32) {
         let saved = errno

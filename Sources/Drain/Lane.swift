@@ -104,6 +104,11 @@ struct Lane {
         _ = storm.abandon()
     }
 
+    /// Of a suspicion nothing is left to do once all that it withheld has been settled or held for.
+    mutating func forgetSettledSuspicion() {
+        if suspicion?.withheld.isEmpty ?? false { suspicion = nil }
+    }
+
     /// Whether it is on this machine: no network is no reason not to ask it.
     var isLocal: Bool {
         if settings.connection.unixSocket != nil { return true }
@@ -154,10 +159,8 @@ enum Work {
 struct Withheld {
     var flight: Flight
     var report: AttemptReport
-    /// One for each of its operations.
-    var verdicts: [Verdict]
-    /// A batch that was refused for good as a whole.
-    var isToBeSplit: Bool
+    /// For each of its operations.
+    var verdict: Verdict
     /// Those behind it in its sequence go meanwhile, as they would if it failed; they fail or are put back with it.
     var letsOthersGo = false
 }

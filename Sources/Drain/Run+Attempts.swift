@@ -84,6 +84,7 @@ extension Run {
 
     /// Whether no more is to be claimed: a signal, the time, or a queue that cannot be trusted with another outcome.
     private func mustStop() -> Bool {
+        listenToPeople()
         if summary.end != .done { return true }
         if let maxTime = options.maxTime, .now >= started + maxTime {
             summary.end = .timeUp
@@ -197,7 +198,7 @@ extension Run {
         if flight.isProbe {
             // Before it is sent: whatever comes of it, no other run does the same.
             lanes[candidate.destination.digest]!.note(
-                .probed, at: flight.began, ignoringCoolDown: options.ignoresBackoff)
+                .probed, at: flight.began, ignoringCoolDown: ignoresCoolDown)
             tellLedger()
         }
         if route.batch != nil, !isSample, !flight.isProbe { fill(&flight, &round, claims) }

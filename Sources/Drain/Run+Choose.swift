@@ -52,7 +52,7 @@ extension Run {
                     }
                 }
                 switch eligibility(
-                    of: name, at: now, longestDelay: route.longestDelay, ignoringBackoff: options.ignoresBackoff)
+                    of: name, at: now, longestDelay: route.longestDelay, ignoringBackoff: ignoresBackoff(of: name))
                 {
                 case .held: break
                 case .deferred(let until):
@@ -83,6 +83,12 @@ extension Run {
         return pass
     }
 
+    /// `--now` is for what waited before this run: what the run itself has deferred waits like everything else, or it
+    /// would go round in circles.
+    private func ignoresBackoff(of name: EntryName) -> Bool {
+        options.ignoresBackoff && !waiting.contains(name.id)
+    }
+
     private func isAskedFor(_ name: EntryName) -> Bool {
         (options.types.isEmpty || options.types.contains(name.type)) && !leftAlone.contains(name.id)
     }
@@ -95,9 +101,26 @@ extension Run {
         ledger = try LedgerFile(spool: spool).read()
         for digest in lanes.keys {
             lanes[digest]!.state = ledger[lanes[digest]!.destination.name]
-            lanes[digest]!.open(at: now, ignoringCoolDown: options.ignoresBackoff)
+            lanes[digest]!.open(at: now, ignoringCoolDown: ignoresCoolDown)
             lanes[digest]!.beginPass()
             releaseByChange(digest, now)
+        }
+    }
+
+    /// Within a pass, once a second: a person may have paused or held a destination, or the queue.
+    func listenToPeople() {
+        guard .now - lastListened >= .seconds(1) else { return }
+        lastListened = .now
+        do throws(SpoolError) {
+            if try spool.isPaused { summary.end = .paused }
+            let heard = try LedgerFile(spool: spool).read()
+            for digest in lanes.keys {
+                let state = heard[lanes[digest]!.destination.name]
+                if state.isPaused { lanes[digest]!.closure = Opening.Closure(.paused) }
+                if state.hold?.isByHand == true { lanes[digest]!.closure = Opening.Closure(.held) }
+            }
+        } catch {
+            inputOutput(error)
         }
     }
 
@@ -105,7 +128,7 @@ extension Run {
         if lanes[destination.digest] == nil {
             var lane = Lane(
                 destination, destinations.settings(of: destination), ledger[destination.name])
-            lane.open(at: now, ignoringCoolDown: options.ignoresBackoff)
+            lane.open(at: now, ignoringCoolDown: ignoresCoolDown)
             lanes[destination.digest] = lane
             releaseByChange(destination.digest, now)
         }
@@ -120,21 +143,13 @@ extension Run {
         guard let lane = lanes[digest], let hold = lane.state.hold, let blamed = hold.blamed,
             blamed != fingerprint(of: lane.destination)
         else { return }
-        lanes[digest]!.note(.blameChanged, at: now, ignoringCoolDown: options.ignoresBackoff)
+        lanes[digest]!.note(.blameChanged, at: now, ignoringCoolDown: ignoresCoolDown)
     }
 
-    /// What a hold of this destination is blamed on: the configuration that leads there, and its secrets.
+    /// What a hold of this destination is blamed on.
     func fingerprint(of destination: Destination) -> String {
-        let leads = destinations.routes(of: destination.digest)
-        let settings = destinations.settings(of: destination)
-        let names = leads.reduce(into: Set<String>()) { $0.formUnion($1.route.secretNames(settings: settings)) }
-        let sources = configuration.secrets.filter { names.contains($0.key) }
-        // Commands are not run only to see what they would say.
-        let readable = sources.filter { if case .command = $0.value { false } else { true } }
-        return CredentialFingerprint(
-            of: leads, settings, sources: sources, values: world.credentials.values(Set(readable.keys)).values,
-            salt: ledger.salt(using: &world.generator)
-        ).description
+        Blame(configuration: configuration, destinations: destinations, credentials: world.credentials)
+            .fingerprint(of: destination, salt: ledger.salt(using: &world.generator))
     }
 
     /// Tells the ledger what has been learned since. Losing it costs a probe, so an error is told and nothing more.
@@ -189,7 +204,8 @@ extension Run {
                 guard route.isSequential else { return }
                 let isOutOfReach = state == .claimed || !isAskedFor(entry.name)
                 let eligibility = eligibility(
-                    of: entry.name, at: now, longestDelay: route.longestDelay, ignoringBackoff: options.ignoresBackoff)
+                    of: entry.name, at: now, longestDelay: route.longestDelay,
+                    ignoringBackoff: ignoresBackoff(of: entry.name))
                 census.note(
                     entry.name, isOutOfReach ? .outOfReach : .waiting(eligibility), of: route,
                     to: destinations.destination(of: entry.name))

@@ -3,34 +3,52 @@ import Policy
 import Spool
 
 extension Run {
-    /// Takes a report in: what it says of the destination first, then what becomes of the operations.
-    ///
-    /// A permanent answer, or one that would hold the destination, may wait until others have been asked (`StormGuard`);
-    /// its operations stay claimed meanwhile, and a crash sends them again.
+    /// Takes a report in, for each operation by itself where the answer speaks of each, else for all together.
     func take(_ report: AttemptReport, of flight: Flight, _ round: inout Round, _ claims: SpoolRun) {
-        let now = world.now()
-        let digest = flight.destination.digest
-        guard var lane = lanes[digest] else { return }
-        var answer = Withheld(flight, report, lane.settings, now: now)
-        let verdict = answer.verdicts[0]
-        if verdict.isUnauthenticated(report), !flight.hasFreshSecrets, !flight.secrets.values.isEmpty,
-            world.credentials.refresh(flight.secrets)
+        guard let lane = lanes[flight.destination.digest] else { return }
+        let (count, now, settings) = (flight.members.count, world.now(), lane.settings)
+        let together = Classification.verdict(
+            on: report, route: flight.route, now: now, retryAfterMax: settings.retryAfterMax)
+        let each = flight.route.batch?.verdicts(
+            on: report, members: count, route: flight.route, now: now, retryAfterMax: settings.retryAfterMax)
+        if (each ?? [together]).allSatisfy({ $0.isUnauthenticated(report) }), !flight.hasFreshSecrets,
+            !flight.secrets.values.isEmpty, world.credentials.refresh(flight.secrets)
         {
             var again = flight
             again.hasFreshSecrets = true
-            lanes[digest]!.urgent.append(.claimed(again))
+            lanes[flight.destination.digest]!.urgent.append(.claimed(again))
             return
         }
-        if answer.isToBeSplit { return split(flight) }
+        guard let each else {
+            if Batch.isToBeSplit(together, members: count) { return split(flight) }
+            return take(Withheld(flight: flight, report: report, verdict: together), &round, claims)
+        }
+        for (member, verdict) in zip(flight.members, each) {
+            var alone = flight
+            alone.members = [member]
+            take(Withheld(flight: alone, report: report, verdict: verdict), &round, claims)
+        }
+    }
+
+    /// Takes an answer in: what it says of the destination first, then what becomes of the operations.
+    ///
+    /// A permanent answer, or one that would hold the destination, may wait until others have been asked (`StormGuard`);
+    /// its operations stay claimed meanwhile, and a crash sends them again.
+    private func take(_ answer: Withheld, _ round: inout Round, _ claims: SpoolRun) {
+        var answer = answer
+        let (flight, report, verdict, now) = (answer.flight, answer.report, answer.verdict, world.now())
+        let digest = flight.destination.digest
+        guard var lane = lanes[digest] else { return }
         let events = DestinationEvent.events(
             of: report, verdict, route: flight.route, settings: lane.settings, blamed: nil, now: now)
         for event in events {
             // Whether it is to be held is decided further down, when others have been asked.
             if case .held = event { continue }
-            lane.note(event, at: now, ignoringCoolDown: options.ignoresBackoff)
+            lane.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
         }
         let meaning = StormGuard<Withheld>.Answer(report, verdict)
-        if let hold = lane.state.hold, flight.isProbe, verdict.outcome == .held || report.status == hold.status {
+        let status = verdict.memberStatus ?? report.status
+        if let hold = lane.state.hold, flight.isProbe, verdict.outcome == .held || status != nil && status == hold.status {
             // The same end as before: the operation that was asked is as blameless as the others.
             lane.closure = Opening.Closure(.held)
             lanes[digest] = lane
@@ -38,8 +56,10 @@ extension Run {
             return
         }
         if flight.isProbe, verdict.outcome == .failed {
-            lane.note(.disproved, at: now, ignoringCoolDown: options.ignoresBackoff)
+            lane.note(.disproved, at: now, ignoringCoolDown: ignoresCoolDown)
         }
+        // One that says neither yes nor no was the only one: the hold goes on.
+        if flight.isProbe, verdict.outcome == .deferred { lane.closure = Opening.Closure(.held) }
         if verdict.outcome == .held, lane.suspicion == nil {
             guard meaning != nil else {
                 lanes[digest] = lane
@@ -84,10 +104,10 @@ extension Run {
         case .wait: break
         case .sample: beginSampling(digest, &round)
         case .settle(let answers):
-            let isContradicted = answers.contains { $0.verdicts[0].outcome == .delivered }
-            lanes[digest]!.suspicion = nil
+            let isContradicted = answers.contains { $0.verdict.outcome == .delivered }
+            lanes[digest]!.forgetSettledSuspicion()
             for answer in answers {
-                let verdict = answer.verdicts[0]
+                let verdict = answer.verdict
                 if verdict.outcome != .held {
                     settle(answer, &round, claims)
                 } else if isContradicted {
@@ -98,18 +118,18 @@ extension Run {
                 }
             }
         case .hold(let answers, let status):
-            lanes[digest]!.suspicion = nil
+            lanes[digest]!.forgetSettledSuspicion()
             for answer in answers {
-                var verdict = answer.verdicts[0]
+                var verdict = answer.verdict
                 if verdict.outcome != .held {
                     verdict = Verdict(outcome: .held, rule: .storm(status: status, answers: answers.count))
                 }
                 hold(digest, answer, as: verdict, &round, claims)
             }
         case .putBack(let answers):
-            lanes[digest]!.suspicion = nil
+            lanes[digest]!.forgetSettledSuspicion()
             for answer in answers {
-                settle(answer, as: Verdict(outcome: .held, rule: answer.verdicts[0].rule), &round, claims)
+                settle(answer, as: Verdict(outcome: .held, rule: answer.verdict.rule), &round, claims)
             }
         }
     }
@@ -133,7 +153,7 @@ extension Run {
     private func hold(
         _ digest: Digest, _ answer: Withheld, as verdict: Verdict? = nil, _ round: inout Round, _ claims: SpoolRun
     ) {
-        let verdict = verdict ?? answer.verdicts[0]
+        let verdict = verdict ?? answer.verdict
         let settlements = settle(answer, as: verdict, &round, claims)
         holdDestination(digest, settlements.first?.record, reason: verdict.rule)
     }
@@ -144,7 +164,7 @@ extension Run {
         let isNew = lane.state.hold == nil
         let event = DestinationEvent.held(
             reason: reason.description, status: record?.status, blamed: fingerprint(of: lane.destination))
-        lanes[digest]!.note(event, at: now, ignoringCoolDown: options.ignoresBackoff)
+        lanes[digest]!.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
         if isNew, let record { report(.destinationHeld(destination: lane.destination.name, record: record)) }
     }
 
@@ -182,9 +202,9 @@ extension Run {
         let now = world.now()
         let flight = answer.flight
         let report = flight.secrets.redacted(answer.report)
-        return zip(flight.members, answer.verdicts).map { member, own in
+        return flight.members.map { member in
             var settlement = Settlement.decide(
-                on: report, verdict: verdict ?? own, of: member.operation, name: member.claim.name,
+                on: report, verdict: verdict ?? answer.verdict, of: member.operation, name: member.claim.name,
                 route: flight.route, keepsDelivered: configuration.retention.delivered > .zero, start: flight.began,
                 now: now, using: &world.generator)
             if case .failure(.cancelled, _) = report.result {
@@ -279,8 +299,7 @@ extension Run {
                 duration: max(.zero, world.now() - flight.began))
             summary.cutOff += flight.members.count
             let verdict = Classification.verdict(on: report, route: flight.route, now: world.now())
-            let verdicts = [Verdict](repeating: verdict, count: flight.members.count)
-            settle(Withheld(flight: flight, report: report, verdicts: verdicts, isToBeSplit: false), &round, claims)
+            settle(Withheld(flight: flight, report: report, verdict: verdict), &round, claims)
         }
         flush(claims)
     }
@@ -314,22 +333,6 @@ extension Run {
     }
 }
 
-extension Withheld {
-    /// What the answer means for each of the flight's operations: by itself where it says so, else together.
-    fileprivate init(_ flight: Flight, _ report: AttemptReport, _ settings: DestinationSettings, now: Timestamp) {
-        let together = Classification.verdict(
-            on: report, route: flight.route, now: now, retryAfterMax: settings.retryAfterMax)
-        let count = flight.members.count
-        let each =
-            count > 1
-            ? flight.route.batch?.verdicts(
-                on: report, members: count, route: flight.route, now: now, retryAfterMax: settings.retryAfterMax) : nil
-        self.init(
-            flight: flight, report: report, verdicts: each ?? [Verdict](repeating: together, count: count),
-            isToBeSplit: each == nil && Batch.isToBeSplit(together, members: count))
-    }
-}
-
 extension AttemptReport {
     /// The answer's body; nothing where there was no answer.
     var body: [UInt8] {
@@ -351,6 +354,6 @@ extension Disposition {
 extension Verdict {
     /// Whether the server refused the credentials that came with the request.
     func isUnauthenticated(_ report: AttemptReport) -> Bool {
-        outcome == .held && (report.status == 401 || canonical == .unauthenticated)
+        outcome == .held && ((memberStatus ?? report.status) == 401 || canonical == .unauthenticated)
     }
 }

@@ -50,6 +50,10 @@ package final class Run {
     var ledger = DestinationLedger()
     /// The right to attempt what has an order; `nil` where another run has it, or nothing has one.
     var sequenceLock: SequenceLock?
+    /// A cool-down that was there before the run is ignored with `--now`, one that begins in it is not.
+    var ignoresCoolDown: Bool { options.ignoresBackoff && isFirstPass }
+    var isFirstPass = true
+    var lastListened = ContinuousClock.now
     /// Nothing is claimed: only asked what would be.
     var isPlanning = false
     var pace: Pace
@@ -93,6 +97,7 @@ package final class Run {
         var pass = try nextPass(claims, budget: options.limit)
         while true {
             try makePass(&pass, claims)
+            isFirstPass = false
             if summary.end != .done || !waits(after: pass) { break }
             do throws(SpoolError) {
                 pass = try nextPass(claims, budget: options.limit)
@@ -176,13 +181,14 @@ package final class Run {
     private func countLeft(_ pass: Pass, _ begun: Int) {
         summary.held = 0
         summary.waiting = 0
+        summary.paused = 0
         summary.leftDue = pass.leftDue + (summary.end == .done ? 0 : pass.chosen.count - begun)
         for lane in lanes.values where lane.isClosed {
             let blameless = lane.skipped + max(0, lane.offered - lane.done)
             switch lane.closure?.reason {
             case .held: summary.held += blameless
             case .askedToWait, .suspended, nil: summary.waiting += blameless
-            case .paused: break
+            case .paused: summary.paused += blameless
             }
             summary.leftDue -= max(0, lane.offered - lane.chosen)
         }
@@ -211,7 +217,8 @@ package final class Run {
         if let due = again.nextDue { next = min(next, now + max(.milliseconds(1), due - world.now())) }
         if let end { next = min(next, end) }
         Interruption.sleep(until: next)
-        if interrupted() { return false }
+        listenToPeople()
+        if interrupted() || summary.end != .done { return false }
         if let end, ContinuousClock.now >= end {
             summary.nextDue = again.nextDue
             return stopped(again)

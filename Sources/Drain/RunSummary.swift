@@ -28,6 +28,8 @@ package struct RunSummary: Hashable, Sendable {
     package var deferred = 0
     /// Operations that are due and wait because their destination is held.
     package var held = 0
+    /// Operations that are due and wait because a person paused their destination.
+    package var paused = 0
     /// Operations held by themselves in this run: whether they were received is not known.
     package var ambiguous = 0
     /// Operations that are due and wait for a cool-down, for a server that asked for time, or for the configuration's

@@ -40,6 +40,8 @@ package final class Sending {
     private let started = ContinuousClock.now
     private var sink: (any Sink)?
     private var tickets = 0
+    /// Of the ledger, once a hold has been blamed on something.
+    private var salt: String?
 
     package init(spool: SpoolDirectory, configuration: Configuration, options: Options, world: Run.World) {
         self.spool = spool
@@ -71,6 +73,12 @@ package final class Sending {
             let settings = destinations.settings(of: destination)
             let state = try LedgerFile(spool: spool).read()[destination.name]
             if case .closed(let closure) = state.opening(settings, at: world.now()) {
+                // A server that asked for time is asked again when it is over.
+                if let until = closure.until, closure.reason == .askedToWait || closure.reason == .suspended,
+                    mayWait(until)
+                {
+                    continue
+                }
                 return .postponed(
                     operation, reason: Self.words(closure, state, destination), isHeld: closure.reason == .held)
             }
@@ -91,19 +99,24 @@ package final class Sending {
                 let settlement = Settlement.decide(on: error, now: began)
                 let failed = event(settlement, operation, name, destination, route)
                 guard error.outcome == .held else { return .failed(failed) }
-                try remember([.held(reason: settlement.rule.description, blamed: nil)], destination, settings)
+                try remember(
+                    [.held(reason: settlement.rule.description, blamed: blame(destination))], destination, settings)
                 return .postponed(operation, reason: error.description, isHeld: true)
             }
             let report = attempt(request)
-            let verdict = Classification.verdict(
-                on: report, route: route, now: world.now(), retryAfterMax: settings.retryAfterMax)
+            let now = world.now()
+            let verdict =
+                route.batch?.verdicts(
+                    on: report, members: 1, route: route, now: now, retryAfterMax: settings.retryAfterMax)?.first
+                ?? Classification.verdict(on: report, route: route, now: now, retryAfterMax: settings.retryAfterMax)
             if verdict.isUnauthenticated(report), !hasRefreshed, !secrets.values.isEmpty {
                 hasRefreshed = true
                 if world.credentials.refresh(secrets) { continue }
             }
             try remember(
                 DestinationEvent.events(
-                    of: report, verdict, route: route, settings: settings, blamed: nil, now: world.now()),
+                    of: report, verdict, route: route, settings: settings,
+                    blamed: verdict.outcome == .held ? blame(destination) : nil, now: world.now()),
                 destination, settings)
             let settlement = Settlement.decide(
                 on: secrets.redacted(report), verdict: verdict, of: operation, name: name, route: route,
@@ -113,17 +126,16 @@ package final class Sending {
             operation.attempts.append(settlement.record)
             switch settlement.disposition {
             case .delivered: return .delivered(outcome, answer: report.body)
+            case .failed where verdict.outcome == .deferred:
+                // Its attempts are used up, but nothing has said that it cannot be.
+                return .postponed(operation, reason: Self.words(settlement.record), isHeld: false)
             case .failed: return .failed(outcome)
             case .putBack, .held, .superseded, .quarantined:
                 let isHeld = verdict.outcome == .held
                 return .postponed(operation, reason: Self.words(settlement.record), isHeld: isHeld)
             case .deferred(let due, let countsAttempt):
                 if countsAttempt { name.attempts += 1 }
-                guard let retryWithin = options.retryWithin,
-                    ContinuousClock.now + (due - world.now()) <= started + retryWithin, !isInterrupted
-                else { return .postponed(operation, reason: Self.words(settlement.record), isHeld: false) }
-                Interruption.sleep(until: .now + (due - world.now()))
-                if isInterrupted {
+                if !mayWait(due) {
                     return .postponed(operation, reason: Self.words(settlement.record), isHeld: false)
                 }
             }
@@ -159,6 +171,16 @@ package final class Sending {
         }
     }
 
+    /// Waits until then, if that is within the time for retries; false if it is not, or if a signal came.
+    private func mayWait(_ moment: Timestamp) -> Bool {
+        let wait = max(.zero, moment - world.now())
+        guard let retryWithin = options.retryWithin, ContinuousClock.now + wait <= started + retryWithin,
+            !isInterrupted
+        else { return false }
+        Interruption.sleep(until: .now + wait)
+        return !isInterrupted
+    }
+
     private var isInterrupted: Bool { Interruption.received.count > 0 }
 
     // MARK: - Others
@@ -180,12 +202,22 @@ package final class Sending {
         return nil
     }
 
+    /// What a hold that begins here is blamed on.
+    private func blame(_ destination: Destination) -> String {
+        var ledger = (try? LedgerFile(spool: spool).read()) ?? DestinationLedger()
+        let salt = ledger.salt(using: &world.generator)
+        self.salt = salt
+        return Blame(configuration: configuration, destinations: destinations, credentials: world.credentials)
+            .fingerprint(of: destination, salt: salt)
+    }
+
     private func remember(
         _ events: [DestinationEvent], _ destination: Destination, _ settings: DestinationSettings
     ) throws(SpoolError) {
         if events.isEmpty { return }
         try LedgerFile(spool: spool).record(
-            events.map { (destination.name, $0) }, settings: { _ in settings }, at: world.now(), durable: false)
+            events.map { (destination.name, $0) }, settings: { _ in settings }, salt: salt, at: world.now(),
+            durable: false)
     }
 
     // MARK: - Words

@@ -55,6 +55,16 @@ import Testing
         #expect(bench.holds == 1)
     }
 
+    @Test func `a probe that is put off is the only request of its hour`() throws {
+        let bench = try Bench()
+        try bench.add(5)
+        _ = try bench.run { _ in .status(401) }
+        bench.now = bench.now + .seconds(3601)
+        let summary = try bench.run { _ in .status(500) }
+        #expect(summary.attempts == 1 && summary.deferred == 1 && summary.held == 4)
+        #expect(try bench.state(of: "http://one").hold != nil)
+    }
+
     @Test func `a hold ends when the configuration of its destination changes`() throws {
         let bench = try Bench()
         try bench.add(2)
@@ -247,6 +257,37 @@ import Testing
         bench.now = bench.now + .seconds(2)
         #expect(try bench.run().delivered == 20)
         #expect(try bench.state(of: "http://one").suspendedUntil == nil)
+    }
+
+    @Test func `now is for what waited before, not for what the run itself defers`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.retry.attempts = 99
+        try bench.add(1)
+        _ = try bench.run { _ in .status(500) }
+        let summary = try bench.run(RunOptions(stay: .during(.milliseconds(1500)), ignoresBackoff: true)) { _ in
+            .status(500)
+        }
+        #expect(summary.attempts == 1 && summary.deferred == 1)
+    }
+
+    @Test func `a refusal is not forgotten because another answer comes meanwhile`() throws {
+        let bench = try Bench()
+        try bench.add(2)
+        let summary = try bench.run(RunOptions(concurrency: 2)) {
+            $0.body == Array("0".utf8) ? .status(401) : .status(500)
+        }
+        #expect(summary.held == 1 && summary.deferred == 1)
+        #expect(try bench.state(of: "http://one").hold?.status == 401)
+    }
+
+    @Test func `a pause is heard by a run under way`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        let summary = try bench.run(RunOptions(stay: .during(.seconds(30)))) { _ in
+            try? bench.spool.setPaused(true)
+            return .status(204)
+        }
+        #expect(summary.end == .paused && summary.delivered == 1)
     }
 
     @Test func `a cool-down is ignored with now`() throws {

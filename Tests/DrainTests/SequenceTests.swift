@@ -163,6 +163,47 @@ import Testing
         #expect(try bench.names(.deferred).map(\.id.description) == ["default-1"])
     }
 
+    private func itemized(_ statuses: [Int]) -> AttemptReport.Result {
+        let items = statuses.map { "{\"status\":\($0)}" }.joined(separator: ",")
+        return .answer(
+            AttemptReport.Answer(
+                status: 200, headers: [HeaderField(name: "Content-Type", value: "application/json")],
+                body: Array("{\"items\":[\(items)]}".utf8)))
+    }
+
+    private func itemizing(_ max: Int) throws -> Bench {
+        let results = Batch.Results(pointer: JSONPointer("/items")!, status: JSONPointer("/status")!)
+        return try bench { $0.batch = Batch(max: max, results: results) }
+    }
+
+    @Test(arguments: [(400, "failed"), (503, "deferred"), (429, "deferred"), (401, "held")])
+    func `a batch of one is asked like any other what became of it`(status: Int, outcome: String) throws {
+        let bench = try itemizing(10)
+        try bench.add(1)
+        let summary = try bench.run { _ in self.itemized([status]) }
+        #expect(summary.delivered == 0)
+        let counts = ["failed": summary.failed, "deferred": summary.deferred, "held": summary.held]
+        #expect(counts[outcome] == 1 && counts.values.reduce(0, +) == 1)
+    }
+
+    @Test func `what was delivered of a batch is not sent again because of another member`() throws {
+        for first in [401, 400, 503] {
+            let bench = try itemizing(3)
+            try bench.add(3)
+            let summary = try bench.run { _ in self.itemized([first, 200, 200]) }
+            #expect(summary.delivered == 2 && summary.attempts == 1)
+            #expect(try bench.names(.new).isEmpty)
+        }
+    }
+
+    @Test func `a member that is refused holds as an operation by itself would`() throws {
+        let bench = try itemizing(2)
+        try bench.add(4)
+        let summary = try bench.run { request in self.itemized(request.body.map { _ in [401, 401] } ?? []) }
+        #expect(summary.held == 4 && summary.failed == 0)
+        #expect(try bench.state(of: "http://one").hold?.status == 401)
+    }
+
     @Test func `a batch that is deferred charges each of its operations`() throws {
         let bench = try bench { $0.batch = Batch(max: 3) }
         try bench.add(3)

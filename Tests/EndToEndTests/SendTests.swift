@@ -44,6 +44,30 @@ import Testing
         #expect(try drainq.waiting() == 2)
     }
 
+    @Test func `a hold that a send began ends with a new credential`() throws {
+        let receiver = try LoopbackReceiver(
+            script: .deciding { request, _ in .status(request.header("Authorization") == "Bearer new" ? 204 : 401) })
+        let drainq = try Drainq(
+            """
+            { routes: { default: { url: "\(receiver.url)/x", headers: { Authorization: "Bearer ${secret:api}" } } },
+              secrets: { api: { file: "../api.token" } } }
+            """)
+        try drainq.write("old", as: "api.token")
+        #expect(try drainq.run("send", input: "1").status == 69)
+        #expect(try drainq.run("run").status == 69)
+        try drainq.write("new", as: "api.token")
+        #expect(try drainq.run("run").status == 0)
+        #expect(try drainq.waiting() == 0)
+    }
+
+    @Test func `it waits for a server that asks for time, within its own`() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(429), .status(200, body: "ok")]))
+        let drainq = try Drainq(
+            to: receiver, "retryRateLimited: { schedule: [\"300ms\"], attempts: 9, jitter: 0.9 }")
+        let sent = try drainq.run("send", "--retry-within", "30s", input: "1")
+        #expect(sent.status == 0 && sent.output == "ok")
+    }
+
     @Test func `without the queue nothing is kept`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(503)))
         let drainq = try Drainq(to: receiver)

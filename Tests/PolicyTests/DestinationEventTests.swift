@@ -68,17 +68,17 @@ import Testing
     @Test(
         arguments: [
             (429, "100", 100), (503, "100", 100), (503, "999999", 3600), (429, "999999", 3600), (429, "0", 5),
-            (429, "nonsense", 5),
+            (429, "nonsense", 5), (500, "100", 100), (408, "7", 7),
         ] as [(Int, String, Int)])
     func `a server that asks for time gets it, up to the cap`(status: Int, value: String, seconds: Int) {
         #expect(
             events(report(status, value)) == [.answered, .askedToWait(until: now + .seconds(seconds))])
     }
 
-    @Test func `a wait of nothing is none, and elsewhere a wait is the operation's alone`() {
+    @Test func `a wait of nothing is none, and what is not deferred waits for nothing`() {
         #expect(events(report(503, "0")) == [.unreachable("status 503")])
-        #expect(events(report(500, "100")) == [.answered])
-        #expect(events(report(502, "100")) == [.unreachable("status 502")])
+        #expect(events(report(404, "100")) == [.answered])
+        #expect(events(report(502, "0")) == [.unreachable("status 502")])
     }
 
     @Test func `without a schedule of its own a 429 waits as long as any first failure`() {

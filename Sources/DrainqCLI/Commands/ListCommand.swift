@@ -40,7 +40,9 @@ private func row(_ view: EntryView, _ now: Timestamp) -> [String] {
     return [
         view.id, view.type, view.state, Timestamp(rfc3339: view.createdAt).map { InWords.moment($0, from: now) } ?? "",
         attemptsInWords(view), view.state == "new" || view.state == "deferred" ? next ?? "now" : "-",
-        view.lastStatus.map { "\($0)" } ?? view.lastError ?? "-",
+        view.lastStatus.map { "\($0)" } ?? view.lastError ?? view.rule.map {
+            String($0.prefix { $0 != " " && $0 != ":" })
+        } ?? "-",
     ]
 }
 

@@ -16,7 +16,6 @@ func send(_ command: ParsedCommand, environment: [String: String]) throws(Comman
         if let fallback = command.text(.fallback), (try? JSONValue(Array(fallback.utf8))) == nil {
             throw CommandFailure(.usage, "'--fallback \(fallback)' is not JSON", hint: "such as '[]' or 'null'")
         }
-        Interruption.install()
         let sending = Sending(
             spool: queue.spool, configuration: queue.configuration,
             options: Sending.Options(
@@ -25,6 +24,9 @@ func send(_ command: ParsedCommand, environment: [String: String]) throws(Comman
         var applying: [ExitStatus] = []
         var input = OperationInput(queue: queue, command: command)
         try input.read { item in
+            // Between two operations, while the input is waited for, a signal ends the process as usual.
+            Interruption.install()
+            defer { Interruption.uninstall() }
             applying.append(try Answering(queue: queue, command: command).take(item, sending))
             standardOutput.flush()
         }

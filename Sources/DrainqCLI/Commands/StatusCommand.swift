@@ -35,6 +35,7 @@ private func tell(_ view: QueueStatus, _ now: Timestamp) {
         .write()
     }
     for line in reasons(view, now, words) { standardOutput.line(escapedForDisplay(line)) }
+    if let reason = view.conditions { standardOutput.line("waiting: \(reason)") }
     if let last = view.lastRun {
         standardOutput.line(
             "last run \(words(last.startedAt)): \(last.delivered) delivered, \(last.deferred) deferred, \(last.failed) failed, "

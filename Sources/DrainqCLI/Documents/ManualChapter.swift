@@ -125,12 +125,11 @@ extension ManualChapter {
                 (
                     "wait",
                     """
-                    The server asked for time: status 429, `RESOURCE_EXHAUSTED` of a callable function, or 503 with \
-                    Retry-After. Nothing is sent until then; to the operation's own wait up to a fifth is added, \
+                    The server asked for time: status 429, `RESOURCE_EXHAUSTED` of a callable function, or Retry-After \
+                    with any answer that defers. Nothing is sent until then; to the operation's own wait up to a fifth is added, \
                     never taken away, so that not all come back at once. Retry-After is a number of seconds, or a \
                     date that is read against the answer's own Date; `retryAfterMax` bounds it. Without one the \
-                    first delay of the schedule counts. With another status Retry-After delays only its operation. \
-                    The run ends with 75. It ends by itself or by `drainq release`; --now does not end it.
+                    first delay of the schedule counts. The run ends with 75. It ends by itself or by `drainq release`; --now does not end it.
                     """
                 ),
                 (

@@ -75,12 +75,22 @@ struct ExplainedRoute {
 
     // MARK: - What follows
 
-    func operation(after verdict: Verdict) -> String {
+    /// A proxy's own failure is nobody's attempt.
+    func countsAttempt(_ answer: ClassificationOverride.Match, _ verdict: Verdict) -> Bool {
+        switch verdict.outcome {
+        case .deferred, .failed: answer != .error(.proxy)
+        case .delivered, .held: false
+        }
+    }
+
+    func operation(after answer: ClassificationOverride.Match, _ verdict: Verdict) -> String {
         switch verdict.outcome {
         case .delivered:
             retention.delivered > .zero
                 ? "it is kept in delivered/ for \(retention.delivered.quantity)" : "it is done: its file is removed"
-        case .deferred: "it stays in the queue until its next attempt; this one is counted"
+        case .deferred:
+            "it stays in the queue until its next attempt; this one is "
+                + (countsAttempt(answer, verdict) ? "counted" : "not counted")
         case .held: "it is put back as it was; no attempt is counted"
         case .failed:
             "it goes to failed/" + (retention.failed.map { ", where it stays for \($0.quantity)" } ?? "")

@@ -91,8 +91,8 @@ extension Explanation {
         let route = explained.route
         self.init(
             answer: answer.description, route: explained.view, outcome: verdict.outcome.rawValue,
-            rule: verdict.rule.description, operation: explained.operation(after: verdict),
-            countsAttempt: verdict.outcome == .deferred || verdict.outcome == .failed,
+            rule: verdict.rule.description, operation: explained.operation(after: answer, verdict),
+            countsAttempt: explained.countsAttempt(answer, verdict),
             destination: explained.destination(after: answer, verdict))
         if verdict.outcome == .delivered, let (provided, otherwise) = explained.acceptance(of: answer) {
             self.provided = provided

@@ -1,3 +1,4 @@
+import Delivery
 import Policy
 import Spool
 
@@ -70,6 +71,8 @@ struct QueueStatus: Encodable {
     var nextDue: String?
     /// Waiting operations that may be tried now.
     var due = 0
+    /// Why a run would attempt nothing now, as the configuration's conditions have it.
+    var conditions: String?
     var lastRun: SummaryView?
 }
 
@@ -95,6 +98,12 @@ extension QueueStatus {
         due = count.due
         oldest = count.tallies.values.compactMap(\.oldest).min()?.rfc3339
         nextDue = count.tallies.values.compactMap(\.next).min()?.rfc3339
+        let asked = queue.configuration.conditions
+        if !asked.asksNothing,
+            case .wait(let reason) = asked.decision(in: .read(for: asked, environment: queue.environment))
+        {
+            conditions = reason
+        }
         // A remembered run that cannot be read is no reason to refuse the status.
         if let bytes = try queue.spool.readState("last-run.json") {
             lastRun = try? JSONDecoder().decode(SummaryView.self, from: Data(bytes))

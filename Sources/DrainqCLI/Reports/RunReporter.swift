@@ -102,7 +102,7 @@ struct RunReporter {
         switch event.record.outcome {
         case .deferred:
             let count = event.attemptsAllowed.map { "\(event.attempts) of \($0)" } ?? "\(event.attempts)"
-            text += ", attempt \(count)"
+            text += event.attempts > 0 ? ", attempt \(count)" : ", not counted"
             if let due = event.nextDue {
                 text += ", again \(InWords.moment(due, from: event.record.at + event.record.duration))"
             }
@@ -129,7 +129,7 @@ struct RunReporter {
         case 407: "check the proxy's credentials, then run again"
         case .some(300..<400): "redirects are not followed: set the route's url to where the server points"
         default:
-            record.rule.contains("url")
+            record.rule.hasPrefix("request: no url")
                 ? "set routes.default.url in drainq.json" : "its operations wait, none was charged an attempt"
         }
     }
@@ -138,7 +138,8 @@ struct RunReporter {
         var parts = ["\(summary.delivered) delivered"]
         let counts = [
             (summary.deferred, "deferred"), (summary.waiting, "waiting for their destination"),
-            (summary.held, "held"), (summary.ambiguous, "held as ambiguous"), (summary.superseded, "superseded"),
+            (summary.held, "held"), (summary.paused, "paused"), (summary.ambiguous, "held as ambiguous"),
+            (summary.superseded, "superseded"),
             (summary.failed, summary.expired > 0 ? "failed (\(summary.expired) expired)" : "failed"),
             (summary.quarantined, "quarantined"), (summary.cutOff, "cut off"), (summary.leftDue, "still due"),
         ]

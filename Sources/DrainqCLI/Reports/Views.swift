@@ -155,6 +155,7 @@ struct SummaryView: Codable {
     var deferred: Int
     var waiting: Int
     var held: Int
+    var paused: Int
     var ambiguous: Int
     var superseded: Int
     var failed: Int
@@ -185,6 +186,7 @@ struct SummaryView: Codable {
         deferred = summary.deferred
         waiting = summary.waiting
         held = summary.held
+        paused = summary.paused
         ambiguous = summary.ambiguous
         superseded = summary.superseded
         failed = summary.failed

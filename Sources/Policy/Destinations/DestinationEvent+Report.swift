@@ -4,7 +4,7 @@ extension DestinationEvent {
     ///
     /// - A connection that fails in any way, and a 502, 503 or 504 without Retry-After, say that nobody is there. So does
     ///   a 2xx that looks like somebody else's (`accept`): a captive portal's page is not the server.
-    /// - 429, `RESOURCE_EXHAUSTED`, and 503 with Retry-After ask for time; without a Retry-After it is the first delay
+    /// - 429, `RESOURCE_EXHAUSTED`, and every deferral with Retry-After ask for time; without one it is the first delay
     ///   of the schedule for it. Nothing is asked for longer than `settings.retryAfterMax`.
     /// - A held verdict holds; `blamed` is what configuration and credentials were, see `DestinationState.Hold`.
     package static func events(
@@ -18,7 +18,7 @@ extension DestinationEvent {
         case (.answer, .held): return [.answered, hold]
         case (.failure, .held): return [hold]
         case (.answer(let answer), let outcome):
-            if let wait = wait(answer.status, verdict, route, settings) {
+            if let wait = wait(verdict, route, settings) {
                 return [.answered, .askedToWait(until: now + wait)]
             }
             if outcome == .deferred, let name = absence(answer.status, verdict) { return [.unreachable(name)] }
@@ -28,9 +28,9 @@ extension DestinationEvent {
     }
 
     private static func wait(
-        _ status: Int, _ verdict: Verdict, _ route: Route, _ settings: DestinationSettings
+        _ verdict: Verdict, _ route: Route, _ settings: DestinationSettings
     ) -> Duration? {
-        guard verdict.isRateLimited || status == 503 else { return nil }
+        guard verdict.outcome == .deferred else { return nil }
         if let asked = verdict.retryAfter, asked > .zero { return min(asked, settings.retryAfterMax) }
         guard verdict.isRateLimited else { return nil }
         return min(route.schedule(isRateLimited: true).delay(afterAttempt: 1), settings.retryAfterMax)
@@ -64,7 +64,7 @@ extension NetworkError {
 extension StormGuard.Answer {
     /// What the guard is told of an attempt's end; `nil` where no server has answered.
     package init?(_ report: AttemptReport, _ verdict: Verdict) {
-        switch (verdict.outcome, report.status) {
+        switch (verdict.outcome, verdict.memberStatus ?? report.status) {
         case (.delivered, _): self = .delivered
         case (.failed, let status?), (.held, let status?): self = .permanent(status)
         case (.deferred, .some): self = .other
