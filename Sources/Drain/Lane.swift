@@ -14,6 +14,8 @@ struct Lane {
     var closure: Opening.Closure?
     /// The configuration's conditions are not met for it.
     var lacksConditions = false
+    /// Those that were asked for others have said nothing: left alone to the end of the run.
+    var isLeft = false
     /// One attempt has to succeed before there are more.
     var isProbing = false
     /// The first permanent answers in this run, which may mean more together.
@@ -59,6 +61,9 @@ struct Lane {
         }
     }
 
+    /// Something is to be done out of turn, or waits for others to be asked.
+    var isUnusual: Bool { !urgent.isEmpty || !withheld.isEmpty }
+
     var isSampling: Bool { storm.phase == .sampling || suspicion?.phase == .sampling }
 
     /// How many attempts of what is in the order may be in flight.
@@ -68,7 +73,7 @@ struct Lane {
         return min(state.window ?? .max, settings.concurrency ?? .max)
     }
 
-    var isClosed: Bool { closure != nil || lacksConditions }
+    var isClosed: Bool { closure != nil || lacksConditions || isLeft }
 
     /// Takes an event in, for this run at once and for the ledger later.
     mutating func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {
@@ -161,6 +166,8 @@ struct Withheld {
     var report: AttemptReport
     /// For each of its operations.
     var verdict: Verdict
+    /// No request could be made: nothing was sent.
+    var isUnsent = false
     /// Those behind it in its sequence go meanwhile, as they would if it failed; they fail or are put back with it.
     var letsOthersGo = false
 }

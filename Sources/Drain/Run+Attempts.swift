@@ -149,7 +149,8 @@ extension Run {
             if mustStop() { return nil }
         }
         let elapsed = ContinuousClock.now - started
-        let waits = lanes.compactMap { digest, lane -> Duration? in
+        let waits = paced.compactMap { digest -> Duration? in
+            guard let lane = lanes[digest] else { return nil }
             let isWaiting = !round.order.isEmpty(of: digest) && lane.allowance > 0 || !lane.urgent.isEmpty
             let wait = lane.pace.wait(at: elapsed)
             return isWaiting && !lane.isClosed && wait > .zero ? wait : nil
@@ -158,7 +159,8 @@ extension Run {
     }
 
     private func hasWork(_ round: Round) -> Bool {
-        round.order.waiting > 0 || lanes.values.contains { !$0.urgent.isEmpty && !$0.isClosed }
+        round.order.waiting > 0
+            || unusual.contains { lanes[$0].map { !$0.urgent.isEmpty && !$0.isClosed } ?? false }
     }
 
     private func nextInOrder(_ round: inout Round, _ elapsed: Duration) -> Candidate? {
@@ -169,8 +171,14 @@ extension Run {
     }
 
     private func nextUrgent(_ elapsed: Duration) -> (Digest, Work)? {
-        for (digest, lane) in lanes where !lane.urgent.isEmpty && lane.inFlight == 0 && !lane.isClosed {
-            if lane.pace.wait(at: elapsed) == .zero { return (digest, lanes[digest]!.urgent.removeFirst()) }
+        for digest in unusual {
+            guard let lane = lanes[digest], lane.isUnusual else {
+                unusual.remove(digest)
+                continue
+            }
+            if !lane.urgent.isEmpty, lane.inFlight == 0, !lane.isClosed, lane.pace.wait(at: elapsed) == .zero {
+                return (digest, lanes[digest]!.urgent.removeFirst())
+            }
         }
         return nil
     }
@@ -262,6 +270,7 @@ extension Run {
                 var alone = flight
                 alone.members = [member]
                 lanes[digest]?.urgent.append(.claimed(alone))
+                unusual.insert(digest)
                 return
             }
             flight.members.append(member)

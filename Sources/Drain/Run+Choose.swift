@@ -12,6 +12,8 @@ extension Run {
         var nextDue: Timestamp?
         /// Older values of keys, and the newer operation that stands for each.
         var superseded: [(entry: Entry, by: OperationID)] = []
+        /// Expired, by their route, behind a destination that is closed.
+        var expired: [Candidate] = []
         /// How long the listing took: the next one waits in proportion.
         var cost: Duration = .zero
 
@@ -61,6 +63,9 @@ extension Run {
                 case .due:
                     openLane(destination, now, decisions)
                     if let lane = lanes[destination.digest], lane.isClosed {
+                        if let lifetime = route.expiresAfter, name.createdAt + lifetime <= now {
+                            return pass.expired.append(candidate)
+                        }
                         lanes[destination.digest]!.skipped += 1
                         guard let until = lane.closure?.until else { return }
                         pass.mayComeDue(until)
@@ -76,8 +81,10 @@ extension Run {
         pass.chosen = chosen.map(\.element)
         pass.leftDue = selection.offered - pass.chosen.count
         for candidate in pass.chosen { lanes[candidate.destination.digest]!.chosen += 1 }
-        for digest in lanes.keys {
-            lanes[digest]!.newest = selection.newest(of: digest, besides: chosen).map(\.element).filter(\.isHead)
+        let byDestination = Dictionary(grouping: chosen, by: \.destination)
+        for (digest, lane) in lanes where lane.offered > lane.chosen {
+            let newest = selection.newest(of: digest, besides: byDestination[digest] ?? [])
+            lanes[digest]!.newest = newest.map(\.element).filter(\.isHead)
         }
         pass.cost = .now - start
         return pass
@@ -130,6 +137,7 @@ extension Run {
                 destination, destinations.settings(of: destination), ledger[destination.name])
             lane.open(at: now, ignoringCoolDown: ignoresCoolDown)
             lanes[destination.digest] = lane
+            if lane.pace.interval > .zero { paced.insert(destination.digest) }
             releaseByChange(destination.digest, now)
         }
         let isLocal = lanes[destination.digest]!.isLocal

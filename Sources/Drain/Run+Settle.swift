@@ -17,6 +17,7 @@ extension Run {
             var again = flight
             again.hasFreshSecrets = true
             lanes[flight.destination.digest]!.urgent.append(.claimed(again))
+            unusual.insert(flight.destination.digest)
             return
         }
         guard let each else {
@@ -48,7 +49,9 @@ extension Run {
         }
         let meaning = StormGuard<Withheld>.Answer(report, verdict)
         let status = verdict.memberStatus ?? report.status
-        if let hold = lane.state.hold, flight.isProbe, verdict.outcome == .held || status != nil && status == hold.status {
+        if let hold = lane.state.hold, flight.isProbe,
+            verdict.outcome == .held || status != nil && status == hold.status
+        {
             // The same end as before: the operation that was asked is as blameless as the others.
             lane.closure = Opening.Closure(.held)
             lanes[digest] = lane
@@ -81,12 +84,15 @@ extension Run {
         }
         lanes[digest] = lane
         follow(step, digest, &round, claims)
+        // Others are to know at once what keeps everybody away.
+        if lanes[digest]!.isClosed, !lanes[digest]!.events.isEmpty { tellLedger() }
     }
 
     /// Settles what has been waiting for others to be asked, where there is nobody else to ask; whether there was any.
     func concludeSuspicions(_ round: inout Round, _ claims: SpoolRun) -> Bool {
         var concluded = false
-        for (digest, lane) in lanes where !lane.withheld.isEmpty && lane.isQuiet {
+        for digest in unusual {
+            guard let lane = lanes[digest], !lane.withheld.isEmpty, lane.isQuiet else { continue }
             guard lane.isSampling || round.order.isEmpty(of: digest) || lane.isClosed else { continue }
             concluded = true
             let step =
@@ -100,6 +106,7 @@ extension Run {
     private func follow(
         _ step: StormGuard<Withheld>.Step, _ digest: Digest, _ round: inout Round, _ claims: SpoolRun
     ) {
+        if lanes[digest]!.isUnusual { unusual.insert(digest) }
         switch step {
         case .wait: break
         case .sample: beginSampling(digest, &round)
@@ -127,6 +134,7 @@ extension Run {
                 hold(digest, answer, as: verdict, &round, claims)
             }
         case .putBack(let answers):
+            lanes[digest]!.isLeft = true
             lanes[digest]!.forgetSettledSuspicion()
             for answer in answers {
                 settle(answer, as: Verdict(outcome: .held, rule: answer.verdict.rule), &round, claims)
@@ -145,6 +153,7 @@ extension Run {
         lanes[digest]!.newest.removeAll { names.contains($0.entry.name) }
         samples += round.order.newest(of: digest, upTo: wanted - samples.count)
         lanes[digest]!.urgent += samples.map(Work.sample)
+        unusual.insert(digest)
     }
 
     // MARK: - Holds
@@ -171,6 +180,17 @@ extension Run {
     /// No request can be made of these: the operation's own fault, or a reason to hold its destination.
     func giveUp(_ flight: Flight, _ error: RequestError, _ round: inout Round, _ claims: SpoolRun) throws(SpoolError) {
         if flight.members.count > 1, error.outcome == .failed { return split(flight) }
+        if case .headersCommand = error, !flight.isProbe {
+            // The command may be to blame, or this operation alone: another one is to be signed before all are held.
+            let report = AttemptReport(result: .failure(.other, detail: error.description), duration: .zero)
+            var answer = Withheld(
+                flight: flight, report: report, verdict: Verdict(outcome: .held, rule: .request(error)))
+            answer.isUnsent = true
+            let digest = flight.destination.digest
+            if lanes[digest]!.suspicion == nil { lanes[digest]!.suspicion = StormGuard(threshold: 1) }
+            let step = lanes[digest]!.suspicion!.take(answer, .permanent(0), isSample: flight.isSample)
+            return follow(step, digest, &round, claims)
+        }
         let settlement = Settlement.decide(on: error, now: world.now())
         for member in flight.members {
             try apply(settlement, member, flight, claims, sent: false)
@@ -185,6 +205,7 @@ extension Run {
     private func split(_ flight: Flight) {
         let middle = flight.members.count / 2
         let halves = [flight.members[..<middle], flight.members[middle...]]
+        unusual.insert(flight.destination.digest)
         lanes[flight.destination.digest]?.urgent += halves.map { members in
             var half = flight
             half.members = Array(members)
@@ -207,6 +228,7 @@ extension Run {
                 on: report, verdict: verdict ?? answer.verdict, of: member.operation, name: member.claim.name,
                 route: flight.route, keepsDelivered: configuration.retention.delivered > .zero, start: flight.began,
                 now: now, using: &world.generator)
+            if answer.isUnsent { settlement.record.error = nil }
             if case .failure(.cancelled, _) = report.result {
                 // Cut off after its request was sent: due at once and uncharged, but its history must say that it was sent.
                 settlement.disposition = .deferred(until: now, countsAttempt: false)
@@ -215,7 +237,7 @@ extension Run {
                 if case .failed = settlement.disposition, try isOutdated(member, flight.route) {
                     settlement.disposition = .superseded
                 }
-                try apply(settlement, member, flight, claims, sent: true, answer: report.body)
+                try apply(settlement, member, flight, claims, sent: !answer.isUnsent, answer: report.body)
             } catch {
                 leftAlone.insert(member.claim.name.id)
                 broken(error)
@@ -282,6 +304,7 @@ extension Run {
             attempts: member.claim.name.attempts + (disposition.countsAttempt ? 1 : 0),
             attemptsAllowed: flight.route.retry.attemptsAllowed, nextDue: nil, answer: answer)
         if case .deferred(let until, _) = disposition { event.nextDue = until }
+        event.isHeldByItself = disposition == .held
         if case .quarantined(let item) = settled { quarantined(item) }
         report(sent ? .attempted(event) : .gaveUp(event))
     }

@@ -47,6 +47,9 @@ package final class Run {
     var sink: (any Sink)?
     /// What is known of each destination that something is due for, from here to the end of the run.
     var lanes: [Digest: Lane] = [:]
+    /// Those of them that have something to do out of turn, and those with a rate: there may be thousands of others.
+    var unusual: Set<Digest> = []
+    var paced: Set<Digest> = []
     var ledger = DestinationLedger()
     /// The right to attempt what has an order; `nil` where another run has it, or nothing has one.
     var sequenceLock: SequenceLock?
@@ -140,6 +143,7 @@ package final class Run {
             do throws(SpoolError) {
                 pass = try choose(budget: budget)
                 supersede(&pass, claims)
+                expire(pass, claims)
             } catch {
                 return broken(error)
             }
@@ -153,6 +157,7 @@ package final class Run {
         for error in admission.errors { inputOutput(error) }
         var pass = try choose(budget: budget)
         supersede(&pass, claims)
+        expire(pass, claims)
         return pass
     }
 
@@ -175,6 +180,30 @@ package final class Run {
             broken(error)
         }
         pass.chosen.removeAll { waiting.contains($0.entry.name.id) }
+    }
+
+    /// Row N, D → X: what has expired while its destination was closed is not kept from it.
+    private func expire(_ pass: Pass, _ claims: SpoolRun) {
+        for candidate in pass.expired {
+            do throws(SpoolError) {
+                guard let claim = try claims.claim(candidate.entry) else { continue }
+                let route = configuration.route(of: claim.name.type)
+                guard case .operation(let stored) = try claims.read(claim, limits: configuration.limits),
+                    let settlement = Settlement.decide(
+                        onExpiryOf: stored.operation.header, route: route, now: world.now())
+                else {
+                    _ = try claims.settle(claim, .putBack, record: nil, now: world.now())
+                    continue
+                }
+                let flight = Flight(
+                    members: [], destination: candidate.destination, route: route, began: world.now())
+                try apply(
+                    settlement, Member(claim: claim, operation: stored.operation), flight, claims, sent: false)
+            } catch {
+                leftAlone.insert(candidate.entry.name.id)
+                inputOutput(error)
+            }
+        }
     }
 
     /// Counts what is still due, as the last listing has it: because of its destination, or because the run ends here.
@@ -244,6 +273,7 @@ package final class Run {
     private func count(_ recovery: Recovery) {
         summary.recovered = recovery.returned.count
         summary.quarantined += recovery.quarantined.count
+        for error in recovery.errors { inputOutput(error) }
         if !recovery.returned.isEmpty || !recovery.quarantined.isEmpty { report(.recovered(recovery)) }
     }
 

@@ -85,6 +85,8 @@ package struct AttemptEvent: Sendable {
     package var attempts: Int
     package var attemptsAllowed: Int?
     package var nextDue: Timestamp?
+    /// It waits for a person by itself: whether it was received is not known.
+    package var isHeldByItself = false
     package var answer: [UInt8]
 
     package init(

@@ -38,6 +38,44 @@ import Testing
         #expect(try bench.names(.deferred).first?.attempts == 1)
     }
 
+    @Test func `an operation that cannot be signed does not stop those that can`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.headersCommand = ["sign"]
+        bench.credentials.signed = { _, request in
+            request.body == Array("0".utf8) ? .failure(reason: "'sign' exited with status 3") : .headers([])
+        }
+        try bench.add(5)
+        let summary = try bench.run()
+        #expect(summary.delivered == 4 && summary.deferred == 1 && summary.held == 0)
+        #expect(try bench.names(.deferred).first?.attempts == 1)
+        bench.credentials.signed = { _, _ in .failure(reason: "'sign' exited with status 3") }
+        try bench.add(2)
+        #expect(try bench.run().held == 2)
+    }
+
+    @Test func `samples that say nothing leave the destination alone for the run, and nobody is charged`() throws {
+        let bench = try Bench()
+        try bench.add(40)
+        let summary = try bench.run(RunOptions(limit: 10, concurrency: 1, stay: .during(.milliseconds(100)))) {
+            Int(String(decoding: $0.body ?? [], as: UTF8.self))! < 5 ? .status(400) : .status(500)
+        }
+        #expect(summary.attempts == 8 && summary.failed == 0 && summary.deferred == 3)
+        #expect(try bench.names(.new).count == 37)
+    }
+
+    @Test func `what keeps everybody away is told at once`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        try bench.add(3, type: "other")
+        var seen: Timestamp?
+        _ = try bench.run(RunOptions(concurrency: 1)) { request in
+            if request.url.hasPrefix("http://two") { seen = try? bench.state(of: "http://one").notBefore }
+            return request.url.hasPrefix("http://one")
+                ? .status(429, [HeaderField(name: "Retry-After", value: "600")]) : .status(204)
+        }
+        #expect(seen != nil)
+    }
+
     @Test func `a hold is probed with one operation after an hour, and ends when that is delivered`() throws {
         let bench = try Bench()
         try bench.add(5)
@@ -166,6 +204,16 @@ import Testing
         let summary = try bench.run(RunOptions(limit: 3)) { _ in .status(404) }
         #expect(summary.failed == 0 && summary.held == 20)
         #expect(try bench.names(.new).count == 20)
+    }
+
+    @Test func `what expires behind a hold is seen to expire`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.expiresAfter = .seconds(600)
+        try bench.add(2)
+        #expect(try bench.run { _ in .status(401) }.held == 2)
+        bench.now = bench.now + .seconds(601)
+        let summary = try bench.run()
+        #expect(summary.attempts == 0 && summary.failed == 2 && summary.expired == 2 && summary.held == 0)
     }
 
     @Test func `a storm holds whatever the concurrency is`() throws {

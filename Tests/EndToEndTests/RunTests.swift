@@ -134,6 +134,22 @@ import Testing
         #expect(try drainq.names("new").count == 20)
     }
 
+    @Test func `an operation that may have been received is held and said once, with both ways out`() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.silence, .status(204)]))
+        let drainq = try Drainq(
+            to: receiver,
+            "keyTTL: \"1s\", timeouts: { total: \"300ms\" }, retry: { schedule: [\"1s\"], attempts: 9, jitter: 0 }")
+        let id = try #require(try drainq.run("add", input: "1").lines.first)
+        #expect(try drainq.run("run").status == 75)
+        let held = try drainq.run("run", "--wait", "5s")
+        #expect(held.status == 69)
+        #expect(held.error.contains("'\(id)' is held: ambiguous") && held.error.contains("drainq drop \(id)"))
+        #expect(try drainq.run("run").error.isEmpty)
+        #expect(receiver.receivedCount == 1)
+        #expect(try drainq.run("retry", id).status == 0)
+        #expect(try drainq.run("run").status == 0)
+    }
+
     @Test func `a type without a url is held with a hint, and the others are delivered`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq("{ routes: { good: { url: \"\(receiver.url)/good\" } } }")

@@ -79,6 +79,10 @@ struct RunReporter {
         case .actionable:
             if event.record.outcome == .failed, failures <= Self.failuresShown {
                 Messages.error("'\(event.id)' failed: \(cause(event.record))", hint: "drainq show \(event.id)")
+            } else if event.isHeldByItself {
+                Messages.error(
+                    "'\(event.id)' is held: \(event.record.rule)",
+                    hint: "'drainq retry \(event.id)' sends it again, 'drainq drop \(event.id)' does not")
             }
         }
     }
