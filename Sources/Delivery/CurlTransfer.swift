@@ -208,12 +208,9 @@ final class CurlTransfer {
         case .direct: return false
         // Every connection is to the proxy; what happens once it stands may be the destination's doing.
         case .url: return code == 7 || code == 28 && size(CURLINFO_CONNECT_TIME_T) == 0
-        case .environment: return Self.environmentHasProxy && request.isElsewhere(String(cString: words))
+        case .environment: return request.hasFailedAtProxy(String(cString: words))
         }
     }
-
-    private static let environmentHasProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-        .contains { (name: String) in getenv(name) != nil }
 
     /// libcurl's words, or its general ones for the code where those might quote a URL with what is secret in it.
     private func said(_ code: Int32) -> String {

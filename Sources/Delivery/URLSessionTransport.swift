@@ -73,6 +73,8 @@ final class URLSessionTransport: Sendable {
 /// One attempt under way.
 private struct Exchange {
     let ticket: Int
+    /// Without its body.
+    let request: OutgoingRequest
     let task: URLSessionDataTask
     let started = ContinuousClock.now
     let answerLimit: Int
@@ -92,6 +94,9 @@ private struct Exchange {
         idleLimit = request.timeouts.request
         connectLimit = request.timeouts.connect
         isConnecting = !(request.body ?? []).isEmpty && connectLimit < idleLimit
+        var request = request
+        request.body = nil
+        self.request = request
         patience = started + (isConnecting ? connectLimit : idleLimit)
     }
 
@@ -115,6 +120,20 @@ private struct Exchange {
         let room = answerLimit - (answer?.body.count ?? 0)
         answer?.body += data.prefix(max(0, room))
         return data.count <= room
+    }
+}
+
+extension Exchange {
+    /// What an attempt that ended with an error came to.
+    fileprivate func result(of error: any Error) -> AttemptReport.Result {
+        let (code, message) = ((error as NSError).code, error.localizedDescription)
+        let name = NetworkError(urlErrorCode: code, message: message, hasStatus: answer != nil)
+        // The proxy wants credentials before it opens a tunnel: that is an answer.
+        if name == .proxy, message.contains("response 407") || message.contains("code 407") {
+            return .answer(AttemptReport.Answer(status: 407))
+        }
+        let isProxys = [.refused, .unreachable, .connectTimeout].contains(name) && request.hasFailedAtProxy(message)
+        return .failure(isProxys ? .proxy : name, detail: String(message.prefix(500)))
     }
 }
 
@@ -228,9 +247,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         guard var exchange = remove(task) else { return }
         if let error {
-            let (code, message) = ((error as NSError).code, error.localizedDescription)
-            let name = NetworkError(urlErrorCode: code, message: message, hasStatus: exchange.answer != nil)
-            return end(exchange, .failure(name, detail: String(message.prefix(500))), cancelling: false)
+            return end(exchange, exchange.result(of: error), cancelling: false)
         }
         if exchange.answer == nil { exchange.take(task.response) }
         if let answer = exchange.answer {

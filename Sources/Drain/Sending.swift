@@ -103,7 +103,8 @@ package final class Sending {
             }
             try remember(
                 DestinationEvent.events(
-                    of: report, verdict, route: route, settings: settings, blamed: nil, now: world.now()),
+                    of: secrets.redacted(report), verdict, route: route, settings: settings, blamed: nil,
+                    now: world.now()),
                 destination, settings)
             let settlement = Settlement.decide(
                 on: secrets.redacted(report), verdict: verdict, of: operation, name: name, route: route,
