@@ -172,11 +172,14 @@ trusted() {
 }
 test_that "an authority of one's own is trusted, and TLS offers HTTP/2" trusted
 
-# By its variable for tests, URLSession trusts another authority.
+# trusting COMMAND…: where the system's authorities are ours.
+trusting() {
+    unshare -rm sh -c 'mount --bind "$1" /etc/ssl/certs/ca-certificates.crt && shift && exec "$@"' sh "$work/ca.pem" "$@"
+}
 trusted_by_system() {
     queue "https://127.0.0.1:$tls/system" '' 'transport: "urlsession"'
     lines 1 | drainq add
-    URLSessionCertificateAuthorityInfoFile=$work/ca.pem drainq run -v
+    trusting "$binary" run
     equal "" "$(state)"
     equal 1 "$(seen 'HTTP/2.0 127.0.0.1 /system' access.log)"
 }
@@ -187,7 +190,7 @@ distrusted() { # URL REGEX SETTINGS
     lines 2 | drainq add
     ends 69 drainq run 2>complaint
     cat complaint
-    [[ $(<complaint) =~ $2 ]]
+    [[ $(<complaint) =~ $2 && $(<complaint) =~ hint:.*caFile ]]
     equal held=2 "$(state)"
     equal '[0,0]' "$(drainq list --json | jq -sc 'map(.attempts)')"
     # Once, and in status from then on.
@@ -329,7 +332,7 @@ tunnel_by_environment() {
     lines 2 | drainq add
     local before after
     before=$(seen "CONNECT 127.0.0.1:$tls" squid/access.log)
-    https_proxy=http://127.0.0.1:$open URLSessionCertificateAuthorityInfoFile=$work/ca.pem drainq run -v
+    https_proxy=http://127.0.0.1:$open trusting "$binary" run
     after=$(seen "CONNECT 127.0.0.1:$tls" squid/access.log)
     ((after > before))
     equal 2 "$(seen '/urlsession/tunnel' access.log)"
@@ -410,7 +413,7 @@ behind_socks() {
     queue "http://127.0.0.1:$plain/socks5" '' "proxy: 'socks5://drainq:\${secret:word}@127.0.0.1:$socks'" "$word"
     lines 1 | drainq add
     drainq run
-    equal 1 "$(seen '/socks5' access.log | head -1 | sed s/3/1/)"
+    equal 1 "$(seen '127.0.0.1 /socks5' access.log)"
 }
 test_that "socks5h asks the proxy for the host, and both kinds get their credentials from a secret" behind_socks
 
@@ -432,7 +435,7 @@ forced() {
         lines 1 | drainq add
         ends 69 drainq run 2>complaint
         cat complaint
-        [[ $(<complaint) == *"'${key%%:*}"* ]]
+        [[ $(<complaint) == *"'${key%%:*}"* && $(<complaint) != *routes.default.url* ]]
         equal held=1 "$(state)"
         says "${key%%:*}" drainq check
     done
