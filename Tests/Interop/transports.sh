@@ -8,10 +8,11 @@ chmod 711 "$work"
 mkdir -m 711 "$work/secrets"
 cd "$work" || exit
 passphrase=p4ssphrase-$RANDOM$RANDOM password=pr0xy-w0rd-$RANDOM$RANDOM
-(umask 077 && echo "$passphrase" >secrets/passphrase && echo "$password" >secrets/password)
+wrong=wr0ng-$RANDOM$RANDOM
+(umask 077 && for name in passphrase password wrong; do echo "${!name}" >"secrets/$name"; done)
 
 tls=$(free_port) expired=$(free_port) mutual=$(free_port) strict=$(free_port) plain=$(free_port) counter=$(free_port)
-open=$(free_port) closed=$(free_port) socks=$(free_port) nobody=$(free_port)
+open=$(free_port) closed=$(free_port) sealed=$(free_port) socks=$(free_port) nobody=$(free_port)
 
 # Certificates
 
@@ -55,7 +56,7 @@ fi
 nginx -p "$work" -e nginx.log -c nginx.conf &
 pids+=($!)
 
-# A server that refuses in the handshake, as most but nginx do.
+# A server that refuses in the handshake, as most but nginx do; and squid behind TLS.
 cat >haproxy.cfg <<END_OF_FILE
 defaults
     mode http
@@ -65,6 +66,10 @@ defaults
 frontend front
     bind 127.0.0.1:$strict ssl crt $work/server.both.pem ca-file $work/ca.pem verify required
     http-request return status 204
+listen sealed
+    mode tcp
+    bind 127.0.0.1:$sealed ssl crt $work/server.both.pem
+    server squid 127.0.0.1:$closed
 END_OF_FILE
 haproxy -db -f haproxy.cfg >haproxy.log 2>&1 &
 pids+=($!)
@@ -144,12 +149,18 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_
 END_OF_FILE
 python3 counter.py "$counter" >counter.log 2>&1 &
 pids+=($!)
-await "$tls" "$plain" "$strict" "$open" "$socks" "$counter" || { cat ./*.log ./*.out; exit 1; }
+await "$tls" "$plain" "$strict" "$sealed" "$open" "$socks" "$counter" || { cat ./*.log ./*.out; exit 1; }
 
 # What was asked of an operation
 
 last() { drainq list --json | jq -r ".$1"; }
 seen() { grep -c -F -- "$1" "$2" || true; }
+
+env_drainq() { # VARIABLE=VALUE ARGUMENT…
+    local -x "${1?}"
+    shift
+    drainq "$@"
+}
 
 # uncharged ERROR: one operation waits, not one attempt counted, and its destination is open.
 uncharged() {
@@ -260,6 +271,19 @@ locked() {
 }
 test_that "a key without its passphrase holds" locked
 
+locked_by_another() {
+    queue "https://127.0.0.1:$mutual/" '' "$trust, $mine" "secrets: { pass: { file: '$work/secrets/wrong' } }"
+    lines 1 | drainq add
+    ends 69 drainq run
+    drainq status
+    equal held=1 "$(state)"
+    # The hold is over as soon as the secret is another one.
+    cp secrets/passphrase secrets/wrong
+    drainq run
+    equal "" "$(state)"
+}
+test_that "a key with a wrong passphrase holds, until it is the right one" locked_by_another
+
 # Addresses
 
 unix_socket() {
@@ -297,7 +321,7 @@ test_that "what is not ASCII is percent-encoded from payloads alike over both tr
 
 # Proxies
 
-user="proxy: 'http://drainq:\${secret:word}@127.0.0.1:$closed'"
+by_user() { echo "proxy: '$1://drainq:\${secret:word}@127.0.0.1:$2'"; } # SCHEME PORT
 word="secrets: { word: { file: '$work/secrets/password' } }"
 
 by_configuration() {
@@ -350,15 +374,31 @@ test_that "'direct' is direct, whatever the environment says" direct
 
 credentials() {
     for url in "http://127.0.0.1:$plain/known" "https://127.0.0.1:$tls/known"; do
-        queue "$url" '' "$user, $trust" "$word"
+        queue "$url" '' "$(by_user http "$closed"), $trust" "$word"
         lines 2 | drainq add
         drainq run
         equal "" "$(state)"
     done
     equal 4 "$(seen /known access.log)"
-    equal 0 "$(seen drainq:known access.log)"
+    queue "https://127.0.0.1:$tls/known/sealed" '' "$(by_user https "$sealed"), $trust" "$word"
+    lines 2 | drainq add
+    drainq run
+    equal 2 "$(seen /known/sealed access.log)"
 }
-test_that "a proxy gets its credentials from a secret" credentials
+test_that "a proxy gets its credentials from a secret, behind TLS too" credentials
+
+credentials_of_environment() {
+    for transport in urlsession libcurl; do
+        queue "http://127.0.0.1:$plain/$transport/named" '' "transport: '$transport'"
+        lines 1 | drainq add
+        http_proxy=http://drainq:$password@127.0.0.1:$closed drainq run
+        equal 1 "$(seen "/$transport/named" access.log)"
+        lines 1 | drainq add
+        ends 75 env_drainq "http_proxy=http://drainq:$password@127.0.0.1:$nobody" run -v
+        uncharged proxy
+    done
+}
+test_that "a proxy gets its credentials from the environment, and no error quotes them" credentials_of_environment
 
 unknown() { # TRANSPORT URL ENVIRONMENT SETTINGS
     queue "$2" '' "$4 transport: \"$1\""
@@ -367,11 +407,6 @@ unknown() { # TRANSPORT URL ENVIRONMENT SETTINGS
     equal held=2 "$(state)"
     says 407 drainq status
     equal '[0,0]' "$(drainq list --json | jq -sc 'map(.attempts)')"
-}
-env_drainq() { # VARIABLE=VALUE ARGUMENT…
-    local -x "${1?}"
-    shift
-    drainq "$@"
 }
 gate=http://127.0.0.1:$closed
 test_that "a proxy's 407 holds, configured" unknown libcurl "http://127.0.0.1:$plain/" X= "proxy: '$gate',"
@@ -406,11 +441,11 @@ for transport in urlsession libcurl; do
 done
 
 behind_socks() {
-    queue "http://behind.proxy.example:$plain/socks5h" '' "proxy: 'socks5h://drainq:\${secret:word}@127.0.0.1:$socks'" "$word"
+    queue "http://behind.proxy.example:$plain/socks5h" '' "$(by_user socks5h "$socks")" "$word"
     lines 2 | drainq add
     drainq run
     equal 2 "$(seen 'behind.proxy.example /socks5h' access.log)"
-    queue "http://127.0.0.1:$plain/socks5" '' "proxy: 'socks5://drainq:\${secret:word}@127.0.0.1:$socks'" "$word"
+    queue "http://127.0.0.1:$plain/socks5" '' "$(by_user socks5 "$socks")" "$word"
     lines 1 | drainq add
     drainq run
     equal 1 "$(seen '127.0.0.1 /socks5' access.log)"
@@ -505,10 +540,10 @@ kept() {
     local basic
     basic=$(printf 'drainq:%s' "$password" | base64)
     # It looks where it should: what it looks for is in the directory apart.
-    equal 2 "$(grep -r -l -a -F -e "$passphrase" -e "$password" "$work" | grep -c "^$work/secrets/")"
+    equal 3 "$(grep -r -l -a -F -e "$passphrase" -e "$password" "$work" | grep -c "^$work/secrets/")"
     (($(find "$work" -path '*/failed/*' -type f | wc -l) > 0))
     [[ -s said && -s logs && -s squid/access.log ]]
-    equal "" "$(grep -r -l -a -F -e "$passphrase" -e "$password" -e "${basic%%=*}" --exclude-dir secrets "$work")"
+    equal "" "$(grep -r -l -a -F -e "$passphrase" -e "$password" -e "$wrong" -e "${basic%%=*}" --exclude-dir secrets "$work")"
 }
 test_that "nothing that was left behind or said has a secret in it" kept
 
