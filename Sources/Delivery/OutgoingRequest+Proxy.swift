@@ -17,6 +17,6 @@ extension OutgoingRequest {
         return words.contains(" via ") || match.1.lowercased() != host || match.2 != "\(origin.port)"
     }
 
-    private static let environmentHasProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+    static let environmentHasProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
         .contains { (name: String) in getenv(name) != nil }
 }

@@ -132,8 +132,17 @@ extension Exchange {
         if name == .proxy, message.contains("response 407") || message.contains("code 407") {
             return .answer(AttemptReport.Answer(status: 407))
         }
+        if let answer, message.contains("HTTP/2"), isWhole(answer) { return .answer(answer) }
         let isProxys = [.refused, .unreachable, .connectTimeout].contains(name) && request.hasFailedAtProxy(message)
         return .failure(isProxys ? .proxy : name, detail: String(message.prefix(500)))
+    }
+
+    /// Whether all of the answer had come before the error. A server that answers without reading the body, as nginx
+    /// does, ends the stream of HTTP/2, and to libcurl that is an error; what it said is the answer all the same. Where
+    /// there is a proxy nobody knows whose word it is: URLSession shows that on CONNECT, too.
+    private func isWhole(_ answer: AttemptReport.Answer) -> Bool {
+        if OutgoingRequest.environmentHasProxy { return false }
+        return answer.status == 204 || answer.header("content-length").flatMap { Int($0) } == answer.body.count
     }
 }
 

@@ -40,7 +40,7 @@ http {
     access_log $work/access.log line;
     client_body_temp_path $work/a; proxy_temp_path $work/b; fastcgi_temp_path $work/c; uwsgi_temp_path $work/d;
     scgi_temp_path $work/e; ssl_certificate server.pem; ssl_certificate_key server.key; ssl_client_certificate ca.pem;
-    server { listen 127.0.0.1:$tls ssl http2; return 204; }
+    server { listen 127.0.0.1:$tls ssl http2; location / { return 204; } location /words { return 200 words; } }
     server { listen 127.0.0.1:$expired ssl; ssl_certificate expired.pem; ssl_certificate_key expired.key; return 204; }
     server { listen 127.0.0.1:$mutual ssl http2; ssl_verify_client on;
              location / { if (\$ssl_client_s_dn != CN=client) { return 403; } return 204; } }
@@ -195,6 +195,17 @@ trusted_by_system() {
     equal 1 "$(seen 'HTTP/2.0 127.0.0.1 /system' access.log)"
 }
 test_that "URLSession delivers where the system trusts the authority" trusted_by_system
+
+# nginx says 204 and ends the stream before it has read the body.
+answered_early() {
+    for _ in {1..20}; do
+        queue "https://127.0.0.1:$tls/early" '' 'transport: "urlsession"'
+        lines 1 | drainq add
+        trusting "$binary" run -v
+    done
+    equal 20 "$(seen 'HTTP/2.0 127.0.0.1 /early' access.log)"
+}
+test_that "an answer over HTTP/2 that does not wait for the body is an answer" answered_early
 
 distrusted() { # URL REGEX SETTINGS
     queue "$1" '' "$3"
@@ -352,14 +363,14 @@ by_environment() {
 test_that "squid is gone through where the environment says so, over both transports, but for no_proxy" by_environment
 
 tunnel_by_environment() {
-    queue "https://127.0.0.1:$tls/urlsession/tunnel" '' 'transport: "urlsession"'
+    queue "https://127.0.0.1:$tls/words/tunnel" '' 'transport: "urlsession"'
     lines 2 | drainq add
     local before after
     before=$(seen "CONNECT 127.0.0.1:$tls" squid/access.log)
     https_proxy=http://127.0.0.1:$open trusting "$binary" run
     after=$(seen "CONNECT 127.0.0.1:$tls" squid/access.log)
     ((after > before))
-    equal 2 "$(seen '/urlsession/tunnel' access.log)"
+    equal 2 "$(seen '/words/tunnel' access.log)"
 }
 test_that "URLSession tunnels through squid" tunnel_by_environment
 
