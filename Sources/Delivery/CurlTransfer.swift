@@ -184,9 +184,16 @@ final class CurlTransfer {
     /// error. What the server said is the answer all the same: where all of it has come, and where it refuses.
     private func hasAnswered(_ code: Int32) -> Bool {
         guard [55, 56, 92].contains(code), head.isComplete else { return false }
-        let announced = head.status == 204 ? 0 : answer.header("content-length").flatMap { Int64($0) }
-        if announced == size(CURLINFO_SIZE_DOWNLOAD_T) { return true }
+        if wholeAnswer != nil { return true }
         return head.status >= 400 && size(CURLINFO_SIZE_UPLOAD_T) < length
+    }
+
+    /// What the server has said, where all of it is there. Over HTTP/2 libcurl may still wait until it may send the rest
+    /// of a body that the server has no use for.
+    var wholeAnswer: AttemptReport.Answer? {
+        guard head.isComplete else { return nil }
+        let announced = head.status == 204 ? 0 : answer.header("content-length").flatMap { Int64($0) }
+        return announced == size(CURLINFO_SIZE_DOWNLOAD_T) ? answer : nil
     }
 
     private var answer: AttemptReport.Answer {

@@ -132,17 +132,18 @@ extension Exchange {
         if name == .proxy, message.contains("response 407") || message.contains("code 407") {
             return .answer(AttemptReport.Answer(status: 407))
         }
-        if let answer, message.contains("HTTP/2"), isWhole(answer) { return .answer(answer) }
+        if message.contains("HTTP/2"), let wholeAnswer { return .answer(wholeAnswer) }
         let isProxys = [.refused, .unreachable, .connectTimeout].contains(name) && request.hasFailedAtProxy(message)
         return .failure(isProxys ? .proxy : name, detail: String(message.prefix(500)))
     }
 
-    /// Whether all of the answer had come before the error. A server that answers without reading the body, as nginx
-    /// does, ends the stream of HTTP/2, and to libcurl that is an error; what it said is the answer all the same. Where
-    /// there is a proxy nobody knows whose word it is: URLSession shows that on CONNECT, too.
-    private func isWhole(_ answer: AttemptReport.Answer) -> Bool {
-        if OutgoingRequest.environmentHasProxy { return false }
-        return answer.status == 204 || answer.header("content-length").flatMap { Int($0) } == answer.body.count
+    /// What the server has said, where all of it is there. One that answers without reading the body, as nginx does, ends
+    /// the stream of HTTP/2, and to libcurl that is an error, or it waits until it may send the rest. Where there is a
+    /// proxy nobody knows whose word it is: URLSession shows that on CONNECT, too.
+    fileprivate var wholeAnswer: AttemptReport.Answer? {
+        guard let answer, !OutgoingRequest.environmentHasProxy else { return nil }
+        let announced = answer.status == 204 ? 0 : answer.header("content-length").flatMap { Int($0) }
+        return announced == answer.body.count ? answer : nil
     }
 }
 
@@ -207,7 +208,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
                 exchange.isConnecting
                 ? .failure(.connectTimeout, detail: "no connection within \(limit.inSeconds) s")
                 : .failure(.timeout, detail: "nothing was sent or received for \(limit.inSeconds) s")
-            end(exchange, result, cancelling: true)
+            end(exchange, exchange.wholeAnswer.map { .answer($0) } ?? result, cancelling: true)
         }
     }
 
