@@ -148,16 +148,19 @@ extension Run {
 
     /// A hold ends when what it was blamed on has changed: the credential, or the configuration of the destination.
     private func releaseByChange(_ digest: Digest, _ now: Timestamp) {
-        guard let lane = lanes[digest], let hold = lane.state.hold, let blamed = hold.blamed,
-            blamed != fingerprint(of: lane.destination)
+        guard let lane = lanes[digest], let hold = lane.state.hold,
+            blame.hasChanged(since: hold, of: lane.destination, salt: ledger.salt(using: &world.generator))
         else { return }
         lanes[digest]!.note(.blameChanged, at: now, ignoringCoolDown: ignoresCoolDown)
     }
 
     /// What a hold of this destination is blamed on.
     func fingerprint(of destination: Destination) -> String {
+        blame.fingerprint(of: destination, salt: ledger.salt(using: &world.generator))
+    }
+
+    private var blame: Blame {
         Blame(configuration: configuration, destinations: destinations, credentials: world.credentials)
-            .fingerprint(of: destination, salt: ledger.salt(using: &world.generator))
     }
 
     /// Tells the ledger what has been learned since. Losing it costs a probe, so an error is told and nothing more.

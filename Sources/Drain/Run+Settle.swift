@@ -172,7 +172,8 @@ extension Run {
         let now = world.now()
         let isNew = lane.state.hold == nil
         let event = DestinationEvent.held(
-            reason: reason.description, status: record?.status, blamed: fingerprint(of: lane.destination))
+            reason: reason.reason(excerpt: record?.status == nil ? record?.excerpt : nil), status: record?.status,
+            blamed: fingerprint(of: lane.destination))
         lanes[digest]!.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
         if isNew, let record { report(.destinationHeld(destination: lane.destination.name, record: record)) }
     }

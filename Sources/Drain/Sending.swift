@@ -20,13 +20,14 @@ package final class Sending {
         }
     }
 
-    package enum Result: Sendable {
+    package enum Result {
         /// `answer` has the body.
         case delivered(AttemptEvent, answer: [UInt8])
         /// For good: it is not to be queued.
         case failed(AttemptEvent)
-        /// Not now. The operation has its attempts so far, and is to be queued where the caller queues.
-        case postponed(Operation, reason: String, isHeld: Bool)
+        /// Not now. The operation has its attempts so far, and is to be queued where the caller queues: before `turn` is
+        /// given back, or a newer one could be delivered before it is in its place.
+        case postponed(Operation, reason: String, isHeld: Bool, turn: SequenceLock? = nil)
     }
 
     /// What is read of an answer at most; an answer is a result here, and not only a sign.
@@ -57,17 +58,27 @@ package final class Sending {
 
     /// Sends it, again and again where the options say so.
     package func callAsFunction(_ operation: Operation) throws(SpoolError) -> Result {
-        var operation = operation
-        var name = EntryName(naming: operation.header)
+        let name = EntryName(naming: operation.header)
         let route = configuration.route(of: name.type)
         let destination = destinations.destination(of: name)
         if try spool.isPaused { return .postponed(operation, reason: "the queue is paused", isHeld: false) }
         let sequence = route.isSequential ? route.sequence(of: name, to: destination) : nil
         let lock = try sequence.flatMap { (sequence) throws(SpoolError) in try takeTurn(sequence) }
-        defer { lock?.release() }
         if sequence != nil, lock == nil {
             return .postponed(operation, reason: "older operations of its sequence come first", isHeld: false)
         }
+        let result = try attempts(of: operation, to: destination)
+        guard case .postponed(let sent, let reason, let isHeld, _) = result else {
+            lock?.release()
+            return result
+        }
+        return .postponed(sent, reason: reason, isHeld: isHeld, turn: lock)
+    }
+
+    private func attempts(of operation: Operation, to destination: Destination) throws(SpoolError) -> Result {
+        var operation = operation
+        var name = EntryName(naming: operation.header)
+        let route = configuration.route(of: name.type)
         var hasRefreshed = false
         while true {
             let settings = destinations.settings(of: destination)
@@ -115,7 +126,7 @@ package final class Sending {
             }
             try remember(
                 DestinationEvent.events(
-                    of: report, verdict, route: route, settings: settings,
+                    of: secrets.redacted(report), verdict, route: route, settings: settings,
                     blamed: verdict.outcome == .held ? blame(destination) : nil, now: world.now()),
                 destination, settings)
             let settlement = Settlement.decide(

@@ -186,14 +186,15 @@ import Testing
         sink.close()
     }
 
-    @Test func `an agent has a bound on its memory`() throws {
+    @Test(arguments: [("true", 1_073_741_824), ("ulimit -d 250000", 256_000_000)])
+    func `an agent has a bound on its memory, the lower one where there are two`(shell: String, bytes: Int) throws {
         let receiver = try LoopbackReceiver(script: .always(.silence))
-        let sink = AgentSink()
+        let sink = try sink(playing: "\(shell); exec '\(drainq)' agent")
         defer { sink.close() }
         try sink.submit(.post(to: receiver), ticket: 0)
-        _ = try sink.reports(until: .now + .milliseconds(200))
+        _ = try sink.reports(until: .now + .milliseconds(500))
         let process = try #require(sink.agents.first?.process)
         let limits = try String(contentsOfFile: "/proc/\(process)/limits", encoding: .utf8)
-        #expect(limits.contains(/Max data size +1073741824/))
+        #expect(limits.contains(try Regex("Max data size +\(bytes) +\(bytes)")), "\(limits)")
     }
 }

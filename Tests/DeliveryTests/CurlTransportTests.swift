@@ -204,23 +204,16 @@ import Testing
         #expect(try deliver(request).failure == .proxy)
     }
 
-    @Test func `a proxy of the environment that is not there is told apart from the destination`() throws {
+    @Test func `no proxy is asked where none is wanted, whatever the environment says`() throws {
         let proxy = try LoopbackReceiver()
-        let url = proxy.url
-        proxy.stop()
         let sink = AgentSink(
-            executable: try script("export http_proxy='\(url)' no_proxy=localhost\nexec '\(drainq)' agent"),
-            concurrency: 1)
+            executable: try script("export http_proxy='\(proxy.url)'\nexec '\(drainq)' agent"), concurrency: 1)
         defer { sink.close() }
         var request = OutgoingRequest.post(to: proxy, by: .libcurl)
-        #expect(try sink.deliver(request).result.failure == .proxy || request.url.hasPrefix(url))
-        request.url = "http://127.0.0.2:1/"
-        #expect(try sink.deliver(request).result.failure == .proxy)
-        request.url = "http://localhost:1/"
-        #expect(try sink.deliver(request).result.failure == .refused)
         request.connection.proxy = .direct
         request.url = "http://127.0.0.2:1/"
         #expect(try sink.deliver(request).result.failure == .refused)
+        #expect(proxy.receivedCount == 0)
     }
 
     @Test(arguments: [

@@ -1,51 +1,7 @@
 #!/usr/bin/env bash
 # drainq against servers that nobody here wrote: nginx, haproxy and Python's http.server, on loopback ports of their own.
 # Prints `ok …` or `not ok …`, a line for each test.
-set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-drainq=${DRAINQ:-$PWD/.build/debug/drainq}
-work=$(mktemp -d)
-pids=()
-trap 'kill "${pids[@]}" 2>/dev/null; wait 2>/dev/null; rm -rf "$work"' EXIT
-failed=0
-
-# test NAME COMMAND…: one test; what it printed is shown when it fails.
-test_that() {
-    local name=$1
-    shift
-    if (set -e; "$@") >"$work/log" 2>&1; then
-        echo "ok $name"
-    else
-        echo "not ok $name"
-        sed 's/^/    /' "$work/log"
-        failed=1
-    fi
-}
-
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-
-await() {
-    for _ in $(seq 100); do
-        if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return; fi
-        sleep 0.1
-    done
-    echo "nothing listens on port $1" >&2
-    return 1
-}
-
-# queue URL [MORE]: a new queue whose default route goes to URL, its directory in $DRAINQ_QUEUE.
-queue() {
-    DRAINQ_QUEUE=$(mktemp -d "$work/queue.XXXXXX")/q
-    export DRAINQ_QUEUE
-    "$drainq" init
-    printf '{ routes: { default: { url: "%s", %s } } }\n' "$1" "${2:-}" >"$DRAINQ_QUEUE/drainq.json"
-}
-
-lines() { for n in $(seq "$1"); do printf '{"n":%d}\n' "$n"; done; }
-
-status_of() { set +e; "$@"; local status=$?; set -e; echo "$status"; }
-
-state() { "$drainq" list --json | jq -r .state | sort | uniq -c | awk '{ print $2 "=" $1 }' | paste -sd' '; }
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 
 limited=$(free_port) plain=$(free_port) backend=$(free_port) python=$(free_port) proxy=$(free_port)
 
@@ -59,12 +15,12 @@ http {
     access_log $work/access.log;
     client_body_temp_path $work/body; proxy_temp_path $work/proxy; fastcgi_temp_path $work/f; uwsgi_temp_path $work/u;
     scgi_temp_path $work/s;
-    limit_req_zone \$server_name zone=slow:1m rate=10r/s;
+    limit_req_zone \$binary_remote_addr zone=slow:1m rate=10r/s;
     limit_req_status 429;
     server {
         listen 127.0.0.1:$limited;
         error_page 429 @later;
-        location / { limit_req zone=slow; proxy_pass http://127.0.0.1:$plain/ok; }
+        location = /x { limit_req zone=slow burst=3 nodelay; proxy_pass http://127.0.0.1:$plain/ok; }
         location @later { add_header Retry-After 1 always; return 429; }
     }
     server {
@@ -108,21 +64,21 @@ pids+=($!)
 mkdir "$work/www"
 python3 -m http.server --bind 127.0.0.1 --directory "$work/www" "$python" >"$work/python.log" 2>&1 &
 pids+=($!)
-await "$limited" && await "$plain" && await "$proxy" && await "$python"
+await "$limited" "$plain" "$proxy" "$python" || exit 1
 
 delivers() {
     queue "http://127.0.0.1:$plain/ok"
-    lines 50 | "$drainq" add
-    [[ $("$drainq" run 2>&1) == "" ]]
-    [[ $(state) == "" ]]
+    lines 50 | drainq add
+    equal "" "$(drainq run 2>&1)"
+    equal "" "$(state)"
 }
 test_that "nginx takes fifty operations and nobody says a word" delivers
 
 obeys_limit() {
     queue "http://127.0.0.1:$limited/x"
-    lines 15 | "$drainq" add
-    "$drainq" run --until-empty --max-time 60s --json | tee "$work/run.json" | tail -1
-    [[ $(state) == "" ]]
+    lines 15 | drainq add
+    drainq run --until-empty --max-time 60s --json | tee "$work/run.json" | tail -1
+    equal "" "$(state)"
     # Held back as a whole: far fewer refusals than operations times attempts.
     local refused
     refused=$(jq -r 'select(.event == "attempt" and .status == 429) | .id' "$work/run.json" | wc -l)
@@ -133,103 +89,103 @@ test_that "nginx's limit_req is obeyed, its Retry-After waited for, and no attem
 
 holds() {
     queue "http://127.0.0.1:$plain/401"
-    lines 3 | "$drainq" add
-    [[ $(status_of "$drainq" run) == 69 ]]
-    [[ $(state) == "held=3" ]]
+    lines 3 | drainq add
+    ends 69 drainq run
+    equal "held=3" "$(state)"
 }
 test_that "a 401 holds" holds
 
 fails() {
     queue "http://127.0.0.1:$plain/404"
-    lines 1 | "$drainq" add
-    [[ $(status_of "$drainq" run) == 1 ]]
-    [[ $(state) == "failed=1" ]]
+    lines 1 | drainq add
+    ends 1 drainq run
+    equal "failed=1" "$(state)"
 }
 test_that "a 404 fails" fails
 
 too_large() {
     queue "http://127.0.0.1:$plain/413"
-    printf '{"text":"%s"}\n' "$(head -c 1000 /dev/zero | tr '\0' x)" | "$drainq" add
-    [[ $(status_of "$drainq" run) == 1 ]]
-    [[ $("$drainq" list --json | jq -r .lastStatus) == 413 ]]
+    printf '{"text":"%s"}\n' "$(head -c 1000 /dev/zero | tr '\0' x)" | drainq add
+    ends 1 drainq run
+    equal 413 "$(drainq list --json | jq -r .lastStatus)"
 }
 test_that "a 413 fails" too_large
 
 bad_gateway() {
     queue "http://127.0.0.1:$plain/502"
-    lines 2 | "$drainq" add
-    [[ $(status_of "$drainq" run) == 75 ]]
-    [[ $(state) == "deferred=2" ]]
+    lines 2 | drainq add
+    ends 75 drainq run
+    equal "deferred=2" "$(state)"
 }
 test_that "an upstream that is down defers" bad_gateway
 
 follows() {
     queue "http://127.0.0.1:$plain/301" 'redirects: "same-origin"'
-    lines 1 | "$drainq" add
-    "$drainq" run
+    lines 1 | drainq add
+    drainq run
     queue "http://127.0.0.1:$plain/301"
-    lines 1 | "$drainq" add
-    [[ $(status_of "$drainq" run) == 69 ]]
+    lines 1 | drainq add
+    ends 69 drainq run
     queue "http://127.0.0.1:$plain/elsewhere" 'redirects: "same-origin"'
-    lines 1 | "$drainq" add
-    [[ $(status_of "$drainq" run) == 69 ]]
+    lines 1 | drainq add
+    ends 69 drainq run
 }
 test_that "a redirect is followed at the same origin where the route says so, and nowhere else" follows
 
 zipped() {
     for transport in urlsession libcurl; do
-        queue "http://127.0.0.1:$plain/gzip" 'accept: { json: { pointer: "/success", equals: true } }'
-        sed -i "1s|}\$|, destinations: { \"http://127.0.0.1:$plain\": { transport: \"$transport\" } } }|" "$DRAINQ_QUEUE/drainq.json"
-        lines 1 | "$drainq" add
-        "$drainq" run
+        queue "http://127.0.0.1:$plain/gzip" 'accept: { json: { pointer: "/success", equals: true } }' \
+            "transport: \"$transport\""
+        lines 1 | drainq add
+        drainq run
     done
 }
 test_that "a compressed answer is read, over both transports" zipped
 
 drops() {
     queue "http://127.0.0.1:$proxy/silent" 'timeouts: { connect: "2s", request: "2s", total: "2s" }'
-    lines 1 | "$drainq" add
-    [[ $(status_of "$drainq" run) == 75 ]]
-    [[ $("$drainq" list --json | jq -r .lastError) =~ ^(timeout|deadline)$ ]]
+    lines 1 | drainq add
+    ends 75 drainq run
+    [[ $(drainq list --json | jq -r .lastError) =~ ^(timeout|deadline)$ ]]
 }
 test_that "haproxy's tarpit ends by a time-out of our own" drops
 
 later() {
     queue "http://127.0.0.1:$proxy/later"
-    lines 5 | "$drainq" add
-    [[ $(status_of "$drainq" run --concurrency 1) == 75 ]]
-    "$drainq" list --json | jq -se 'map(.attempts) | max == 0'
-    "$drainq" status
+    lines 5 | drainq add
+    ends 75 drainq run --concurrency 1
+    drainq list --json | jq -se 'map(.attempts) | max == 0'
+    drainq status
 }
 test_that "haproxy's 503 with Retry-After holds back the destination and charges nobody" later
 
 busy() {
     queue "http://127.0.0.1:$proxy/busy" 'retryRateLimited: { schedule: ["100ms"], attempts: 50, jitter: 0 }'
-    lines 20 | "$drainq" add
-    "$drainq" run --until-empty --max-time 60s
-    [[ $(state) == "" ]]
+    lines 20 | drainq add
+    drainq run --until-empty --max-time 60s
+    equal "" "$(state)"
 }
 test_that "a server that is busy half of the time gets everything in the end" busy
 
 python_refuses() {
     queue "http://127.0.0.1:$python/x"
-    lines 1 | "$drainq" add
-    [[ $(status_of "$drainq" run) == 1 ]]
-    [[ $("$drainq" list --json | jq -r .lastStatus) == 501 ]]
+    lines 1 | drainq add
+    ends 1 drainq run
+    equal 501 "$(drainq list --json | jq -r .lastStatus)"
     queue "http://127.0.0.1:$python/" 'method: "GET", body: ""'
-    lines 1 | "$drainq" add
-    "$drainq" run
+    lines 1 | drainq add
+    drainq run
 }
 test_that "Python's http.server: a POST is not implemented and fails, a GET is delivered" python_refuses
 
 offline() {
     queue "http://192.0.2.1/x"
     echo '{ routes: { default: { url: "http://192.0.2.1/x" } }, conditions: { network: "online" } }' >"$DRAINQ_QUEUE/drainq.json"
-    lines 2 | "$drainq" add
+    lines 2 | drainq add
     # A network namespace of its own has no way out.
-    [[ $(status_of unshare -rn "$drainq" run -v) == 75 ]]
-    [[ $(state) == "new=2" ]]
-    unshare -rn "$drainq" run -v 2>&1 | grep -q "there is no network" || true
+    ends 75 unshare -rn "$binary" run -v
+    equal "new=2" "$(state)"
+    says "there is no network" unshare -rn "$binary" run -v
 }
 test_that "without a network nothing is attempted where the configuration says so" offline
 

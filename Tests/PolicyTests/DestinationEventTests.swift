@@ -65,6 +65,15 @@ import Testing
         #expect(guardAnswer(failure(error)) == nil)
     }
 
+    @Test func `a hold is remembered by what the network said`() {
+        let report = AttemptReport(
+            result: .failure(.tls, detail: "certificate has\nexpired"), duration: .zero)
+        #expect(
+            events(report) == [
+                .held(reason: "error tls: default holds: certificate has expired", blamed: "print")
+            ])
+    }
+
     @Test(
         arguments: [
             (429, "100", 100), (503, "100", 100), (503, "999999", 3600), (429, "999999", 3600), (429, "0", 5),

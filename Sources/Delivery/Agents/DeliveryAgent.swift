@@ -12,7 +12,8 @@ import Synchronization
 ///
 /// It holds no state worth a word: it may be killed at any moment. It ends when its input does, even if transfers spin.
 package enum DeliveryAgent {
-    /// How much memory an agent may take before it dies of it: a gzip bomb is the sender's problem, not the machine's.
+    /// How much memory an agent may take before it dies of it, where the administrator does not allow less: a gzip bomb
+    /// is the sender's problem, not the machine's.
     /// RLIMIT_DATA counts what is written to; RLIMIT_AS would also count what is merely reserved.
     static let memoryLimit: rlim_t = 1 << 30
 
@@ -53,6 +54,10 @@ package enum DeliveryAgent {
     private static func restrict() {
         #if os(Linux)
             var memory = rlimit(rlim_cur: memoryLimit, rlim_max: memoryLimit)
+            // To root this would raise a limit that is lower.
+            getrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &memory)
+            memory.rlim_max = min(memory.rlim_max, memoryLimit)
+            memory.rlim_cur = min(memory.rlim_cur, memoryLimit)
             setrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &memory)
             var core = rlimit(rlim_cur: 0, rlim_max: 0)
             setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &core)

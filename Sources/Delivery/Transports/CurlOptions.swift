@@ -98,12 +98,4 @@ extension OutgoingRequest {
         }
         return fields
     }
-
-    /// Whether libcurl's words on a connection that failed name another host or port than the request's: a proxy's.
-    func isElsewhere(_ words: String) -> Bool {
-        guard let origin = Origin(url: url), let match = words.firstMatch(of: /Failed to connect to (\S+) port (\d+)/)
-        else { return false }
-        let host = origin.host.hasPrefix("[") ? String(origin.host.dropFirst().dropLast()) : origin.host
-        return words.contains(" via ") || match.1.lowercased() != host || match.2 != "\(origin.port)"
-    }
 }

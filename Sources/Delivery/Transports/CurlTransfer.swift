@@ -184,9 +184,16 @@ final class CurlTransfer {
     /// error. What the server said is the answer all the same: where all of it has come, and where it refuses.
     private func hasAnswered(_ code: Int32) -> Bool {
         guard [55, 56, 92].contains(code), head.isComplete else { return false }
-        let announced = head.status == 204 ? 0 : answer.header("content-length").flatMap { Int64($0) }
-        if announced == size(CURLINFO_SIZE_DOWNLOAD_T) { return true }
+        if wholeAnswer != nil { return true }
         return head.status >= 400 && size(CURLINFO_SIZE_UPLOAD_T) < length
+    }
+
+    /// What the server has said, where all of it is there. Over HTTP/2 libcurl may still wait until it may send the rest
+    /// of a body that the server has no use for.
+    var wholeAnswer: AttemptReport.Answer? {
+        guard head.isComplete else { return nil }
+        let announced = head.status == 204 ? 0 : answer.header("content-length").flatMap { Int64($0) }
+        return announced == size(CURLINFO_SIZE_DOWNLOAD_T) ? answer : nil
     }
 
     private var answer: AttemptReport.Answer {
@@ -208,12 +215,9 @@ final class CurlTransfer {
         case .direct: return false
         // Every connection is to the proxy; what happens once it stands may be the destination's doing.
         case .url: return code == 7 || code == 28 && size(CURLINFO_CONNECT_TIME_T) == 0
-        case .environment: return Self.environmentHasProxy && request.isElsewhere(String(cString: words))
+        case .environment: return request.hasFailedAtProxy(String(cString: words))
         }
     }
-
-    private static let environmentHasProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
-        .contains { (name: String) in getenv(name) != nil }
 
     /// libcurl's words, or its general ones for the code where those might quote a URL with what is secret in it.
     private func said(_ code: Int32) -> String {

@@ -100,7 +100,8 @@ final class CurlTransport: Sendable {
             guard let patience = transfer.patience else { continue }
             if patience <= now {
                 let limit = transfer.request.timeouts.request.inSeconds
-                end(ticket, .failure(.timeout, detail: "nothing was sent or received for \(limit) s"), &transfers)
+                let silence = "nothing was sent or received for \(limit) s"
+                end(ticket, transfer.wholeAnswer.map { .answer($0) } ?? .failure(.timeout, detail: silence), &transfers)
             } else {
                 next = min(next, now.duration(to: patience))
             }

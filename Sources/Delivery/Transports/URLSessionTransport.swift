@@ -73,6 +73,8 @@ final class URLSessionTransport: Sendable {
 /// One attempt under way.
 private struct Exchange {
     let ticket: Int
+    /// Without its body.
+    let request: OutgoingRequest
     let task: URLSessionDataTask
     let started = ContinuousClock.now
     let answerLimit: Int
@@ -92,6 +94,9 @@ private struct Exchange {
         idleLimit = request.timeouts.request
         connectLimit = request.timeouts.connect
         isConnecting = !(request.body ?? []).isEmpty && connectLimit < idleLimit
+        var request = request
+        request.body = nil
+        self.request = request
         patience = started + (isConnecting ? connectLimit : idleLimit)
     }
 
@@ -115,6 +120,30 @@ private struct Exchange {
         let room = answerLimit - (answer?.body.count ?? 0)
         answer?.body += data.prefix(max(0, room))
         return data.count <= room
+    }
+}
+
+extension Exchange {
+    /// What an attempt that ended with an error came to.
+    fileprivate func result(of error: any Error) -> AttemptReport.Result {
+        let (code, message) = ((error as NSError).code, error.localizedDescription)
+        let name = NetworkError(urlErrorCode: code, message: message, hasStatus: answer != nil)
+        // The proxy wants credentials before it opens a tunnel: that is an answer.
+        if name == .proxy, message.contains("response 407") || message.contains("code 407") {
+            return .answer(AttemptReport.Answer(status: 407))
+        }
+        if message.contains("HTTP/2"), let wholeAnswer { return .answer(wholeAnswer) }
+        let isProxys = [.refused, .unreachable, .connectTimeout].contains(name) && request.hasFailedAtProxy(message)
+        return .failure(isProxys ? .proxy : name, detail: String(message.prefix(500)))
+    }
+
+    /// What the server has said, where all of it is there. One that answers without reading the body, as nginx does, ends
+    /// the stream of HTTP/2, and to libcurl that is an error, or it waits until it may send the rest. Where there is a
+    /// proxy nobody knows whose word it is: URLSession shows that on CONNECT, too.
+    fileprivate var wholeAnswer: AttemptReport.Answer? {
+        guard let answer, !OutgoingRequest.environmentHasProxy else { return nil }
+        let announced = answer.status == 204 ? 0 : answer.header("content-length").flatMap { Int($0) }
+        return announced == answer.body.count ? answer : nil
     }
 }
 
@@ -179,7 +208,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
                 exchange.isConnecting
                 ? .failure(.connectTimeout, detail: "no connection within \(limit.inSeconds) s")
                 : .failure(.timeout, detail: "nothing was sent or received for \(limit.inSeconds) s")
-            end(exchange, result, cancelling: true)
+            end(exchange, exchange.wholeAnswer.map { .answer($0) } ?? result, cancelling: true)
         }
     }
 
@@ -228,9 +257,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         guard var exchange = remove(task) else { return }
         if let error {
-            let (code, message) = ((error as NSError).code, error.localizedDescription)
-            let name = NetworkError(urlErrorCode: code, message: message, hasStatus: exchange.answer != nil)
-            return end(exchange, .failure(name, detail: String(message.prefix(500))), cancelling: false)
+            return end(exchange, exchange.result(of: error), cancelling: false)
         }
         if exchange.answer == nil { exchange.take(task.response) }
         if let answer = exchange.answer {

@@ -61,7 +61,8 @@ private struct Answering {
             return .ok
         case .failed(let event):
             return refuse("'\(id)': \(cause(event.record))", SendResult(id, "failed", event.record), .failed)
-        case .postponed(let operation, let reason, let isHeld):
+        case .postponed(let operation, let reason, let isHeld, let turn):
+            defer { turn?.release() }
             let status: ExitStatus = isHeld ? .held : .deferred
             if command.flag(.noQueue) {
                 return refuse(

@@ -132,6 +132,8 @@ struct RunReporter {
         case 401, 403: "check the credentials, then run again"
         case 407: "check the proxy's credentials, then run again"
         case .some(300..<400): "redirects are not followed: set the route's url to where the server points"
+        case nil where record.error == NetworkError.tls.rawValue:
+            "see caFile and clientCertificate in drainq-config(5)"
         default:
             record.rule.hasPrefix("request: no url")
                 ? "set routes.default.url in drainq.json" : "its operations wait, none was charged an attempt"

@@ -27,6 +27,11 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     /// How the description of `ambiguous` begins: records of it are known by it.
     static let ambiguous = "ambiguous:"
 
+    /// What a hold is remembered by: the rule, with the network's words where no answer came.
+    package func reason(excerpt: String?) -> String {
+        excerpt.map { "\(self): \($0)" } ?? description
+    }
+
     package var description: String {
         switch self {
         case .status(let status, let range, let outcome):

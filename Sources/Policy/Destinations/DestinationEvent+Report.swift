@@ -6,13 +6,14 @@ extension DestinationEvent {
     ///   a 2xx that looks like somebody else's (`accept`): a captive portal's page is not the server.
     /// - 429, `RESOURCE_EXHAUSTED`, and every deferral with Retry-After ask for time; without one it is the first delay
     ///   of the schedule for it. Nothing is asked for longer than `settings.retryAfterMax`.
-    /// - A held verdict holds; `blamed` is what configuration and credentials were, see `DestinationState.Hold`.
+    /// - A held verdict holds, and the hold is remembered by what the report says: it has to be free of secrets; `blamed` is what configuration and credentials were, see `DestinationState.Hold`.
     package static func events(
         of report: AttemptReport, _ verdict: Verdict, route: Route, settings: DestinationSettings, blamed: String?,
         now: Timestamp
     ) -> [DestinationEvent] {
         if case .failure(.cancelled, _) = report.result { return [] }
-        let hold = DestinationEvent.held(reason: verdict.rule.description, blamed: blamed)
+        let words = report.error == nil ? nil : report.excerpt
+        let hold = DestinationEvent.held(reason: verdict.rule.reason(excerpt: words), blamed: blamed)
         switch (report.result, verdict.outcome) {
         case (_, .delivered): return [.delivered]
         case (.answer, .held): return [.answered, hold]

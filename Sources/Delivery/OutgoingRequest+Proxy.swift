@@ -1,0 +1,22 @@
+import Policy
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension OutgoingRequest {
+    /// Whether libcurl's words on a connection that failed are of a proxy that the environment names: they name another
+    /// host or port than the request's.
+    func hasFailedAtProxy(_ words: String) -> Bool {
+        guard Self.environmentHasProxy, let origin = Origin(url: url),
+            let match = words.firstMatch(of: /Failed to connect to (\S+) port (\d+)/)
+        else { return false }
+        let host = origin.host.hasPrefix("[") ? String(origin.host.dropFirst().dropLast()) : origin.host
+        return words.contains(" via ") || match.1.lowercased() != host || match.2 != "\(origin.port)"
+    }
+
+    static let environmentHasProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        .contains { (name: String) in getenv(name) != nil }
+}

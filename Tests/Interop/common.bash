@@ -1,0 +1,94 @@
+# What the suites of this folder share; each sources it. Needs bash, jq and python3.
+
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit
+binary=${DRAINQ:-$PWD/.build/debug/drainq}
+work=$(mktemp -d)
+pids=()
+# At the end of the suite, whatever the reason, ends what it started and nothing else.
+trap 'kill "${pids[@]}" 2>/dev/null; wait 2>/dev/null; rm -rf "$work"' EXIT
+unset http_proxy https_proxy all_proxy no_proxy HTTPS_PROXY ALL_PROXY NO_PROXY DRAINQ_QUEUE
+failed=0
+
+# test_that NAME COMMAND…: one test, the first command of which that fails ends it; what it printed is then shown.
+test_that() {
+    local name=$1 status
+    shift
+    # Not behind an `if` or `||`, where -e would mean nothing.
+    (set -e; "$@") >"$work/log" 2>&1
+    status=$?
+    cat "$work/log" >>"$work/logs"
+    if ((status == 0)); then
+        echo "ok $name"
+    else
+        echo "not ok $name"
+        sed 's/^/    /' "$work/log"
+        failed=1
+    fi
+}
+
+# drainq ARGUMENT…: the program; all that it says is kept in $work/said besides.
+drainq() {
+    local status=0 said=$work/said.$BASHPID errors=$work/errors.$BASHPID
+    "$binary" "$@" >"$said" 2>"$errors" || status=$?
+    cat "$said" "$errors" >>"$work/said"
+    cat "$errors" >&2
+    cat "$said"
+    return "$status"
+}
+
+# ends STATUS COMMAND…: whether the command ends with that status.
+ends() {
+    local expected=$1 status=0
+    shift
+    "$@" || status=$?
+    ((status == expected)) && return
+    echo "status $status, not $expected: $*"
+    return 1
+}
+
+# equal EXPECTED GOT
+equal() {
+    [[ $1 == "$2" ]] && return
+    printf 'expected %q\ngot      %q\n' "$1" "$2"
+    return 1
+}
+
+# says REGEX COMMAND…: whether what the command prints, on either output, matches; its status is not looked at.
+says() {
+    local regex=$1 said
+    shift
+    said=$("$@" 2>&1) || true
+    [[ $said =~ $regex ]] && return
+    printf 'expected to match %s\ngot %s\n' "$regex" "$said"
+    return 1
+}
+
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+# await PORT…: until all of them listen.
+await() {
+    local port n
+    for port; do
+        for ((n = 0; n < 100; n++)); do
+            if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then continue 2; fi
+            sleep 0.1
+        done
+        echo "not ok nothing listens on port $port"
+        return 1
+    done
+}
+
+# queue URL [ROUTE [SETTINGS [MORE]]]: a new queue, its directory in $DRAINQ_QUEUE. Its default route goes to URL, with
+# the keys ROUTE; its one destination is 'there', with the keys SETTINGS; MORE are keys of the configuration.
+queue() {
+    DRAINQ_QUEUE=$(mktemp -d "$work/queue.XXXXXX")/q
+    export DRAINQ_QUEUE
+    drainq init
+    printf '{ routes: { default: { url: "%s", destination: "there", %s } }, destinations: { there: { %s } }, %s }\n' \
+        "$1" "${2-}" "${3-}" "${4-}" >"$DRAINQ_QUEUE/drainq.json"
+}
+
+lines() { for n in $(seq "$1"); do printf '{"n":%d}\n' "$n"; done; }
+
+state() { drainq list --json | jq -r .state | sort | uniq -c | awk '{ print $2 "=" $1 }' | paste -sd' '; }
