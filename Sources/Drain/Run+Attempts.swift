@@ -74,6 +74,7 @@ extension Run {
         for (digest, lane) in lanes where lane.isProbing && lane.state.hold != nil {
             guard let last = order.lastIndex(where: { $0.destination.digest == digest && $0.isHead }) else { continue }
             if let newer = lane.newest.first {
+                lanes[digest]!.newest.removeFirst()
                 order.insert(newer, at: 0)
             } else {
                 order.insert(order.remove(at: last), at: 0)

@@ -45,6 +45,8 @@ extension Run {
         for event in events {
             // Whether it is to be held is decided further down, when others have been asked.
             if case .held = event { continue }
+            // What was in flight when the hold began proves nothing against it: only a probe does.
+            if event == .delivered, lane.closure?.reason == .held, !flight.isProbe { continue }
             lane.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
         }
         let meaning = StormGuard<Withheld>.Answer(report, verdict)

@@ -89,7 +89,7 @@ package final class Run {
         }
         let claims = try spool.beginRun(now: world.now())
         // Taken before dead runs are recovered: what they held is back in its row before the order is looked at.
-        if configuration.hasSequentialRoutes { sequenceLock = try spool.lockSequences() }
+        if asksForSequences { sequenceLock = try spool.lockSequences() }
         defer { sequenceLock?.release() }
         count(try claims.recover(now: world.now()))
         if options.failsIfBusy, try claims.hasCompany {
@@ -119,6 +119,12 @@ package final class Run {
         summary.deferred = waiting.count
         summary.duration = .now - started
         return summary
+    }
+
+    /// Whether any type that is asked for has an order: else the right to it is left to others.
+    private var asksForSequences: Bool {
+        options.types.isEmpty
+            ? configuration.hasSequentialRoutes : options.types.contains { configuration.route(of: $0).isSequential }
     }
 
     /// What a run would attempt, in its order, without claiming or sending anything.

@@ -28,6 +28,8 @@ package final class Sending {
         /// Not now. The operation has its attempts so far, and is to be queued where the caller queues: before `turn` is
         /// given back, or a newer one could be delivered before it is in its place.
         case postponed(Operation, reason: String, isHeld: Bool, turn: SequenceLock? = nil)
+        /// No attempt can be made on this machine at all: nobody is charged, and it is to be queued as it was.
+        case broken(Operation, reason: String)
     }
 
     /// What is read of an answer at most; an answer is a result here, and not only a sign.
@@ -114,7 +116,12 @@ package final class Sending {
                     [.held(reason: settlement.rule.description, blamed: blame(destination))], destination, settings)
                 return .postponed(operation, reason: error.description, isHeld: true)
             }
-            let report = attempt(request)
+            let report: AttemptReport
+            do throws(SinkError) {
+                report = try attempt(request)
+            } catch {
+                return .broken(operation, reason: error.description)
+            }
             let now = world.now()
             let verdict =
                 route.batch?.verdicts(
@@ -155,7 +162,7 @@ package final class Sending {
 
     // MARK: - One attempt
 
-    private func attempt(_ request: OutgoingRequest) -> AttemptReport {
+    private func attempt(_ request: OutgoingRequest) throws(SinkError) -> AttemptReport {
         var request = request
         request.answerLimit = max(request.answerLimit, Self.answerLimit)
         if let timeout = options.timeout {
@@ -164,22 +171,17 @@ package final class Sending {
             request.timeouts.connect = min(request.timeouts.connect, timeout)
         }
         let start = ContinuousClock.now
-        do throws(SinkError) {
-            let sink = sink ?? world.makeSink(1)
-            self.sink = sink
-            tickets += 1
-            try sink.submit(request, ticket: tickets)
-            while !isInterrupted {
-                let reports = try sink.reports(until: .now + .seconds(60), wakeup: Interruption.wakeup)
-                if let (_, report) = reports.first(where: { $0.ticket == tickets }) { return report }
-            }
-            sink.close()
-            self.sink = nil
-            return AttemptReport(
-                result: .failure(.cancelled, detail: "cut off by a signal"), duration: .now - start)
-        } catch {
-            return AttemptReport(result: .failure(.agentDied, detail: error.description), duration: .now - start)
+        let sink = sink ?? world.makeSink(1)
+        self.sink = sink
+        tickets += 1
+        try sink.submit(request, ticket: tickets)
+        while !isInterrupted {
+            let reports = try sink.reports(until: .now + .seconds(60), wakeup: Interruption.wakeup)
+            if let (_, report) = reports.first(where: { $0.ticket == tickets }) { return report }
         }
+        sink.close()
+        self.sink = nil
+        return AttemptReport(result: .failure(.cancelled, detail: "cut off by a signal"), duration: .now - start)
     }
 
     /// Waits until then, if that is within the time for retries; false if it is not, or if a signal came.

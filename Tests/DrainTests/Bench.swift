@@ -56,7 +56,13 @@ final class Bench {
         _ options: RunOptions = RunOptions(),
         answer: @escaping (OutgoingRequest) -> AttemptReport.Result = { _ in .status(204) }
     ) throws -> RunSummary {
-        let world = Run.World(
+        try Run(spool: spool, configuration: configuration, options: options, world: world(answer)) {
+            self.events.append($0)
+        }()
+    }
+
+    func world(_ answer: @escaping (OutgoingRequest) -> AttemptReport.Result) -> Run.World {
+        Run.World(
             version: "1", now: { self.read() }, generator: SystemRandomNumberGenerator(), credentials: credentials,
             surroundings: { _ in self.surroundings }, libcurlDefect: { self.libcurlDefect },
             makeSink: { concurrency in
@@ -65,9 +71,6 @@ final class Bench {
                 self.sink = sink
                 return sink
             })
-        return try Run(spool: spool, configuration: configuration, options: options, world: world) {
-            self.events.append($0)
-        }()
     }
 
     private func read() -> Timestamp {

@@ -63,21 +63,29 @@ private struct Answering {
             return refuse("'\(id)': \(cause(event.record))", SendResult(id, "failed", event.record), .failed)
         case .postponed(let operation, let reason, let isHeld, let turn):
             defer { turn?.release() }
-            let status: ExitStatus = isHeld ? .held : .deferred
-            if command.flag(.noQueue) {
-                return refuse(
-                    "'\(id)': \(reason)", SendResult(id, "deferred", operation.attempts.last, error: reason), status)
-            }
-            if let objection = try enqueue(operation, given.hasOwnID) {
-                return refuse("'\(id)': \(reason); and it cannot be queued: \(objection)", nil, .inputOutput)
-            }
-            if command.flag(.json) {
-                JSONLine.write(SendResult(id, "queued", operation.attempts.last, error: reason))
-            } else if !command.flag(.quiet) {
-                Messages.notice("queued '\(id)': \(reason)")
-            }
-            return fallBack(status)
+            return try postpone(operation, given, reason, isHeld ? .held : .deferred)
+        case .broken(let operation, let reason): return try postpone(operation, given, reason, .inputOutput)
         }
+    }
+
+    /// Into the queue, where the options let it; what happened is said either way.
+    private func postpone(
+        _ operation: Operation, _ given: OperationInput.Given, _ reason: String, _ status: ExitStatus
+    ) throws -> ExitStatus {
+        let id = given.operation.header.id
+        if command.flag(.noQueue) {
+            return refuse(
+                "'\(id)': \(reason)", SendResult(id, "deferred", operation.attempts.last, error: reason), status)
+        }
+        if let objection = try enqueue(operation, given.hasOwnID) {
+            return refuse("'\(id)': \(reason); and it cannot be queued: \(objection)", nil, .inputOutput)
+        }
+        if command.flag(.json) {
+            JSONLine.write(SendResult(id, "queued", operation.attempts.last, error: reason))
+        } else if !command.flag(.quiet) {
+            Messages.notice("queued '\(id)': \(reason)")
+        }
+        return fallBack(status)
     }
 
     /// Why it is not in the queue now; `nil` when it is safe there.
