@@ -120,7 +120,7 @@ extension Run {
         guard let lane = lanes[digest], let hold = lane.state.hold, let blamed = hold.blamed,
             blamed != fingerprint(of: lane.destination)
         else { return }
-        lanes[digest]!.note(.blameChanged, at: now, ignoringCoolDown: options.ignoresBackoff)
+        note(.blameChanged, in: &lanes[digest]!, at: now)
     }
 
     /// What a hold of this destination is blamed on: the configuration that leads there, and its secrets.

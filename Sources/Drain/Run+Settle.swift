@@ -27,7 +27,7 @@ extension Run {
         for event in events {
             // Whether it is to be held is decided further down, when others have been asked.
             if case .held = event { continue }
-            lane.note(event, at: now, ignoringCoolDown: options.ignoresBackoff)
+            note(event, in: &lane, at: now)
         }
         let meaning = StormGuard<Withheld>.Answer(report, verdict)
         if let hold = lane.state.hold, flight.isProbe, verdict.outcome == .held || report.status == hold.status {
@@ -37,9 +37,7 @@ extension Run {
             settle(answer, as: Verdict(outcome: .held, rule: verdict.rule), &round, claims)
             return
         }
-        if flight.isProbe, verdict.outcome == .failed {
-            lane.note(.disproved, at: now, ignoringCoolDown: options.ignoresBackoff)
-        }
+        if flight.isProbe, verdict.outcome == .failed { note(.disproved, in: &lane, at: now) }
         if verdict.outcome == .held, lane.suspicion == nil {
             guard meaning != nil else {
                 lanes[digest] = lane
@@ -136,6 +134,13 @@ extension Run {
         let verdict = verdict ?? answer.verdicts[0]
         let settlements = settle(answer, as: verdict, &round, claims)
         holdDestination(digest, settlements.first?.record, reason: verdict.rule)
+    }
+
+    /// Tells a lane what has happened, and everybody if that ended its hold.
+    func note(_ event: DestinationEvent, in lane: inout Lane, at now: Timestamp) {
+        let wasHeld = lane.state.hold != nil
+        lane.note(event, at: now, ignoringCoolDown: options.ignoresBackoff)
+        if wasHeld, lane.state.hold == nil { report(.holdEnded(destination: lane.destination.name)) }
     }
 
     func holdDestination(_ digest: Digest, _ record: AttemptRecord?, reason: Rule) {
@@ -244,7 +249,6 @@ extension Run {
         let settled = try claims.settle(
             member.claim, disposition, record: settlement.isRecorded ? settlement.record : nil, now: world.now())
         let header = member.operation.header
-        let record = settlement.record
         waiting.remove(header.id)
         switch disposition {
         case .delivered: summary.delivered += 1
@@ -257,11 +261,10 @@ extension Run {
         case .putBack, .quarantined: break
         }
         if disposition != .putBack { lanes[flight.destination.digest]?.done += 1 }
-        var event = AttemptEvent(
-            id: header.id, type: header.type, destination: flight.destination.name, record: record,
+        let event = AttemptEvent(
+            id: header.id, type: header.type, destination: flight.destination.name, settlement: settlement,
             attempts: member.claim.name.attempts + (disposition.countsAttempt ? 1 : 0),
-            attemptsAllowed: flight.route.retry.attemptsAllowed, nextDue: nil, answer: answer)
-        if case .deferred(let until, _) = disposition { event.nextDue = until }
+            attemptsAllowed: flight.route.retry.attemptsAllowed, answer: answer)
         if case .quarantined(let item) = settled { quarantined(item) }
         report(sent ? .attempted(event) : .gaveUp(event))
     }

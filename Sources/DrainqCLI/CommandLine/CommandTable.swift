@@ -108,9 +108,11 @@ extension CommandDescription {
             Prints how many operations are in which state, what waits for which destination, the oldest, the next that is \
             due, which destinations are held, paused or left alone and why, and the last run.
             """,
+            exclusive: [[.json, .prometheus]],
             examples: [
                 Example("drainq status", "for a person"),
                 Example("drainq status --json", "for a program"),
+                Example("drainq status --prometheus", "for Prometheus"),
             ]),
         CommandDescription(
             .retry, "make operations due again, with their attempts reset",

@@ -41,6 +41,7 @@ package enum OptionName: String, CaseIterable, Sendable {
     case rate
     case failIfBusy = "fail-if-busy"
     case progress
+    case log
     case dryRun = "dry-run"
 
     case state
@@ -48,6 +49,7 @@ package enum OptionName: String, CaseIterable, Sendable {
     case before
     case all
     case reason
+    case prometheus
 
     case port
     case answer

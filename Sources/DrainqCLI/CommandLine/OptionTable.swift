@@ -135,6 +135,16 @@ extension OptionDescription {
             at a terminal, and then instead of the line for each attempt.
             """),
         OptionDescription(
+            .log, .choice(["auto", "text", "json", "journal"]), of: [.run], initial: "auto",
+            "write standard error for this reader",
+            """
+            How standard error is written. `text` is for people; `journal` puts the priority that the journal understands \
+            before each line, as `<3>` before an error; `json` is an object on each line: every attempt and event, whether \
+            or not somebody watches, and a summary, with --quiet only what somebody has to look at. `auto` is `journal` \
+            where standard error is connected to the journal, as systemd says in JOURNAL_STREAM, and `text` elsewhere. \
+            Payloads are in none of them, and of an answer that was no delivery only an excerpt.
+            """),
+        OptionDescription(
             .dryRun, short: "n", of: [.run] + acting, "show what would be done, change nothing",
             "Print what would be done, and do nothing."),
     ]
@@ -149,6 +159,13 @@ extension OptionDescription {
         OptionDescription(
             .reason, .text("TEXT"), of: [.hold], "say why, for whoever looks at the status",
             "Why the destination is held; `drainq status` shows it. Only with --destination alone."),
+        OptionDescription(
+            .prometheus, of: [.status], "print metrics for Prometheus",
+            """
+            Print the queue as metrics in the text format of Prometheus: operations by state and destination, the time of \
+            the oldest, what is due, which destinations are closed and why, the last run, and what runs have counted. The \
+            key `metrics.textfile` of the configuration makes each run write the same to a file.
+            """),
         OptionDescription(
             .type, short: "t", .typeName, of: [.explain], initial: "default", "the type whose route is meant",
             "The type whose route is explained."),

@@ -7,7 +7,13 @@ func status(_ command: ParsedCommand, environment: [String: String]) throws(Comm
         let queue = try OpenQueue(command, environment)
         let now = Timestamp.now()
         let view = try QueueStatus(of: queue, at: now)
-        if command.flag(.json) { JSONLine.write(view) } else { tell(view, now) }
+        if command.flag(.prometheus) {
+            standardOutput.write(Exposition(of: view, try Counters.read(from: queue.spool)).text)
+        } else if command.flag(.json) {
+            JSONLine.write(view)
+        } else {
+            tell(view, now)
+        }
         return .ok
     }
 }

@@ -92,7 +92,7 @@ enum ConfigurationKeys {
             "retention.failed", optional: .duration, example: #""30d""#, "null: for ever",
             "How long an operation that was given up stays in failed/. For ever unless set.",
             into: \.retention.failed),
-    ]
+    ] + metrics + hooks
 
     /// Reads "default" first, wherever it stands: the others begin with what it says.
     private static func readRoutes(

@@ -11,7 +11,7 @@ extension ConfigurationFile {
 enum ConfigurationManual {
     static let text =
         ([head, section("KEYS", intro: keysIntro, ConfigurationKeys.entries.map(item))]
-        + [schedules, conditions, values, errorNames, files, exampleSection, tail]).joined()
+        + [schedules, conditions, hooks, values, errorNames, files, exampleSection, tail]).joined()
 
     /// What EXAMPLES shows; each is a whole file.
     static let examples: [(purpose: String, text: String)] = [

@@ -82,6 +82,9 @@ private struct ManualWriter {
         item(
             ".It Ev XDG_STATE_HOME",
             "Where the queue directory `drainq` is when neither is given; `~/.local/state` unless it is set.")
+        item(
+            ".It Ev JOURNAL_STREAM",
+            "The device and inode of a stream to the journal, as systemd sets it; see --log of `drainq run`.")
         lines += [".El", ".Sh FILES", ".Bl -tag -width Ds"]
         item(".It Pa ~/.local/state/drainq", "The queue directory, unless another is named.")
         item(".It Pa drainq.json", "The configuration, in the queue directory.")

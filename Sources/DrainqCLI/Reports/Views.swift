@@ -100,6 +100,8 @@ struct AttemptView: Encodable {
     var status: Int?
     var error: String?
     var rule: String
+    /// The beginning of an answer that was no delivery, cleaned.
+    var excerpt: String?
     var attempts: Int
     var attemptsAllowed: Int?
     var due: String?
@@ -114,6 +116,7 @@ struct AttemptView: Encodable {
         status = event.record.status
         error = event.record.error
         rule = event.record.rule
+        excerpt = event.record.outcome == .delivered ? nil : event.record.excerpt
         attempts = event.attempts
         attemptsAllowed = event.attemptsAllowed
         due = event.nextDue?.rfc3339
