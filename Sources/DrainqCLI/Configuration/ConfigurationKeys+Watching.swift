@@ -33,7 +33,8 @@ extension ConfigurationKeys {
             "The same, when operations have failed for good.",
             into: \.hooks.commands[.failed]),
         ConfigurationKey(
-            "hooks.quarantined", optional: .command, example: #"["/usr/local/bin/notify"]"#, "when a file is no operation",
+            "hooks.quarantined", optional: .command, example: #"["/usr/local/bin/notify"]"#,
+            "when a file is no operation",
             "The same, when files have gone into quarantine because they are not operations.",
             into: \.hooks.commands[.quarantined]),
         ConfigurationKey(

@@ -5,94 +5,96 @@ enum ConfigurationKeys {
     /// All rows as the manual lists them, with their whole path.
     static let entries: [ConfigurationEntry] = file.flatMap(\.entries)
 
-    static let file: [ConfigurationKey<Configuration>] = [
-        ConfigurationKey(
-            "version", .version, default: "1", "of this file's format",
-            "The version of the format, always 1. A file that says a newer one is refused, and nothing else in it is read.",
-            set: { _, _ in }),
-        ConfigurationKey(
-            "routes", map: "routes by type", of: route.flatMap(\.entries).map { $0.prefixed("<type>.") },
-            "by the type of an operation",
-            """
-            How each type of operation becomes a request. The route \"default\" is for operations without a type and for \
-            types that have no route of their own, and every other route inherits from it what it leaves out. \
-            A type is 1 to 64 letters, digits, '_', '-' and '.', and does not begin with a dot.
-            """,
-            read: readRoutes),
-        ConfigurationKey(
-            "destinations", map: "settings by destination",
-            of: destination.flatMap(\.entries).map { $0.prefixed("<name>.") },
-            example: #"{ "https://api.example.com": { concurrency: 5, rate: "20/s" } }"#, "how each place is treated",
-            """
-            How a destination is treated: everything that goes to one scheme, host and port, whichever route it takes. \
-            The name is that origin, such as \"https://api.example.com\", without a path; or what a route calls its \
-            destination.
-            """,
-            read: readDestinations),
-        ConfigurationKey(
-            "secrets", map: "secrets by name", of: secret.flatMap(\.entries).map { $0.prefixed("<name>.") },
-            example: #"{ api: { file: "api.token" } }"#, "what ${secret:api} stands for",
-            """
-            Where credentials come from: each is looked up when a request is made, and is in no operation, argument list, \
-            log or error. ${secret:NAME} stands for it in a header's value, in the query of a url, in a proxy's user \
-            information and in a passphrase. A secret has exactly one of file, env, credential and command. \
-            Its name is 1 to 64 letters, digits, '_', '-' and '.', and does not begin with a dot. \
-            A secret that cannot be had holds the destination, and no operation is charged for it.
-            """,
-            read: readSecrets),
-        ConfigurationKey(
-            "conditions.network", .word, default: #""any""#, "any, online or unmetered",
-            """
-            The network that a run needs to attempt anything: any; online, a way out; or unmetered, a way out that is not \
-            known to be metered. Without it the run attempts nothing, says why and ends with status 75.
-            """,
-            into: \.conditions.network),
-        ConfigurationKey(
-            "conditions.power", .power, default: #""any""#, "any, ac, or a delay on battery",
-            """
-            The power that a run needs: any; ac, the mains; or a duration such as \"5s\", which on battery is kept between \
-            the beginnings of two attempts. A machine without a battery is always on mains power.
-            """,
-            into: \.conditions.power),
-        ConfigurationKey(
-            "bodyFiles", .directories, default: "[]", "where bodies may be files",
-            """
-            The directories, absolute, that the bodyFile of an operation and drainq add --body-file may lie in or below. \
-            None unless set: then no operation can name a file.
-            """,
-            into: \.bodyFileRoots),
-        ConfigurationKey(
-            "limits.operations", optional: .count(1...1_000_000_000), example: "100000", "how many may wait",
-            "How many operations may wait at once: those in new/, deferred/ and claimed/. No limit unless set.",
-            into: \.limits.operations),
-        ConfigurationKey(
-            "limits.bytes", optional: .positiveSize, example: #""1GB""#, "the size of all that wait",
-            "How many bytes the files of waiting operations may have together. No limit unless set.",
-            into: \.limits.bytes),
-        ConfigurationKey(
-            "limits.operationBytes", .positiveSize, default: #""10MB""#, "the size of one body",
-            "How many bytes the body of one operation may have. A larger one is not taken.",
-            into: \.limits.operationBytes),
-        ConfigurationKey(
-            "limits.minimumFree", optional: .size, example: #""100MB""#, "what stays free on the file system",
-            "How many bytes must stay free on the file system of the queue. Not looked at unless set.",
-            into: \.limits.minimumFree),
-        ConfigurationKey(
-            "limits.whenFull", .word(among: [.reject, .dropOldest]), default: #""reject""#, "or dropOldest",
-            """
-            What happens to a new operation that a limit has no room for: reject (it is not taken, and drainq add says \
-            so) or dropOldest (the oldest waiting ones are removed to make room).
-            """,
-            into: \.limits.whenFull),
-        ConfigurationKey(
-            "retention.delivered", .duration, default: #""0s""#, "0s: removed once delivered",
-            "How long a delivered operation is kept in delivered/. With 0s it is removed as soon as it is delivered.",
-            into: \.retention.delivered),
-        ConfigurationKey(
-            "retention.failed", optional: .duration, example: #""30d""#, "null: for ever",
-            "How long an operation that was given up stays in failed/. For ever unless set.",
-            into: \.retention.failed),
-    ] + metrics + hooks
+    static let file: [ConfigurationKey<Configuration>] =
+        [
+            ConfigurationKey(
+                "version", .version, default: "1", "of this file's format",
+                "The version of the format, always 1. A file that says a newer one is refused, and nothing else in it is read.",
+                set: { _, _ in }),
+            ConfigurationKey(
+                "routes", map: "routes by type", of: route.flatMap(\.entries).map { $0.prefixed("<type>.") },
+                "by the type of an operation",
+                """
+                How each type of operation becomes a request. The route \"default\" is for operations without a type and for \
+                types that have no route of their own, and every other route inherits from it what it leaves out. \
+                A type is 1 to 64 letters, digits, '_', '-' and '.', and does not begin with a dot.
+                """,
+                read: readRoutes),
+            ConfigurationKey(
+                "destinations", map: "settings by destination",
+                of: destination.flatMap(\.entries).map { $0.prefixed("<name>.") },
+                example: #"{ "https://api.example.com": { concurrency: 5, rate: "20/s" } }"#,
+                "how each place is treated",
+                """
+                How a destination is treated: everything that goes to one scheme, host and port, whichever route it takes. \
+                The name is that origin, such as \"https://api.example.com\", without a path; or what a route calls its \
+                destination.
+                """,
+                read: readDestinations),
+            ConfigurationKey(
+                "secrets", map: "secrets by name", of: secret.flatMap(\.entries).map { $0.prefixed("<name>.") },
+                example: #"{ api: { file: "api.token" } }"#, "what ${secret:api} stands for",
+                """
+                Where credentials come from: each is looked up when a request is made, and is in no operation, argument list, \
+                log or error. ${secret:NAME} stands for it in a header's value, in the query of a url, in a proxy's user \
+                information and in a passphrase. A secret has exactly one of file, env, credential and command. \
+                Its name is 1 to 64 letters, digits, '_', '-' and '.', and does not begin with a dot. \
+                A secret that cannot be had holds the destination, and no operation is charged for it.
+                """,
+                read: readSecrets),
+            ConfigurationKey(
+                "conditions.network", .word, default: #""any""#, "any, online or unmetered",
+                """
+                The network that a run needs to attempt anything: any; online, a way out; or unmetered, a way out that is not \
+                known to be metered. Without it the run attempts nothing, says why and ends with status 75.
+                """,
+                into: \.conditions.network),
+            ConfigurationKey(
+                "conditions.power", .power, default: #""any""#, "any, ac, or a delay on battery",
+                """
+                The power that a run needs: any; ac, the mains; or a duration such as \"5s\", which on battery is kept between \
+                the beginnings of two attempts. A machine without a battery is always on mains power.
+                """,
+                into: \.conditions.power),
+            ConfigurationKey(
+                "bodyFiles", .directories, default: "[]", "where bodies may be files",
+                """
+                The directories, absolute, that the bodyFile of an operation and drainq add --body-file may lie in or below. \
+                None unless set: then no operation can name a file.
+                """,
+                into: \.bodyFileRoots),
+            ConfigurationKey(
+                "limits.operations", optional: .count(1...1_000_000_000), example: "100000", "how many may wait",
+                "How many operations may wait at once: those in new/, deferred/ and claimed/. No limit unless set.",
+                into: \.limits.operations),
+            ConfigurationKey(
+                "limits.bytes", optional: .positiveSize, example: #""1GB""#, "the size of all that wait",
+                "How many bytes the files of waiting operations may have together. No limit unless set.",
+                into: \.limits.bytes),
+            ConfigurationKey(
+                "limits.operationBytes", .positiveSize, default: #""10MB""#, "the size of one body",
+                "How many bytes the body of one operation may have. A larger one is not taken.",
+                into: \.limits.operationBytes),
+            ConfigurationKey(
+                "limits.minimumFree", optional: .size, example: #""100MB""#, "what stays free on the file system",
+                "How many bytes must stay free on the file system of the queue. Not looked at unless set.",
+                into: \.limits.minimumFree),
+            ConfigurationKey(
+                "limits.whenFull", .word(among: [.reject, .dropOldest]), default: #""reject""#, "or dropOldest",
+                """
+                What happens to a new operation that a limit has no room for: reject (it is not taken, and drainq add says \
+                so) or dropOldest (the oldest waiting ones are removed to make room).
+                """,
+                into: \.limits.whenFull),
+            ConfigurationKey(
+                "retention.delivered", .duration, default: #""0s""#, "0s: removed once delivered",
+                "How long a delivered operation is kept in delivered/. With 0s it is removed as soon as it is delivered.",
+                into: \.retention.delivered),
+            ConfigurationKey(
+                "retention.failed", optional: .duration, example: #""30d""#, "null: for ever",
+                "How long an operation that was given up stays in failed/. For ever unless set.",
+                into: \.retention.failed),
+        ] + metrics + hooks
 
     /// Reads "default" first, wherever it stands: the others begin with what it says.
     private static func readRoutes(

@@ -7,10 +7,12 @@ extension ConfigurationManual {
         with the environment of the run but for variables that are secrets.
         Its output is not looked at.
         After ten seconds it is ended.
-        One that fails or does not end is a warning, and is not called again for the same;
+        One that fails or does not end is a warning,
+        and is not called again for the same;
         the run's exit status is what it would have been.
         .Pp
-        On its standard input is an object of one line, and the same is in its environment:
+        On its standard input is an object of one line,
+        and the same is in its environment:
         .Bl -tag -width Ds
         .It Ic schema
         1.

@@ -23,7 +23,9 @@ struct RunNews {
             if !withdraw(.released, destination) { add(HookNews(.held, destination, reason: record.cause)) }
         case .holdEnded(let destination):
             if !withdraw(.held, destination) {
-                add(HookNews(.released, destination, reason: "it was delivered to, or what it was blamed on has changed"))
+                add(
+                    HookNews(
+                        .released, destination, reason: "it was delivered to, or what it was blamed on has changed"))
             }
         case .attempted(let attempt), .gaveUp(let attempt):
             if attempt.hasFailed {

@@ -66,7 +66,8 @@ extension Exposition {
         let held = Set(status.holds.map(\.destination))
         begin(
             "drainq_destination_closed", .gauge,
-            "Whether nothing is sent there, 1 or 0, by reason: held, paused, suspended after failures, or asked-to-wait.")
+            "Whether nothing is sent there, 1 or 0, by reason: held, paused, suspended after failures, or asked-to-wait."
+        )
         for row in rows {
             let reasons = [
                 ("held", held.contains(row.destination)), ("paused", row.paused),

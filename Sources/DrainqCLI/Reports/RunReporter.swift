@@ -110,7 +110,9 @@ struct RunReporter {
     /// `t 6f96… delivered: 204 in 12ms`
     private func line(_ event: AttemptEvent) -> String {
         let name = "\(event.id) \(event.type)"
-        if event.settlement.disposition == .superseded { return "\(name) superseded: it has failed and there is a newer one" }
+        if event.settlement.disposition == .superseded {
+            return "\(name) superseded: it has failed and there is a newer one"
+        }
         var text = "\(name) \(event.record.outcome.rawValue): \(event.record.cause)"
         switch event.record.outcome {
         case .deferred:
