@@ -28,6 +28,23 @@ struct MetricsTests {
         #expect(parsed.families["drainq_attempts_total"]?.samples.isEmpty == true)
     }
 
+    @Test func `the table has every family, in its order, with its labels`() throws {
+        var view = status([row("https://a.example", DestinationState(lastSuccess: now))])
+        view.destinations[0].oldest = now.rfc3339
+        view.destinations[0].nextDue = now.rfc3339
+        view.lastRun = try JSONDecoder().decode(SummaryView.self, from: Data(Self.summary.utf8))
+        var counters = Counters()
+        counters.countRun(.ok)
+        let parsed = try ParsedExposition(Exposition(of: view, counters).text)
+        #expect(parsed.order == MetricFamily.table.map(\.name))
+        for family in MetricFamily.table {
+            let found = try #require(parsed.families[family.name])
+            #expect(found.type == family.kind.rawValue && found.help == family.help)
+            let labels = Set(found.samples.map { $0.labels.keys.sorted() })
+            #expect(labels == [(family.labels + ["queue"]).sorted()], "\(family.name)")
+        }
+    }
+
     @Test func `names follow the conventions`() throws {
         var view = status([row("https://a.example")])
         var summary = try JSONDecoder().decode(SummaryView.self, from: Data(Self.summary.utf8))

@@ -143,6 +143,11 @@ extension OptionDescription {
             or not somebody watches, and a summary, with --quiet only what somebody has to look at. `auto` is `journal` \
             where standard error is connected to the journal, as systemd says in JOURNAL_STREAM, and `text` elsewhere. \
             Payloads are in none of them, and of an answer that was no delivery only an excerpt.
+
+            Each object of `json` has `time`, `level` (`error`, `warning`, `notice` or `info`), `event` and `schema`, which is \
+            1. The event is `attempt`, with the members that it has with --json; `held` or `released`, with a `destination`; \
+            `superseded`, with an `id` and `by`, the id of the newer one; `recovered`, of what a run that died had claimed; \
+            `quarantined`; `message`, with a `message` and perhaps a `hint`; or `summary`.
             """),
         OptionDescription(
             .dryRun, short: "n", of: [.run] + acting, "show what would be done, change nothing",

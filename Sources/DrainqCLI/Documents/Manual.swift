@@ -5,6 +5,7 @@ func manualPage() -> String {
     page.commands()
     page.options()
     page.values()
+    page.metrics()
     page.surroundings()
     page.exitStatuses()
     page.examples()
@@ -73,6 +74,23 @@ private struct ManualWriter {
         item(".It Ar N", "A whole number.")
         item(".It Ar TYPE", "1 to 64 of `A-Z a-z 0-9 . _ -`, not beginning with a dot.")
         item(".It Ar ID", "1 to 64 of `A-Z a-z 0-9 _ -`; `-` alone reads ids from standard input, one on each line.")
+        lines.append(".El")
+    }
+
+    mutating func metrics() {
+        lines.append(".Sh METRICS")
+        prose(
+            """
+            What `drainq status --prometheus` prints, and what each run writes to the file that `metrics.textfile` of the \
+            configuration names. Every series has the label `queue`, the path of the queue directory. What belongs to no \
+            destination, or to one beyond the thousand with the most operations, has an empty `destination`, so that sums \
+            are right. Counters are those of runs, and are kept in the queue directory.
+            """)
+        lines += [".Bl -tag -width Ds"]
+        for family in MetricFamily.table {
+            let labels = family.labels.isEmpty ? "" : " Brq " + family.labels.joined(separator: " , ")
+            item(".It Ic \(family.name)\(labels)", family.help)
+        }
         lines.append(".El")
     }
 

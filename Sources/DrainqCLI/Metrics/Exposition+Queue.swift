@@ -23,7 +23,7 @@ extension Exposition {
     }
 
     private mutating func operations(_ status: QueueStatus, _ rows: [QueueStatus.Row]) {
-        begin("drainq_operations", .gauge, "Operations in the queue by state and destination.")
+        begin(.operations)
         for state in ShownState.allCases {
             var rest = status.states[state.rawValue] ?? 0
             for row in rows {
@@ -33,28 +33,24 @@ extension Exposition {
             }
             sample(max(0, rest), ("state", state.rawValue), ("destination", ""))
         }
-        begin("drainq_due_operations", .gauge, "Operations that may be tried now.")
+        begin(.due)
         sample(status.due)
     }
 
     private mutating func waiting(_ status: QueueStatus, _ rows: [QueueStatus.Row]) {
-        begin(
-            "drainq_oldest_operation_timestamp_seconds", .gauge,
-            "When the oldest operation that waits was created; its age is time() minus this.")
+        begin(.oldest)
         for row in rows {
             if let oldest = row.oldest.flatMap({ Timestamp(rfc3339: $0) }) {
                 sample(oldest, ("destination", row.destination))
             }
         }
-        begin(
-            "drainq_next_due_timestamp_seconds", .gauge,
-            "When the next operation is due, by its own time and that of its destination.")
+        begin(.nextDue)
         for row in rows {
             if let due = row.nextDue.flatMap({ Timestamp(rfc3339: $0) }) {
                 sample(due, ("destination", row.destination))
             }
         }
-        begin("drainq_last_success_timestamp_seconds", .gauge, "When the last operation was delivered there.")
+        begin(.lastSuccess)
         for row in rows {
             if let success = row.lastSuccess.flatMap({ Timestamp(rfc3339: $0) }) {
                 sample(success, ("destination", row.destination))
@@ -64,10 +60,7 @@ extension Exposition {
 
     private mutating func closed(_ status: QueueStatus, _ rows: [QueueStatus.Row]) {
         let held = Set(status.holds.map(\.destination))
-        begin(
-            "drainq_destination_closed", .gauge,
-            "Whether nothing is sent there, 1 or 0, by reason: held, paused, suspended after failures, or asked-to-wait."
-        )
+        begin(.closed)
         for row in rows {
             let reasons = [
                 ("held", held.contains(row.destination)), ("paused", row.paused),
@@ -77,7 +70,7 @@ extension Exposition {
                 sample(holds ? 1 : 0, ("destination", row.destination), ("reason", reason))
             }
         }
-        begin("drainq_paused", .gauge, "Whether the whole queue is paused, 1 or 0.")
+        begin(.paused)
         sample(status.paused ? 1 : 0)
     }
 
@@ -85,12 +78,12 @@ extension Exposition {
         // A counter that is there before it counts does not miss the first one.
         let names = Set(rows.map(\.destination)).union(counters.destinations.keys).sorted()
         for count in Counters.Count.allCases {
-            begin("drainq_\(count.rawValue)_total", .counter, count.meaning)
+            begin(.counter(count))
             for name in names { sample(counters.destinations[name]?[count] ?? 0, ("destination", name)) }
         }
-        begin("drainq_quarantined_total", .counter, "Files that went into quarantine because they are not operations.")
+        begin(.quarantined)
         sample(counters.quarantined)
-        begin("drainq_runs_total", .counter, "Runs that had something to do, by exit status.")
+        begin(.runs)
         let statuses = counters.runs.keys.sorted { (Int($0) ?? 0, $0) < (Int($1) ?? 0, $1) }
         for status in statuses { sample(counters.runs[status] ?? 0, ("exit_status", status)) }
     }
@@ -98,12 +91,11 @@ extension Exposition {
     private mutating func lastRun(_ status: QueueStatus) {
         guard let last = status.lastRun, let start = Timestamp(rfc3339: last.startedAt) else { return }
         let duration = Duration.milliseconds(last.durationMs)
-        begin(
-            "drainq_last_run_timestamp_seconds", .gauge, "When the last run ended that had something to do.")
+        begin(.lastRunEnd)
         sample(start + duration)
-        begin("drainq_last_run_duration_seconds", .gauge, "How long it took.")
+        begin(.lastRunDuration)
         sample(duration)
-        begin("drainq_last_run_exit_status", .gauge, "Its exit status.")
+        begin(.lastRunStatus)
         sample(Int(last.exitStatus))
     }
 }

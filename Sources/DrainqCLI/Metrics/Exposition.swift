@@ -2,11 +2,6 @@ import Policy
 
 /// Metrics in the text format of Prometheus, version 0.0.4: families in their order, the samples of each together.
 struct Exposition {
-    enum Kind: String {
-        case counter
-        case gauge
-    }
-
     private(set) var text = ""
     /// What every sample has.
     private let common: [(name: String, value: String)]
@@ -17,9 +12,10 @@ struct Exposition {
     }
 
     /// Begins a family; the samples that follow are its own.
-    mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
-        family = name
-        text += "# HELP \(name) \(Self.escaped(help, quotes: false))\n# TYPE \(name) \(kind.rawValue)\n"
+    mutating func begin(_ family: MetricFamily) {
+        self.family = family.name
+        text += "# HELP \(family.name) \(Self.escaped(family.help, quotes: false))\n"
+        text += "# TYPE \(family.name) \(family.kind.rawValue)\n"
     }
 
     mutating func sample(_ value: Int, _ labels: (name: String, value: String)...) {
