@@ -64,6 +64,20 @@ struct HookTests {
             try String(contentsOf: queue.directory.appending(path: "argument"), encoding: .utf8) == "an argument")
     }
 
+    @Test(arguments: [400, 401])
+    func `a secret that a server says back is told to nobody`(status: Int) throws {
+        let receiver = try LoopbackReceiver(script: Script(["\(status) body=\"no such token: hidden-token\""]))
+        defer { receiver.stop() }
+        let queue = try queue(to: receiver, ["failed": "cat >> told; env >> told", "held": "cat >> told; env >> told"])
+        try queue.run("add", input: numbered(1))
+        let finished = try queue.run("run", "--log", "json", "--json")
+        #expect(finished.status == (status == 400 ? 1 : 69))
+        let told = try String(contentsOf: queue.directory.appending(path: "told"), encoding: .utf8)
+        for text in [told, finished.error, finished.output] {
+            #expect(text.contains("no such token: ") && !text.contains("hidden-token"))
+        }
+    }
+
     @Test func `a hold is told when it begins and when it ends, and not while it goes on`() throws {
         let receiver = try LoopbackReceiver(script: Script(["401 *2", "204"]))
         defer { receiver.stop() }

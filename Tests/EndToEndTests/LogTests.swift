@@ -106,9 +106,8 @@ struct LogTests {
         #expect(lines[2] == "<3>drainq: \(ids[2]) default failed: 400")
         #expect(lines[3].hasPrefix("<5>drainq: 1 delivered, 1 deferred, 1 failed in "))
         try queue.run("add", input: numbered(1))
-        let told = try queue.run("run", "--log", "journal")
-        let told2 = told.error.split(separator: "\n")
-        #expect(told2.count == 2 && told2.allSatisfy { $0.hasPrefix("<3>drainq: ") }, "an error and its hint")
+        let unwatched = try queue.run("run", "--log", "journal").error.split(separator: "\n")
+        #expect(unwatched.count == 2 && unwatched.allSatisfy { $0.hasPrefix("<3>drainq: ") }, "an error and its hint")
     }
 
     /// Standard error is a real socket, and JOURNAL_STREAM says so, or says another one.

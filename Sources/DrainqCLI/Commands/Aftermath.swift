@@ -50,6 +50,8 @@ struct Aftermath {
         let now = Timestamp.now()
         do throws(SpoolError) {
             let due = try news.due(by: queue.configuration.hooks, in: queue.spool, at: now)
+            // What the run has said does not wait for them.
+            if !due.isEmpty { standardOutput.flush() }
             for call in HookCall.calls(for: due, queue: queue, at: now) {
                 if let failure = call.run() { Messages.warning(failure) }
             }

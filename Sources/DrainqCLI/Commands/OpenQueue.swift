@@ -43,7 +43,7 @@ struct OpenQueue {
 }
 
 /// The path from the root, without symbolic links: the same queue by any name.
-func absolute(_ path: String) -> String {
+func absolutePath(_ path: String) -> String {
     URL(filePath: path).resolvingSymlinksInPath().path
 }
 

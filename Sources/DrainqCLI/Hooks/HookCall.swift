@@ -30,7 +30,7 @@ struct HookCall {
         Hooks.Event.allCases.compactMap { event in
             let items = news.filter { $0.event == event }
             guard let first = items.first, let words = queue.configuration.hooks.commands[event] else { return nil }
-            return HookCall(words, Document(of: items, first, queue: absolute(queue.spool.path), at: now), queue)
+            return HookCall(words, Document(of: items, first, queue: absolutePath(queue.spool.path), at: now), queue)
         }
     }
 

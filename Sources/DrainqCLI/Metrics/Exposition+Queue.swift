@@ -6,7 +6,7 @@ extension Exposition {
     /// What has no destination, or belongs to one beyond the first thousand, stands under an empty name, so that sums over
     /// all destinations are right.
     init(of status: QueueStatus, _ counters: Counters) {
-        self.init(common: [("queue", absolute(status.queue))])
+        self.init(common: [("queue", absolutePath(status.queue))])
         let rows = Self.shown(status.destinations)
         operations(status, rows)
         waiting(status, rows)

@@ -112,7 +112,8 @@ struct AttemptView: Encodable {
         destination = event.destination
         at = event.record.at.rfc3339
         durationMs = Int(event.record.duration.wholeMicroseconds / 1000)
-        outcome = event.record.outcome.rawValue
+        // An older value that failed is not in failed/, where a newer one stands for it.
+        outcome = event.settlement.disposition == .superseded ? "superseded" : event.record.outcome.rawValue
         status = event.record.status
         error = event.record.error
         rule = event.record.rule
