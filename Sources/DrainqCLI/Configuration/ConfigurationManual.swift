@@ -99,6 +99,22 @@ enum ConfigurationManual {
             """
         ),
         (
+            "Somebody is told when something needs a person, and Prometheus knows the rest:",
+            """
+            {
+              routes: { default: { url: "https://api.example.com/v1/{type}" } },
+              metrics: { textfile: "/var/lib/prometheus/node-exporter/drainq.prom" },
+              hooks: {
+                held: ["/usr/local/bin/notify", "--urgent"],
+                released: ["/usr/local/bin/notify"],
+                // the subject is one word here: there is no shell that would split it
+                failed: ["mail", "-s", "drainq: operations failed", "ops@example.com"],
+                atMostEvery: "30m",
+              },
+            }
+            """
+        ),
+        (
             "Profiles, of which the last one counts, and measurements by the hundred:",
             """
             {
