@@ -42,6 +42,7 @@ package enum OptionName: String, CaseIterable, Sendable {
     case failIfBusy = "fail-if-busy"
     case progress
     case log
+    case prometheus
     case dryRun = "dry-run"
 
     case state
@@ -49,7 +50,6 @@ package enum OptionName: String, CaseIterable, Sendable {
     case before
     case all
     case reason
-    case prometheus
 
     case port
     case answer

@@ -156,6 +156,13 @@ extension OptionDescription {
 
     private static let selection: [OptionDescription] = [
         OptionDescription(
+            .prometheus, of: [.status], "print metrics for Prometheus",
+            """
+            Print the queue as metrics in the text format of Prometheus: operations by state and destination, the time of \
+            the oldest, what is due, which destinations are closed and why, the last run, and what runs have counted. The \
+            key `metrics.textfile` of the configuration makes each run write the same to a file.
+            """),
+        OptionDescription(
             .all, of: [.retry, .drop, .hold], "choose every operation",
             "Every operation that the command can be used on."),
         OptionDescription(
@@ -164,13 +171,6 @@ extension OptionDescription {
         OptionDescription(
             .reason, .text("TEXT"), of: [.hold], "say why, for whoever looks at the status",
             "Why the destination is held; `drainq status` shows it. Only with --destination alone."),
-        OptionDescription(
-            .prometheus, of: [.status], "print metrics for Prometheus",
-            """
-            Print the queue as metrics in the text format of Prometheus: operations by state and destination, the time of \
-            the oldest, what is due, which destinations are closed and why, the last run, and what runs have counted. The \
-            key `metrics.textfile` of the configuration makes each run write the same to a file.
-            """),
         OptionDescription(
             .type, short: "t", .typeName, of: [.explain], initial: "default", "the type whose route is meant",
             "The type whose route is explained."),

@@ -33,8 +33,7 @@ struct Aftermath {
     /// After each run, also one that had nothing to do: what waits, and what is closed, may have changed since the last.
     private func publishMetrics(of queue: OpenQueue, to file: String) {
         do {
-            let status = try QueueStatus(of: queue, at: .now())
-            let exposition = Exposition(of: status, try Counters.read(from: queue.spool))
+            let exposition = try Exposition(of: queue, at: .now())
             do throws(SpoolError) {
                 try queue.spool.publish(Array(exposition.text.utf8), at: file)
             } catch {

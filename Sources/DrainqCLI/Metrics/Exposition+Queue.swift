@@ -1,6 +1,10 @@
 import Policy
 
 extension Exposition {
+    init(of queue: OpenQueue, at now: Timestamp) throws {
+        self.init(of: try QueueStatus(of: queue, at: now), try Counters.read(from: queue.spool))
+    }
+
     /// The metrics of a queue: gauges from its directory at this moment, counters from what runs have counted.
     ///
     /// What has no destination, or belongs to one beyond the first thousand, stands under an empty name, so that sums over
