@@ -32,6 +32,10 @@ _drainq() {
             mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$current")
             return
             ;;
+        run:--log)
+            mapfile -t COMPREPLY < <(compgen -W 'auto text json journal' -- "$current")
+            return
+            ;;
         list:--state|retry:--state|drop:--state|hold:--state|release:--state)
             mapfile -t COMPREPLY < <(compgen -W 'new deferred claimed held failed quarantined delivered' -- "$current")
             return
@@ -58,7 +62,7 @@ _drainq() {
             [[ $current == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current")
             ;;
         run)
-            options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --progress -n --dry-run -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --progress --log -n --dry-run -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         list)
             options='--limit --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
@@ -67,7 +71,7 @@ _drainq() {
             options='-q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         status)
-            options='-q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--prometheus -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         retry)
             options='-n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'

@@ -151,7 +151,7 @@ extension Run {
         guard let lane = lanes[digest], let hold = lane.state.hold,
             blame.hasChanged(since: hold, of: lane.destination, salt: ledger.salt(using: &world.generator))
         else { return }
-        lanes[digest]!.note(.blameChanged, at: now, ignoringCoolDown: ignoresCoolDown)
+        note(.blameChanged, in: &lanes[digest]!, at: now)
     }
 
     /// What a hold of this destination is blamed on.

@@ -47,7 +47,7 @@ extension Run {
             if case .held = event { continue }
             // What was in flight when the hold began proves nothing against it: only a probe does.
             if event == .delivered, lane.closure?.reason == .held, !flight.isProbe { continue }
-            lane.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
+            note(event, in: &lane, at: now)
         }
         let meaning = StormGuard<Withheld>.Answer(report, verdict)
         let status = verdict.memberStatus ?? report.status
@@ -60,9 +60,7 @@ extension Run {
             settle(answer, as: Verdict(outcome: .held, rule: verdict.rule), &round, claims)
             return
         }
-        if flight.isProbe, verdict.outcome == .failed {
-            lane.note(.disproved, at: now, ignoringCoolDown: ignoresCoolDown)
-        }
+        if flight.isProbe, verdict.outcome == .failed { note(.disproved, in: &lane, at: now) }
         // One that says neither yes nor no was the only one: the hold goes on.
         if flight.isProbe, verdict.outcome == .deferred { lane.closure = Opening.Closure(.held) }
         if verdict.outcome == .held, lane.suspicion == nil {
@@ -167,6 +165,13 @@ extension Run {
         let verdict = verdict ?? answer.verdict
         let settlements = settle(answer, as: verdict, &round, claims)
         holdDestination(digest, settlements.first?.record, reason: verdict.rule)
+    }
+
+    /// Tells a lane what has happened, and everybody if that ended its hold.
+    func note(_ event: DestinationEvent, in lane: inout Lane, at now: Timestamp) {
+        let wasHeld = lane.state.hold != nil
+        lane.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
+        if wasHeld, lane.state.hold == nil { report(.holdEnded(destination: lane.destination.name)) }
     }
 
     func holdDestination(_ digest: Digest, _ record: AttemptRecord?, reason: Rule) {
@@ -289,7 +294,6 @@ extension Run {
         let settled = try claims.settle(
             member.claim, disposition, record: settlement.isRecorded ? settlement.record : nil, now: world.now())
         let header = member.operation.header
-        let record = settlement.record
         waiting.remove(header.id)
         switch disposition {
         case .delivered: summary.delivered += 1
@@ -302,12 +306,10 @@ extension Run {
         case .putBack, .quarantined: break
         }
         if disposition != .putBack { lanes[flight.destination.digest]?.done += 1 }
-        var event = AttemptEvent(
-            id: header.id, type: header.type, destination: flight.destination.name, record: record,
+        let event = AttemptEvent(
+            id: header.id, type: header.type, destination: flight.destination.name, settlement: settlement,
             attempts: member.claim.name.attempts + (disposition.countsAttempt ? 1 : 0),
-            attemptsAllowed: flight.route.retry.attemptsAllowed, nextDue: nil, answer: answer)
-        if case .deferred(let until, _) = disposition { event.nextDue = until }
-        event.isHeldByItself = disposition == .held
+            attemptsAllowed: flight.route.retry.attemptsAllowed, answer: answer)
         if case .quarantined(let item) = settled { quarantined(item) }
         report(sent ? .attempted(event) : .gaveUp(event))
     }

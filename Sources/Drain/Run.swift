@@ -180,6 +180,8 @@ package final class Run {
                 }
                 _ = try claims.settle(claim, .superseded, record: nil, now: world.now())
                 summary.superseded += 1
+                let destination = destinations.destination(of: entry.name).name
+                report(.superseded(entry.name, by: newer, destination: destination))
             }
             try claims.flush()
         } catch {

@@ -70,6 +70,10 @@ package enum RunEvent: Sendable {
     case quarantined(QuarantineItem)
     /// A destination is held from here on; its operations are put back.
     case destinationHeld(destination: String, record: AttemptRecord)
+    /// A hold that this run met has ended: by a delivery, another answer than before, or a change of what it was blamed on.
+    case holdEnded(destination: String)
+    /// Taken away unsent: a newer operation of its key stands for it.
+    case superseded(EntryName, by: OperationID, destination: String)
     case recovered(Recovery)
     case inputOutputError(SpoolError)
     case agentsFailed(String)
@@ -80,26 +84,37 @@ package struct AttemptEvent: Sendable {
     package var id: OperationID
     package var type: TypeName
     package var destination: String
-    package var record: AttemptRecord
+    package var settlement: Settlement
     /// Attempts counted so far, this one included where it counted.
     package var attempts: Int
     package var attemptsAllowed: Int?
-    package var nextDue: Timestamp?
-    /// It waits for a person by itself: whether it was received is not known.
-    package var isHeldByItself = false
     package var answer: [UInt8]
 
     package init(
-        id: OperationID, type: TypeName, destination: String, record: AttemptRecord, attempts: Int,
-        attemptsAllowed: Int?, nextDue: Timestamp?, answer: [UInt8] = []
+        id: OperationID, type: TypeName, destination: String, settlement: Settlement, attempts: Int,
+        attemptsAllowed: Int?, answer: [UInt8] = []
     ) {
         self.id = id
         self.type = type
         self.destination = destination
-        self.record = record
+        self.settlement = settlement
         self.attempts = attempts
         self.attemptsAllowed = attemptsAllowed
-        self.nextDue = nextDue
         self.answer = answer
+    }
+
+    package var record: AttemptRecord { settlement.record }
+
+    /// When it is tried again, by itself.
+    package var nextDue: Timestamp? {
+        if case .deferred(let until, _) = settlement.disposition { until } else { nil }
+    }
+
+    /// Whether it waits for a person by itself: it is not known whether it was received.
+    package var isHeldByItself: Bool { settlement.disposition == .held }
+
+    /// Whether it was given up. An older value that a newer one stands for by then is not.
+    package var hasFailed: Bool {
+        if case .failed = settlement.disposition { true } else { false }
     }
 }

@@ -239,8 +239,8 @@ package final class Sending {
         _ settlement: Settlement, _ operation: Operation, _ name: EntryName, _ destination: Destination, _ route: Route
     ) -> AttemptEvent {
         AttemptEvent(
-            id: name.id, type: name.type, destination: destination.name, record: settlement.record,
-            attempts: name.attempts + 1, attemptsAllowed: route.retry.attemptsAllowed, nextDue: nil)
+            id: name.id, type: name.type, destination: destination.name, settlement: settlement,
+            attempts: name.attempts + 1, attemptsAllowed: route.retry.attemptsAllowed)
     }
 
     private static func words(_ record: AttemptRecord) -> String {

@@ -93,10 +93,38 @@ package final class Output: Sendable {
 
 /// What is said to a person, on standard error: one line each, control characters of the whole line escaped.
 package enum Messages {
+    /// How a line is written.
+    package enum Format: Hashable, Sendable {
+        case text
+        /// The same behind its priority, for the journal (sd-daemon(3)).
+        case journal
+        /// An object for each message.
+        case json
+    }
+
+    /// How much a line matters, by its priority (syslog(3)).
+    package enum Level: Int, Sendable {
+        case error = 3
+        case warning = 4
+        case notice = 5
+        case info = 6
+    }
+
+    private static let current = Mutex(Format.text)
+
+    package static var format: Format {
+        get { current.withLock { $0 } }
+        set { current.withLock { $0 = newValue } }
+    }
+
     /// `drainq: error: cannot VERB 'OBJECT': REASON`, and a hint that is a command or a fact.
     package static func error(_ message: String, hint: String? = nil) {
-        notice("error: " + message)
-        if let hint { notice("hint: " + hint) }
+        say(.error, message, after: "error: ", hint: hint)
+    }
+
+    /// What somebody should look at, though what was asked for is done.
+    package static func warning(_ message: String, hint: String? = nil) {
+        say(.warning, message, after: "warning: ", hint: hint)
     }
 
     package static func error(_ error: UsageError) {
@@ -105,16 +133,38 @@ package enum Messages {
 
     /// `drainq: …`, what somebody has to know or asked for with `--verbose`.
     package static func notice(_ message: String) {
-        // One call for a line, so that the lines of several processes do not mix; a closed standard error is nobody's.
-        let line = Array("drainq: \(escapedForDisplay(message))\n".utf8)
-        _ = line.withUnsafeBytes { systemWrite(STDERR_FILENO, $0.baseAddress!, $0.count) }
+        say(.notice, message)
+    }
+
+    /// `drainq: …`, what went as it should.
+    package static func info(_ message: String) {
+        say(.info, message)
+    }
+
+    /// `word` stands before the message where no object says what it is.
+    package static func say(_ level: Level, _ message: String, after word: String = "", hint: String? = nil) {
+        let format = format
+        if format == .json { return log(MessageView(message: message, hint: hint), level) }
+        let priority = format == .journal ? "<\(level.rawValue)>" : ""
+        write("\(priority)drainq: \(escapedForDisplay(word + message))\n")
+        if let hint { write("\(priority)drainq: \(escapedForDisplay("hint: " + hint))\n") }
+    }
+
+    /// An object of the log, on a line.
+    static func log(_ event: some Encodable, _ level: Level) {
+        write(JSONLine.text(LogLine(time: .now(), level: level, event: event)) + "\n")
+    }
+
+    /// One call for a line, so that the lines of several processes do not mix; a closed standard error is nobody's.
+    private static func write(_ line: String) {
+        let bytes = Array(line.utf8)
+        _ = bytes.withUnsafeBytes { systemWrite(STDERR_FILENO, $0.baseAddress!, $0.count) }
     }
 
     /// A line that the next one replaces, at a terminal; empty removes it.
     package static func transient(_ message: String) {
         let text = message.isEmpty ? "" : "drainq: \(escapedForDisplay(message))"
-        let line = Array("\r\u{1B}[K\(text)".utf8)
-        _ = line.withUnsafeBytes { systemWrite(STDERR_FILENO, $0.baseAddress!, $0.count) }
+        write("\r\u{1B}[K\(text)")
     }
 }
 

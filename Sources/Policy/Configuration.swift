@@ -12,12 +12,15 @@ package struct Configuration: Hashable, Sendable {
     package var bodyFileRoots: [String]
     package var limits: Limits
     package var retention: Retention
+    /// The file that each run leaves its metrics in, absolute; `nil` is none.
+    package var metricsTextfile: String?
+    package var hooks: Hooks
 
     package init(
         defaultRoute: Route = Route(), routes: [TypeName: Route] = [:],
         destinations: [String: DestinationSettings] = [:], secrets: [String: SecretSource] = [:],
         conditions: Conditions = Conditions(), bodyFileRoots: [String] = [], limits: Limits = Limits(),
-        retention: Retention = Retention()
+        retention: Retention = Retention(), metricsTextfile: String? = nil, hooks: Hooks = Hooks()
     ) {
         self.defaultRoute = defaultRoute
         self.routes = routes
@@ -27,6 +30,8 @@ package struct Configuration: Hashable, Sendable {
         self.bodyFileRoots = bodyFileRoots
         self.limits = limits
         self.retention = retention
+        self.metricsTextfile = metricsTextfile
+        self.hooks = hooks
     }
 
     package func route(of type: TypeName) -> Route {

@@ -73,12 +73,12 @@ extension SpoolDirectory {
         }
     }
 
-    /// A new file with mode 0600 whatever the umask; removed again if it cannot be completed.
-    func createFile(_ path: QueuePath, _ bytes: [UInt8], durable: Bool) throws(Errno) {
+    /// A new file with this mode whatever the umask; removed again if it cannot be completed.
+    func createFile(_ path: QueuePath, _ bytes: [UInt8], mode: UInt32 = 0o600, durable: Bool) throws(Errno) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
         do throws(Errno) {
             try Self.withDescriptor(system, root, path, flags) { (descriptor) throws(Errno) in
-                try system.chmod(descriptor, 0o600)
+                try system.chmod(descriptor, mode)
                 try write(descriptor, bytes)
                 if durable { try system.fsync(descriptor) }
             }

@@ -105,13 +105,13 @@ import Testing
         ("{ route: {} }", "1:3: route: there is no such key; did you mean 'routes'?"),
         ("{ url: 'http://h/' }", "1:3: url: there is no such key; did you mean 'routes.<type>.url'?"),
         (
-            "{ metrics: {} }",
-            "1:3: metrics: there is no such key; the keys here are version, routes, destinations, secrets, conditions, bodyFiles, limits, retention"
+            "{ plugins: {} }",
+            "1:3: plugins: there is no such key; the keys here are version, routes, destinations, secrets, conditions, bodyFiles, limits, retention, metrics, hooks"
         ),
         ("{ routes: { t: { retri: 3 } } }", "1:18: routes.t.retri: there is no such key; did you mean 'retry'?"),
         (
             "{ 'limits.bytes': 1 }",
-            "1:3: 'limits.bytes': there is no such key; the keys here are version, routes, destinations, secrets, conditions, bodyFiles, limits, retention"
+            "1:3: 'limits.bytes': there is no such key; the keys here are version, routes, destinations, secrets, conditions, bodyFiles, limits, retention, metrics, hooks"
         ),
     ])
     func `an unknown key names the nearest known one`(text: String, expected: String) {
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "metrics", "hooks", "hooks.held", "routes.default.secrets", "routes.default.concurrency",
+        "plugins", "hooks.deferred", "metrics.port", "routes.default.secrets", "routes.default.concurrency",
     ])
     func `a key that comes later is refused, never ignored`(path: String) {
         let names = path.split(separator: ".")

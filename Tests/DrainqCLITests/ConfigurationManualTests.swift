@@ -97,7 +97,8 @@ import Testing
         #expect(route == Route())
         var configuration = Configuration(
             conditions: Conditions(network: .online, power: .mains), bodyFileRoots: ["/"],
-            limits: Limits(operationBytes: 1, whenFull: .dropOldest), retention: Retention(delivered: .seconds(1)))
+            limits: Limits(operationBytes: 1, whenFull: .dropOldest), retention: Retention(delivered: .seconds(1)),
+            hooks: Hooks(atMostEvery: .zero))
         try readDefaults(of: ConfigurationKeys.file, into: &configuration)
         #expect(configuration == Configuration())
         var settings = DestinationSettings(

@@ -56,8 +56,11 @@ final class Drainq {
         try start(arguments, input: input)
     }
 
-    func start(_ arguments: [String], input: String) throws -> Started {
-        try Started(arguments, input: input, queue: queue, directory: directory, environment: environment)
+    /// With `standardError` what the program says there is the caller's to read, and not in what `finish` returns.
+    func start(_ arguments: [String], input: String, standardError: FileHandle? = nil) throws -> Started {
+        try Started(
+            arguments, input: input, standardError: standardError, queue: queue, directory: directory,
+            environment: environment)
     }
 
     /// The names of the operations in a directory of the queue.
@@ -88,7 +91,8 @@ final class Started {
     private let stem = UUID().uuidString
 
     init(
-        _ arguments: [String], input: String, queue: URL, directory: URL, environment added: [String: String]
+        _ arguments: [String], input: String, standardError: FileHandle? = nil, queue: URL, directory: URL,
+        environment added: [String: String]
     ) throws {
         self.directory = directory
         process.executableURL = executable
@@ -104,7 +108,7 @@ final class Started {
         }
         process.standardInput = FileHandle(forReadingAtPath: "\(stem).in")
         process.standardOutput = FileHandle(forWritingAtPath: "\(stem).out")
-        process.standardError = FileHandle(forWritingAtPath: "\(stem).err")
+        process.standardError = standardError ?? FileHandle(forWritingAtPath: "\(stem).err")
         try process.run()
     }
 

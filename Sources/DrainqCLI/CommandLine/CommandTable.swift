@@ -124,9 +124,11 @@ extension CommandDescription {
             (the server asked for time) or `left alone` (a suspension), with the reason, when it is tried next, and the \
             command that ends it. See DESTINATIONS.
             """,
+            exclusive: [[.json, .prometheus]],
             examples: [
                 Example("drainq status", "how the queue is, for a person"),
                 Example("drainq status --json", "how the queue is, for a program"),
+                Example("drainq status --prometheus", "how the queue is, for Prometheus"),
             ]),
         CommandDescription(
             .retry, "make operations due again, with their attempts reset",

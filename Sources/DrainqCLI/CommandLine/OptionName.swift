@@ -41,6 +41,8 @@ package enum OptionName: String, CaseIterable, Sendable {
     case rate
     case failIfBusy = "fail-if-busy"
     case progress
+    case log
+    case prometheus
     case dryRun = "dry-run"
 
     case state

@@ -142,11 +142,33 @@ extension OptionDescription {
             at a terminal, and then instead of the line for each attempt.
             """),
         OptionDescription(
+            .log, .choice(["auto", "text", "json", "journal"]), of: [.run], initial: "auto",
+            "write standard error for this reader",
+            """
+            How standard error is written. `text` is for people; `journal` puts the priority that the journal understands \
+            before each line, as `<3>` before an error; `json` is an object on each line: every attempt and event, whether \
+            or not somebody watches, and a summary, with --quiet only what somebody has to look at. `auto` is `journal` \
+            where standard error is connected to the journal, as systemd says in JOURNAL_STREAM, and `text` elsewhere. \
+            Payloads are in none of them, and of an answer that was no delivery only an excerpt.
+
+            Each object of `json` has `time`, `level` (`error`, `warning`, `notice` or `info`), `event` and `schema`, which is \
+            1. The event is `attempt`, with the members that it has with --json; `held` or `released`, with a `destination`; \
+            `superseded`, with an `id` and `by`, the id of the newer one; `recovered`, of what a run that died had claimed; \
+            `quarantined`; `message`, with a `message` and perhaps a `hint`; or `summary`.
+            """),
+        OptionDescription(
             .dryRun, short: "n", of: [.run] + acting, "show what would be done, change nothing",
             "Print what would be done, and do nothing."),
     ]
 
     private static let selection: [OptionDescription] = [
+        OptionDescription(
+            .prometheus, of: [.status], "print metrics for Prometheus",
+            """
+            Print the queue as metrics in the text format of Prometheus: operations by state and destination, the time of \
+            the oldest, what is due, which destinations are closed and why, the last run, and what runs have counted. The \
+            key `metrics.textfile` of the configuration makes each run write the same to a file.
+            """),
         OptionDescription(
             .all, of: [.retry, .drop, .hold], "choose every operation",
             "Every operation that the command can be used on."),

@@ -42,6 +42,11 @@ struct OpenQueue {
     }
 }
 
+/// The path from the root, without symbolic links: the same queue by any name.
+func absolutePath(_ path: String) -> String {
+    URL(filePath: path).resolvingSymlinksInPath().path
+}
+
 /// What is relative in a configuration starts from where the file is, wherever the process is.
 private func configurationDirectory(_ file: String) -> String {
     URL(filePath: file).deletingLastPathComponent().path

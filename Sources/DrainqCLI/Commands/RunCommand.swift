@@ -11,7 +11,8 @@ import Spool
 
 /// `drainq run`: one pass over what is due, or more where the options ask the run to stay.
 func runQueue(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    try failing {
+    Messages.format = Messages.Format(command, environment: environment)
+    return try failing {
         let queue = try OpenQueue(command, environment)
         var options = runOptions(command)
         let known = try queue.knownDestinations()
@@ -39,7 +40,9 @@ private func runOptions(_ command: ParsedCommand) -> RunOptions {
 func drain(
     _ queue: OpenQueue, options: RunOptions, _ command: ParsedCommand, voice: RunReporter.Voice? = nil
 ) throws -> ExitStatus {
-    var reporter = RunReporter(voice: voice ?? RunReporter.voice(command), progress: Progress(command))
+    let log = Messages.format == .json ? RunLog(isQuiet: command.flag(.quiet)) : nil
+    var reporter = RunReporter(voice: voice ?? RunReporter.voice(command), log: log, progress: Progress(command))
+    var aftermath = Aftermath()
     let world = queue.world()
     if command.flag(.dryRun) {
         let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) { _ in }
@@ -56,11 +59,12 @@ func drain(
     Interruption.install()
     let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) {
         reporter.take($0)
+        aftermath.take($0, at: world.now())
     }
     let summary = try run()
     let status = exitStatus(of: summary)
     reporter.finish(summary, status)
-    try remember(summary, status, in: queue.spool)
+    try aftermath.leave(summary, status, in: queue)
     return status
 }
 
@@ -79,11 +83,4 @@ func exitStatus(of summary: RunSummary) -> ExitStatus {
     case .timeUp, .signal, .broken: if summary.leftDue > 0 { applying.append(.deferred) }
     }
     return .first(of: applying)
-}
-
-/// Leaves `state/last-run.json` for `status`. A run that had nothing to do writes nothing, so that an idle timer costs no sync.
-private func remember(_ summary: RunSummary, _ status: ExitStatus, in spool: SpoolDirectory) throws {
-    let view = SummaryView(summary, status)
-    if !view.didSomething { return }
-    try spool.writeState("last-run.json", Array((JSONLine.text(view) + "\n").utf8))
 }

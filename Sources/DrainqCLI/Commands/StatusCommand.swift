@@ -3,7 +3,8 @@ import Spool
 
 /// `drainq status`: what waits, where, since when and why, and how the last run ended.
 func status(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    try failing {
+    if command.flag(.prometheus) { return try statusForPrometheus(command, environment: environment) }
+    return try failing {
         let queue = try OpenQueue(command, environment)
         let now = Timestamp.now()
         let view = try QueueStatus(of: queue, at: now)

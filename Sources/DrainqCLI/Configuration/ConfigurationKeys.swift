@@ -5,7 +5,9 @@ enum ConfigurationKeys {
     /// All rows as the manual lists them, with their whole path.
     static let entries: [ConfigurationEntry] = file.flatMap(\.entries)
 
-    static let file: [ConfigurationKey<Configuration>] = [
+    static let file = general + metrics + hooks
+
+    private static let general: [ConfigurationKey<Configuration>] = [
         ConfigurationKey(
             "version", .version, default: "1", "of this file's format",
             "The version of the format, always 1. A file that says a newer one is refused, and nothing else in it is read.",

@@ -11,7 +11,7 @@ extension ConfigurationFile {
 enum ConfigurationManual {
     static let text =
         ([head, section("KEYS", intro: keysIntro, ConfigurationKeys.entries.map(item))]
-        + [schedules, conditions, values, ConfigurationChapters.text, exampleSection, tail]).joined()
+        + [schedules, conditions, hooks, values, ConfigurationChapters.text, exampleSection, tail]).joined()
 
     /// What EXAMPLES shows; each is a whole file.
     static let examples: [(purpose: String, text: String)] = [
@@ -94,6 +94,22 @@ enum ConfigurationManual {
                   rate: "20/s",
                   proxy: "http://drainq:${secret:proxy}@proxy.example.com:3128",
                 },
+              },
+            }
+            """
+        ),
+        (
+            "Somebody is told when something needs a person, and Prometheus knows the rest:",
+            """
+            {
+              routes: { default: { url: "https://api.example.com/v1/{type}" } },
+              metrics: { textfile: "/var/lib/prometheus/node-exporter/drainq.prom" },
+              hooks: {
+                held: ["/usr/local/bin/notify", "--urgent"],
+                released: ["/usr/local/bin/notify"],
+                // the subject is one word here: there is no shell that would split it
+                failed: ["mail", "-s", "drainq: operations failed", "ops@example.com"],
+                atMostEvery: "30m",
               },
             }
             """

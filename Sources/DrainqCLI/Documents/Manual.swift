@@ -6,6 +6,7 @@ func manualPage() -> String {
     page.options()
     page.values()
     for chapter in ManualChapter.body { page.chapter(chapter) }
+    page.metrics()
     page.surroundings()
     page.exitStatuses()
     page.examples()
@@ -93,12 +94,32 @@ private struct ManualWriter {
         }
     }
 
+    mutating func metrics() {
+        lines.append(".Sh METRICS")
+        prose(
+            """
+            What `drainq status --prometheus` prints, and what each run writes to the file that `metrics.textfile` of the \
+            configuration names. Every series has the label `queue`, the path of the queue directory. What belongs to no \
+            destination, or to one beyond the thousand with the most operations, has an empty `destination`, so that sums \
+            are right. Counters are those of runs, and are kept in the queue directory.
+            """)
+        lines += [".Bl -tag -width Ds"]
+        for family in MetricFamily.table {
+            let labels = family.labels.isEmpty ? "" : " Brq " + family.labels.joined(separator: " , ")
+            item(".It Ic \(family.name)\(labels)", family.help)
+        }
+        lines.append(".El")
+    }
+
     mutating func surroundings() {
         lines += [".Sh ENVIRONMENT", ".Bl -tag -width Ds"]
         item(".It Ev DRAINQ_QUEUE", "The queue directory, where --queue is not given.")
         item(
             ".It Ev XDG_STATE_HOME",
             "Where the queue directory `drainq` is when neither is given; `~/.local/state` unless it is set.")
+        item(
+            ".It Ev JOURNAL_STREAM",
+            "The device and inode of a stream to the journal, as systemd sets it; see --log of `drainq run`.")
         lines += [".El", ".Sh FILES", ".Bl -tag -width Ds"]
         item(".It Pa ~/.local/state/drainq", "The queue directory, unless another is named.")
         item(".It Pa drainq.json", "The configuration, in the queue directory.")

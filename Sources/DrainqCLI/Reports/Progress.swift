@@ -18,9 +18,10 @@ struct Progress {
     /// What `--progress` says; `nil` for none. `auto` is at a terminal, where nothing else is written for each attempt.
     init?(_ command: ParsedCommand) {
         switch command.text(.progress) ?? "never" {
-        case "always": isInPlace = Terminal.isOnStandardError
+        case "always": isInPlace = Terminal.isOnStandardError && Messages.format == .text
         case "auto":
-            guard Terminal.isOnStandardError, !command.flag(.quiet), !command.flag(.verbose), !command.flag(.json)
+            guard Terminal.isOnStandardError, !command.flag(.quiet), !command.flag(.verbose), !command.flag(.json),
+                Messages.format == .text
             else { return nil }
             isInPlace = true
         default: return nil

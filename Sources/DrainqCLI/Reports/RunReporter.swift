@@ -17,11 +17,14 @@ struct RunReporter {
     private static let failuresShown = 10
 
     let voice: Voice
+    /// Instead of words on standard error.
+    private let log: RunLog?
     private var progress: Progress?
     private var failures = 0
 
-    init(voice: Voice, progress: Progress? = nil) {
+    init(voice: Voice, log: RunLog? = nil, progress: Progress? = nil) {
         self.voice = voice
+        self.log = log
         self.progress = progress
     }
 
@@ -35,28 +38,36 @@ struct RunReporter {
     mutating func take(_ event: RunEvent) {
         progress?.clear()
         defer { progress?.take(event) }
+        log?.take(event)
+        if log != nil, voice != .json { return }
         switch event {
         case .chosen: break
         case .attempted(let attempt), .gaveUp(let attempt): take(attempt)
         case .quarantined(let item): quarantined(item)
         case .destinationHeld(let destination, let record):
             if voice == .actionable || voice == .everything {
-                Messages.error("'\(destination)' is held: \(cause(record))", hint: hint(for: record))
+                Messages.error("'\(destination)' is held: \(record.cause)", hint: hint(for: record))
             }
         case .recovered(let recovery):
             for item in recovery.quarantined { quarantined(item) }
             if voice == .everything, !recovery.returned.isEmpty {
-                Messages.notice("returned \(recovery.returned.count) that a run which died had claimed")
+                Messages.say(.warning, "returned \(recovery.returned.count) that a run which died had claimed")
             }
+        case .holdEnded(let destination):
+            if voice == .everything { Messages.notice("'\(destination)' is no longer held") }
+        case .superseded(let name, by: let newer, _):
+            if voice == .everything { Messages.info("\(name.id) \(name.type) superseded by \(newer)") }
         case .inputOutputError(let error):
-            if voice != .silent { Messages.error(error.description, hint: error.hint) }
+            if voice != .silent, log == nil { Messages.error(error.description, hint: error.hint) }
         case .agentsFailed(let reason):
-            if voice != .silent { Messages.error(reason) }
+            if voice != .silent, log == nil { Messages.error(reason) }
         }
     }
 
     mutating func finish(_ summary: RunSummary, _ status: ExitStatus) {
         progress?.finish()
+        log?.finish(SummaryView(summary, status))
+        if log != nil, voice != .json { return }
         switch voice {
         case .silent: break
         case .json: JSONLine.write(SummaryView(summary, status))
@@ -71,14 +82,14 @@ struct RunReporter {
     // MARK: - One event
 
     private mutating func take(_ event: AttemptEvent) {
-        if event.record.outcome == .failed { failures += 1 }
+        if event.hasFailed { failures += 1 }
         switch voice {
         case .silent: break
         case .json: JSONLine.write(AttemptView(event))
-        case .everything: Messages.notice(line(event))
+        case .everything: Messages.say(event.level, line(event))
         case .actionable:
-            if event.record.outcome == .failed, failures <= Self.failuresShown {
-                Messages.error("'\(event.id)' failed: \(cause(event.record))", hint: "drainq show \(event.id)")
+            if event.hasFailed, failures <= Self.failuresShown {
+                Messages.error("'\(event.id)' failed: \(event.record.cause)", hint: "drainq show \(event.id)")
             } else if event.isHeldByItself {
                 Messages.error(
                     "'\(event.id)' is held: \(event.record.rule)",
@@ -102,7 +113,11 @@ struct RunReporter {
 
     /// `t 6f96… delivered: 204 in 12ms`
     private func line(_ event: AttemptEvent) -> String {
-        var text = "\(event.id) \(event.type) \(event.record.outcome.rawValue): \(cause(event.record))"
+        let name = "\(event.id) \(event.type)"
+        if event.settlement.disposition == .superseded {
+            return "\(name) superseded: it has failed and there is a newer one"
+        }
+        var text = "\(name) \(event.record.outcome.rawValue): \(event.record.cause)"
         switch event.record.outcome {
         case .deferred:
             let count = event.attemptsAllowed.map { "\(event.attempts) of \($0)" } ?? "\(event.attempts)"
@@ -114,17 +129,6 @@ struct RunReporter {
         case .held, .failed: break
         }
         return text
-    }
-
-    private func cause(_ record: AttemptRecord) -> String {
-        var text = record.status.map { "\($0)" } ?? record.error ?? ruleAlone(record.rule)
-        if record.outcome != .delivered, let excerpt = record.excerpt, !excerpt.isEmpty { text += " (\(excerpt))" }
-        return text
-    }
-
-    /// A rule that decided without a request, without the word that says so.
-    private func ruleAlone(_ rule: String) -> String {
-        rule.hasPrefix("request: ") ? String(rule.dropFirst(9)) : rule
     }
 
     private func hint(for record: AttemptRecord) -> String {
@@ -163,6 +167,16 @@ struct RunReporter {
         if let due = summary.nextDue, summary.leftDue == 0 {
             text += "; next due \(InWords.moment(due, from: summary.startedAt + summary.duration))"
         }
+        return text
+    }
+}
+
+extension AttemptRecord {
+    /// What happened, in a few words: the status or the error, and the beginning of an answer that was no delivery.
+    var cause: String {
+        // A rule that decided without a request stands alone, without the word that says so.
+        var text = status.map { "\($0)" } ?? error ?? (rule.hasPrefix("request: ") ? String(rule.dropFirst(9)) : rule)
+        if outcome != .delivered, let excerpt, !excerpt.isEmpty { text += " (\(excerpt))" }
         return text
     }
 }

@@ -100,6 +100,8 @@ struct AttemptView: Encodable {
     var status: Int?
     var error: String?
     var rule: String
+    /// The beginning of an answer that was no delivery, cleaned.
+    var excerpt: String?
     var attempts: Int
     var attemptsAllowed: Int?
     var due: String?
@@ -110,10 +112,12 @@ struct AttemptView: Encodable {
         destination = event.destination
         at = event.record.at.rfc3339
         durationMs = Int(event.record.duration.wholeMicroseconds / 1000)
-        outcome = event.record.outcome.rawValue
+        // An older value that failed is not in failed/, where a newer one stands for it.
+        outcome = event.settlement.disposition == .superseded ? "superseded" : event.record.outcome.rawValue
         status = event.record.status
         error = event.record.error
         rule = event.record.rule
+        excerpt = event.record.outcome == .delivered ? nil : event.record.excerpt
         attempts = event.attempts
         attemptsAllowed = event.attemptsAllowed
         due = event.nextDue?.rfc3339

@@ -1,0 +1,47 @@
+extension ConfigurationManual {
+    static let hooks = """
+        .Sh HOOKS
+        A hook is told at the end of a run what has changed in it,
+        by one call for each event, however many destinations it is about.
+        It is started without a shell, in the directory of the configuration,
+        with the environment of the run but for variables that are secrets.
+        Its output is not looked at.
+        After ten seconds it is ended.
+        One that fails or does not end is a warning,
+        and is not called again for the same;
+        the run's exit status is what it would have been.
+        .Pp
+        On its standard input is an object of one line,
+        and the same is in its environment:
+        .Bl -tag -width Ds
+        .It Ic schema
+        1.
+        .It Ic event , Ev DRAINQ_EVENT
+        .Li held ,
+        .Li released ,
+        .Li failed
+        or
+        .Li quarantined .
+        .It Ic queue , Ev DRAINQ_QUEUE
+        The queue directory, so that
+        .Xr drainq 1
+        in a hook is about this queue.
+        .It Ic time , Ev DRAINQ_TIME
+        When it is called, by RFC 3339.
+        .It Ic count , Ev DRAINQ_COUNT
+        How many: destinations that are held or released, operations that failed,
+        files that went into quarantine.
+        .It Ic destination , Ev DRAINQ_DESTINATION
+        The first destination; none with
+        .Li quarantined .
+        .It Ic reason , Ev DRAINQ_REASON
+        Why, for the first of them.
+        It may have words of a server in it.
+        .It Ic destinations
+        The first ten destinations.
+        .It Ic ids , Ev DRAINQ_IDS
+        The first ten operations or files, in the variable with blanks between them.
+        .El
+
+        """
+}

@@ -1,0 +1,67 @@
+import Drain
+import Policy
+import Spool
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a run has to tell hooks. A hold that begins and ends within it is no news.
+struct RunNews {
+    private struct Key: Hashable {
+        var event: Hooks.Event
+        var destination: String?
+    }
+
+    private var news: [Key: HookNews] = [:]
+
+    mutating func take(_ event: RunEvent) {
+        switch event {
+        case .destinationHeld(let destination, let record):
+            if !withdraw(.released, destination) { add(HookNews(.held, destination, reason: record.cause)) }
+        case .holdEnded(let destination):
+            if !withdraw(.held, destination) {
+                add(
+                    HookNews(
+                        .released, destination, reason: "it was delivered to, or what it was blamed on has changed"))
+            }
+        case .attempted(let attempt), .gaveUp(let attempt):
+            if attempt.hasFailed {
+                add(HookNews(.failed, attempt.destination, reason: attempt.record.cause, ids: ["\(attempt.id)"]))
+            }
+        case .quarantined(let item): quarantined(item)
+        case .recovered(let recovery): for item in recovery.quarantined { quarantined(item) }
+        case .chosen, .superseded, .inputOutputError, .agentsFailed: break
+        }
+    }
+
+    /// What is to be told now; the rest is kept in `state/hooks.json` for a later run.
+    func due(by hooks: Hooks, in spool: SpoolDirectory, at now: Timestamp) throws(SpoolError) -> [HookNews] {
+        var due: [HookNews] = []
+        _ = try spool.updateState("hooks.json", durable: false) { old in
+            let before = old.flatMap { try? JSONDecoder().decode(HookLedger.self, from: Data($0)) } ?? HookLedger()
+            var ledger = before
+            due = ledger.take(Array(news.values), hooks: hooks, at: now)
+            return ledger == before ? nil : Array((JSONLine.text(ledger) + "\n").utf8)
+        }
+        return due
+    }
+
+    private mutating func quarantined(_ item: QuarantineItem) {
+        add(
+            HookNews(
+                .quarantined, reason: item.reason ?? "no reason kept",
+                ids: [item.name?.id.description ?? item.fileName]))
+    }
+
+    private mutating func add(_ item: HookNews) {
+        let key = Key(event: item.event, destination: item.destination)
+        if news[key]?.add(item) == nil { news[key] = item }
+    }
+
+    private mutating func withdraw(_ event: Hooks.Event, _ destination: String) -> Bool {
+        news.removeValue(forKey: Key(event: event, destination: destination)) != nil
+    }
+}

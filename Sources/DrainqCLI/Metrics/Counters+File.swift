@@ -1,0 +1,85 @@
+import Policy
+import Spool
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// `state/metrics.json`:
+///
+/// ```
+/// { "version": 1, "runs": { "0": 12 }, "quarantined": 0,
+///   "destinations": { "https://api.example.com": { "at": time, "counts": { "attempts": 40, "delivered": 38 } } } }
+/// ```
+/// Written once by a run that did something, not synced. A file that is lost or cannot be understood begins at 0 again.
+extension Counters {
+    static let fileName = "metrics.json"
+
+    static func read(from spool: SpoolDirectory) throws(SpoolError) -> Counters {
+        decode(try spool.readState(fileName))
+    }
+
+    /// Adds these to what stands there, under its lock: runs at the same time add up.
+    func addToFile(in spool: SpoolDirectory) throws(SpoolError) {
+        _ = try spool.updateState(Self.fileName, durable: false) { old in
+            var counters = Self.decode(old)
+            counters.add(self)
+            return Array((JSONLine.text(counters) + "\n").utf8)
+        }
+    }
+
+    static func decode(_ bytes: [UInt8]?) -> Counters {
+        bytes.flatMap { try? JSONDecoder().decode(Counters.self, from: Data($0)) } ?? Counters()
+    }
+}
+
+extension Counters: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case version
+        case runs
+        case quarantined
+        case destinations
+    }
+
+    init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        guard try fields.decode(Int.self, forKey: .version) == 1 else {
+            throw DecodingError.dataCorruptedError(forKey: .version, in: fields, debugDescription: "another version")
+        }
+        self.init(
+            runs: try fields.decode([String: Int].self, forKey: .runs),
+            quarantined: try fields.decode(Int.self, forKey: .quarantined),
+            destinations: try fields.decode([String: Tally].self, forKey: .destinations))
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(1, forKey: .version)
+        try fields.encode(runs, forKey: .runs)
+        try fields.encode(quarantined, forKey: .quarantined)
+        try fields.encode(destinations, forKey: .destinations)
+    }
+}
+
+extension Counters.Tally: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case at
+        case counts
+    }
+
+    init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        let at = try fields.decode(String.self, forKey: .at)
+        self.init(
+            counts: try fields.decode([String: Int].self, forKey: .counts),
+            at: Timestamp(rfc3339: at) ?? Timestamp(microseconds: 0))
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(at.rfc3339, forKey: .at)
+        try fields.encode(counts, forKey: .counts)
+    }
+}

@@ -1,0 +1,121 @@
+import Drain
+import Policy
+import Spool
+
+/// What runs have done, in numbers that only grow.
+struct Counters: Hashable {
+    /// What is counted of operations at each destination.
+    enum Count: String, CaseIterable {
+        case attempts
+        case delivered
+        case deferred
+        case failed
+        case expired
+        case superseded
+
+        /// For the metrics' `# HELP`.
+        var meaning: String {
+            switch self {
+            case .attempts: "Attempts of operations; in a batch each of its operations counts."
+            case .delivered: "Operations that were delivered."
+            case .deferred: "Times that an operation was put off to a later time."
+            case .failed: "Operations that were given up, those that expired among them."
+            case .expired: "Operations that were given up because they expired unsent."
+            case .superseded: "Operations that were removed because a newer one of their key stands for them."
+            }
+        }
+    }
+
+    /// The counts at one destination.
+    struct Tally: Hashable {
+        var counts: [String: Int] = [:]
+        /// When something was counted last.
+        var at: Timestamp
+
+        subscript(count: Count) -> Int { counts[count.rawValue] ?? 0 }
+
+        mutating func add(_ other: Tally) {
+            for (name, number) in other.counts { counts[name] = sum(counts[name], number) }
+            at = max(at, other.at)
+        }
+    }
+
+    /// With operations that bring their own urls there may be any number of destinations: those that were met last are
+    /// kept. One that comes back begins at 0 again, which Prometheus takes for a restart.
+    static let mostDestinations = 1000
+
+    /// By exit status; runs that did nothing are not counted.
+    private(set) var runs: [String: Int] = [:]
+    private(set) var quarantined = 0
+    private(set) var destinations: [String: Tally] = [:]
+
+    init() {}
+
+    init(runs: [String: Int], quarantined: Int, destinations: [String: Tally]) {
+        self.runs = runs
+        self.quarantined = quarantined
+        self.destinations = destinations
+    }
+
+    mutating func count(_ count: Count, at destination: String, _ now: Timestamp) {
+        var tally = destinations[destination] ?? Tally(at: now)
+        tally.counts[count.rawValue] = sum(tally.counts[count.rawValue], 1)
+        tally.at = now
+        destinations[destination] = tally
+    }
+
+    mutating func countRun(_ status: ExitStatus) {
+        runs["\(status.rawValue)"] = sum(runs["\(status.rawValue)"], 1)
+    }
+
+    mutating func countQuarantined(_ number: Int) {
+        quarantined = sum(quarantined, number)
+    }
+
+    /// Adds what another run has counted.
+    mutating func add(_ other: Counters) {
+        for (status, number) in other.runs { runs[status] = sum(runs[status], number) }
+        quarantined = sum(quarantined, other.quarantined)
+        for (name, tally) in other.destinations {
+            if destinations[name]?.add(tally) == nil { destinations[name] = tally }
+        }
+        let excess = destinations.count - Self.mostDestinations
+        guard excess > 0 else { return }
+        let oldest = destinations.sorted { ($0.value.at, $0.key) < ($1.value.at, $1.key) }
+        for (name, _) in oldest.prefix(excess) { destinations[name] = nil }
+    }
+}
+
+extension Counters {
+    mutating func take(_ event: RunEvent, at now: Timestamp) {
+        switch event {
+        case .attempted(let attempt):
+            count(.attempts, at: attempt.destination, now)
+            count(attempt, now)
+        case .gaveUp(let attempt): count(attempt, now)
+        case .superseded(_, by: _, let destination): count(.superseded, at: destination, now)
+        case .quarantined: countQuarantined(1)
+        case .recovered(let recovery): countQuarantined(recovery.quarantined.count)
+        case .chosen, .destinationHeld, .holdEnded, .inputOutputError, .agentsFailed: break
+        }
+    }
+
+    private mutating func count(_ attempt: AttemptEvent, _ now: Timestamp) {
+        switch attempt.settlement.disposition {
+        case .delivered: count(.delivered, at: attempt.destination, now)
+        case .deferred: count(.deferred, at: attempt.destination, now)
+        case .failed:
+            count(.failed, at: attempt.destination, now)
+            if case .expired = attempt.settlement.rule { count(.expired, at: attempt.destination, now) }
+        case .superseded: count(.superseded, at: attempt.destination, now)
+        // Of quarantine there is an event of its own.
+        case .putBack, .held, .quarantined: break
+        }
+    }
+}
+
+/// Never overflows, and never counts down, whatever a file says.
+private func sum(_ left: Int?, _ right: Int) -> Int {
+    let (sum, overflow) = max(0, left ?? 0).addingReportingOverflow(max(0, right))
+    return overflow ? .max : sum
+}

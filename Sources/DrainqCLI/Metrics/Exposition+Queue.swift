@@ -1,0 +1,121 @@
+import Policy
+
+extension Exposition {
+    init(of queue: OpenQueue, at now: Timestamp) throws {
+        self.init(of: try QueueStatus(of: queue, at: now), try Counters.read(from: queue.spool))
+    }
+
+    /// The metrics of a queue: gauges from its directory at this moment, counters from what runs have counted.
+    ///
+    /// What has no destination, or belongs to one beyond the first thousand, stands under an empty name, so that sums over
+    /// all destinations are right.
+    init(of status: QueueStatus, _ counters: Counters) {
+        self.init(common: [("queue", absolutePath(status.queue))])
+        let rows = Self.shown(status.destinations)
+        operations(status, rows)
+        waiting(status, rows)
+        closed(status, rows)
+        count(counters, rows)
+        lastRun(status)
+    }
+
+    /// Those with the most operations, by name.
+    private static func shown(_ rows: [QueueStatus.Row]) -> [QueueStatus.Row] {
+        guard rows.count > Counters.mostDestinations else { return rows }
+        let largest = rows.sorted { ($1.total, $0.destination) < ($0.total, $1.destination) }
+        return largest.prefix(Counters.mostDestinations).sorted { $0.destination < $1.destination }
+    }
+
+    private mutating func operations(_ status: QueueStatus, _ rows: [QueueStatus.Row]) {
+        begin(.operations)
+        for state in ShownState.allCases {
+            var rest = status.states[state.rawValue] ?? 0
+            for row in rows {
+                guard let count = row.count(of: state) else { continue }
+                sample(count, ("state", state.rawValue), ("destination", row.destination))
+                rest -= count
+            }
+            sample(max(0, rest), ("state", state.rawValue), ("destination", ""))
+        }
+        begin(.due)
+        sample(status.due)
+    }
+
+    private mutating func waiting(_ status: QueueStatus, _ rows: [QueueStatus.Row]) {
+        begin(.oldest)
+        for row in rows {
+            if let oldest = row.oldest.flatMap({ Timestamp(rfc3339: $0) }) {
+                sample(oldest, ("destination", row.destination))
+            }
+        }
+        begin(.nextDue)
+        for row in rows {
+            if let due = row.nextDue.flatMap({ Timestamp(rfc3339: $0) }) {
+                sample(due, ("destination", row.destination))
+            }
+        }
+        begin(.lastSuccess)
+        for row in rows {
+            if let success = row.lastSuccess.flatMap({ Timestamp(rfc3339: $0) }) {
+                sample(success, ("destination", row.destination))
+            }
+        }
+    }
+
+    private mutating func closed(_ status: QueueStatus, _ rows: [QueueStatus.Row]) {
+        let held = Set(status.holds.map(\.destination))
+        begin(.closed)
+        for row in rows {
+            let reasons = [
+                ("held", held.contains(row.destination)), ("paused", row.paused),
+                ("suspended", row.suspendedUntil != nil), ("asked-to-wait", row.notBefore != nil),
+            ]
+            for (reason, holds) in reasons {
+                sample(holds ? 1 : 0, ("destination", row.destination), ("reason", reason))
+            }
+        }
+        begin(.paused)
+        sample(status.paused ? 1 : 0)
+    }
+
+    private mutating func count(_ counters: Counters, _ rows: [QueueStatus.Row]) {
+        // A counter that is there before it counts does not miss the first one.
+        let names = Set(rows.map(\.destination)).union(counters.destinations.keys).sorted()
+        for count in Counters.Count.allCases {
+            begin(.counter(count))
+            for name in names { sample(counters.destinations[name]?[count] ?? 0, ("destination", name)) }
+        }
+        begin(.quarantined)
+        sample(counters.quarantined)
+        begin(.runs)
+        let statuses = counters.runs.keys.sorted { (Int($0) ?? 0, $0) < (Int($1) ?? 0, $1) }
+        for status in statuses { sample(counters.runs[status] ?? 0, ("exit_status", status)) }
+    }
+
+    private mutating func lastRun(_ status: QueueStatus) {
+        guard let last = status.lastRun, let start = Timestamp(rfc3339: last.startedAt) else { return }
+        let duration = Duration.milliseconds(last.durationMs)
+        begin(.lastRunEnd)
+        sample(start + duration)
+        begin(.lastRunDuration)
+        sample(duration)
+        begin(.lastRunStatus)
+        sample(Int(last.exitStatus))
+    }
+}
+
+extension QueueStatus.Row {
+    fileprivate var total: Int { new + deferred + held + claimed + failed }
+
+    /// How many operations of a state go there; `nil` where no destination is known of them.
+    fileprivate func count(of state: ShownState) -> Int? {
+        switch state {
+        case .new: new
+        case .deferred: deferred
+        case .claimed: claimed
+        case .held: held
+        case .failed: failed
+        case .quarantined, .delivered: nil
+        }
+    }
+}

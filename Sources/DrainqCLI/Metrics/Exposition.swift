@@ -1,0 +1,44 @@
+import Policy
+
+/// Metrics in the text format of Prometheus, version 0.0.4: families in their order, the samples of each together.
+struct Exposition {
+    private(set) var text = ""
+    /// What every sample has.
+    private let common: [(name: String, value: String)]
+    private var family = ""
+
+    init(common: [(name: String, value: String)]) {
+        self.common = common
+    }
+
+    /// Begins a family; the samples that follow are its own.
+    mutating func begin(_ family: MetricFamily) {
+        self.family = family.name
+        text += "# HELP \(family.name) \(Self.escaped(family.help, quotes: false))\n"
+        text += "# TYPE \(family.name) \(family.kind.rawValue)\n"
+    }
+
+    mutating func sample(_ value: Int, _ labels: (name: String, value: String)...) {
+        sample("\(value)", labels)
+    }
+
+    /// In seconds since 1970, as Prometheus counts time.
+    mutating func sample(_ moment: Timestamp, _ labels: (name: String, value: String)...) {
+        sample("\(Duration.microseconds(moment.microseconds).inSeconds)", labels)
+    }
+
+    /// In seconds.
+    mutating func sample(_ duration: Duration, _ labels: (name: String, value: String)...) {
+        sample("\(duration.inSeconds)", labels)
+    }
+
+    private mutating func sample(_ value: String, _ labels: [(name: String, value: String)]) {
+        let pairs = (common + labels).map { "\($0.name)=\"\(Self.escaped($0.value, quotes: true))\"" }
+        text += "\(family){\(pairs.joined(separator: ","))} \(value)\n"
+    }
+
+    private static func escaped(_ text: String, quotes: Bool) -> String {
+        let escaped = text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
+        return quotes ? escaped.replacing("\"", with: "\\\"") : escaped
+    }
+}

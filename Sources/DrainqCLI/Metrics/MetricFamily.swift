@@ -1,0 +1,54 @@
+/// One metric: what the exposition and the manual say of it.
+struct MetricFamily: Hashable, Sendable {
+    enum Kind: String, Sendable {
+        case counter
+        case gauge
+    }
+
+    var name: String
+    var kind: Kind
+    /// Besides `queue`, which all have.
+    var labels: [String]
+    /// A sentence.
+    var help: String
+
+    private init(_ name: String, _ kind: Kind, by labels: [String] = [], _ help: String) {
+        self.name = "drainq_" + name
+        self.kind = kind
+        self.labels = labels
+        self.help = help
+    }
+
+    /// All of them, in their order.
+    static let table: [MetricFamily] =
+        [operations, due, oldest, nextDue, lastSuccess, closed, paused] + Counters.Count.allCases.map(counter)
+        + [quarantined, runs, lastRunEnd, lastRunDuration, lastRunStatus]
+
+    static let operations = MetricFamily(
+        "operations", .gauge, by: ["state", "destination"], "Operations in the queue by state and destination.")
+    static let due = MetricFamily("due_operations", .gauge, "Operations that may be tried now.")
+    static let oldest = MetricFamily(
+        "oldest_operation_timestamp_seconds", .gauge, by: ["destination"],
+        "When the oldest operation that waits was created; its age is the time minus this.")
+    static let nextDue = MetricFamily(
+        "next_due_timestamp_seconds", .gauge, by: ["destination"],
+        "When the next operation is due, by its own time and that of its destination.")
+    static let lastSuccess = MetricFamily(
+        "last_success_timestamp_seconds", .gauge, by: ["destination"], "When the last operation was delivered there.")
+    static let closed = MetricFamily(
+        "destination_closed", .gauge, by: ["destination", "reason"],
+        "Whether nothing is sent there, 1 or 0, by reason: held, paused, suspended after failures, or asked-to-wait.")
+    static let paused = MetricFamily("paused", .gauge, "Whether the whole queue is paused, 1 or 0.")
+    static let quarantined = MetricFamily(
+        "quarantined_total", .counter, "Files that went into quarantine because they are not operations.")
+    static let runs = MetricFamily(
+        "runs_total", .counter, by: ["exit_status"], "Runs that had something to do, by exit status.")
+    static let lastRunEnd = MetricFamily(
+        "last_run_timestamp_seconds", .gauge, "When the last run ended that had something to do.")
+    static let lastRunDuration = MetricFamily("last_run_duration_seconds", .gauge, "How long that run took.")
+    static let lastRunStatus = MetricFamily("last_run_exit_status", .gauge, "The exit status of that run.")
+
+    static func counter(_ count: Counters.Count) -> MetricFamily {
+        MetricFamily("\(count.rawValue)_total", .counter, by: ["destination"], count.meaning)
+    }
+}

@@ -1,0 +1,10 @@
+/// `drainq status --prometheus`: the same as the file of `metrics.textfile`, at this moment.
+func statusForPrometheus(
+    _ command: ParsedCommand, environment: [String: String]
+) throws(CommandFailure) -> ExitStatus {
+    try failing {
+        let queue = try OpenQueue(command, environment)
+        standardOutput.write(try Exposition(of: queue, at: .now()).text)
+        return .ok
+    }
+}

@@ -1,0 +1,39 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// What `JOURNAL_STREAM` says: which device and inode the stream to the journal has (systemd.exec(5)).
+struct JournalStream: Hashable {
+    var device: UInt64
+    var inode: UInt64
+
+    init?(environment: [String: String]) {
+        let parts = (environment["JOURNAL_STREAM"] ?? "").split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, let device = UInt64(parts[0]), let inode = UInt64(parts[1]) else { return nil }
+        self.device = device
+        self.inode = inode
+    }
+
+    /// Whether that is what this descriptor is: the variable is inherited, also by what writes elsewhere.
+    func isBehind(_ descriptor: Int32) -> Bool {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return false }
+        return UInt64(status.st_dev) == device && UInt64(status.st_ino) == inode
+    }
+}
+
+extension Messages.Format {
+    /// What `--log` says; nothing or `auto` is what standard error is connected to.
+    init(_ command: ParsedCommand, environment: [String: String]) {
+        switch command.text(.log) {
+        case "json": self = .json
+        case "journal": self = .journal
+        case "text": self = .text
+        default:
+            let isJournal = JournalStream(environment: environment)?.isBehind(STDERR_FILENO) ?? false
+            self = isJournal ? .journal : .text
+        }
+    }
+}

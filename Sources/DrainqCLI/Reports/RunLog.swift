@@ -1,0 +1,44 @@
+import Drain
+import Policy
+import Spool
+
+/// The log of a run for programs: an object for each event on standard error, and a summary at the end.
+struct RunLog {
+    /// Only what somebody has to look at.
+    let isQuiet: Bool
+
+    func take(_ event: RunEvent) {
+        switch event {
+        case .chosen: break
+        case .attempted(let attempt), .gaveUp(let attempt): write(AttemptView(attempt), attempt.level)
+        case .quarantined(let item): write(QuarantineView(item), .error)
+        case .destinationHeld(let destination, let record): write(HeldView(destination, record), .error)
+        case .holdEnded(let destination): write(ReleasedView(destination: destination), .notice)
+        case .superseded(let name, let newer, let destination):
+            write(SupersededView(name, by: newer, destination), .info)
+        case .recovered(let recovery):
+            for item in recovery.quarantined { write(QuarantineView(item), .error) }
+            for entry in recovery.returned { write(RecoveredView(entry), .warning) }
+        case .inputOutputError(let error): write(MessageView(message: error.description, hint: error.hint), .error)
+        case .agentsFailed(let reason): write(MessageView(message: reason), .error)
+        }
+    }
+
+    func finish(_ summary: SummaryView) {
+        write(summary, .notice)
+    }
+
+    private func write(_ event: some Encodable, _ level: Messages.Level) {
+        if !isQuiet || level.rawValue <= Messages.Level.warning.rawValue { Messages.log(event, level) }
+    }
+}
+
+extension AttemptEvent {
+    var level: Messages.Level {
+        if hasFailed { return .error }
+        switch record.outcome {
+        case .delivered: return .info
+        case .deferred, .held, .failed: return .notice
+        }
+    }
+}

@@ -1,0 +1,113 @@
+/// What hooks were told and when, and what they are still to be told: `state/hooks.json`.
+///
+/// ```
+/// { "version": 1, "entries": { "held https://api.example.com": { "told": time, "owed": { … } } } }
+/// ```
+/// What comes sooner after a call than `atMostEvery` allows is kept, and told with a later run's call; what has been
+/// undone meanwhile, such as a hold that ended, is not told at all. Losing the file costs a call too many.
+package struct HookLedger: Hashable, Sendable {
+    package static let version = 1
+    /// With operations that bring their own urls there may be any number of destinations.
+    static let mostRemembered = 1000
+
+    struct Entry: Hashable {
+        var told: Timestamp?
+        var owed: HookNews?
+    }
+
+    private var entries: [String: Entry] = [:]
+
+    package init() {}
+
+    /// Takes in what happened in a run, and returns what is to be told now, in the order of events and destinations.
+    package mutating func take(_ news: [HookNews], hooks: Hooks, at now: Timestamp) -> [HookNews] {
+        for item in news {
+            if let opposite = item.event.opposite, withdraw(opposite, item.destination) { continue }
+            let key = Self.key(item.event, item.destination)
+            var entry = entries[key] ?? Entry()
+            if entry.owed == nil { entry.owed = item } else { entry.owed?.add(item) }
+            entries[key] = entry
+        }
+        var due: [HookNews] = []
+        for (key, entry) in entries {
+            guard let owed = entry.owed else {
+                if !isRecent(entry, hooks, now) { entries[key] = nil }
+                continue
+            }
+            if hooks.commands[owed.event] == nil {
+                entries[key] = nil
+            } else if !isRecent(entry, hooks, now) {
+                entries[key] = Entry(told: now)
+                due.append(owed)
+            }
+        }
+        forgetOldest()
+        return due.sorted { ($0.event.rawValue, $0.destination ?? "") < ($1.event.rawValue, $1.destination ?? "") }
+    }
+
+    /// Forgets what is owed but untold; whether there was any.
+    private mutating func withdraw(_ event: Hooks.Event, _ destination: String?) -> Bool {
+        let key = Self.key(event, destination)
+        guard entries[key]?.owed != nil else { return false }
+        entries[key]!.owed = nil
+        return true
+    }
+
+    /// A call in the future is one of a clock that has been set back since.
+    private func isRecent(_ entry: Entry, _ hooks: Hooks, _ now: Timestamp) -> Bool {
+        entry.told.map { $0 <= now && now - $0 < hooks.atMostEvery } ?? false
+    }
+
+    private mutating func forgetOldest() {
+        guard entries.count > Self.mostRemembered else { return }
+        let oldest = entries.sorted { left, right in
+            (left.value.told?.microseconds ?? 0, left.key) < (right.value.told?.microseconds ?? 0, right.key)
+        }
+        for (key, _) in oldest.prefix(entries.count - Self.mostRemembered) { entries[key] = nil }
+    }
+
+    private static func key(_ event: Hooks.Event, _ destination: String?) -> String {
+        destination.map { "\(event.rawValue) \($0)" } ?? event.rawValue
+    }
+}
+
+extension HookLedger: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case version
+        case entries
+    }
+
+    /// Throws where it is of another version, or damaged.
+    package init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        guard try fields.decode(Int.self, forKey: .version) == Self.version else {
+            throw DecodingError.dataCorruptedError(forKey: .version, in: fields, debugDescription: "another version")
+        }
+        entries = try fields.decode([String: Entry].self, forKey: .entries)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(Self.version, forKey: .version)
+        try fields.encode(entries, forKey: .entries)
+    }
+}
+
+extension HookLedger.Entry: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case told
+        case owed
+    }
+
+    init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        told = try fields.decodeIfPresent(String.self, forKey: .told).flatMap { Timestamp(rfc3339: $0) }
+        owed = try fields.decodeIfPresent(HookNews.self, forKey: .owed)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encodeIfPresent(told?.rfc3339, forKey: .told)
+        try fields.encodeIfPresent(owed, forKey: .owed)
+    }
+}

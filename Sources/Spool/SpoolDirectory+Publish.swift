@@ -1,0 +1,24 @@
+import Policy
+
+extension SpoolDirectory {
+    /// Replaces a file outside of the queue in one step, readable by everybody: whoever reads it sees the old one or the
+    /// new one. Nothing is synced. Runs of this queue wait for each other; what a crash leaves is `.NAME.new` beside the
+    /// file, which the next one overwrites.
+    package func publish(_ bytes: [UInt8], at path: String) throws(SpoolError) {
+        let file = QueuePath(path)
+        let name = path.split(separator: "/").last.map(String.init) ?? ""
+        let temporary = QueuePath(in: file.parent, Array(".\(name).new".utf8))
+        let lock = try lockState()
+        defer { lock.release() }
+        try attempt("write", file) { () throws(Errno) in
+            do throws(Errno) { try system.unlink(root, temporary.bytes) } catch let error where error == .missing {}
+            try createFile(temporary, bytes, mode: 0o644, durable: false)
+            do throws(Errno) {
+                try system.rename(root, temporary.bytes, file.bytes)
+            } catch {
+                try? system.unlink(root, temporary.bytes)
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+/// What a run tells as it happens, beyond its counts.
+struct EventTests {
+    private func ended(_ bench: Bench) -> [String] {
+        bench.events.compactMap { if case .holdEnded(let destination) = $0 { destination } else { nil } }
+    }
+
+    private func superseded(_ bench: Bench) -> [String] {
+        bench.events.compactMap { event in
+            guard case .superseded(let name, let newer, let destination) = event else { return nil }
+            return "\(name.id) by \(newer) at \(destination)"
+        }.sorted()
+    }
+
+    @Test func `a hold that a probe ends is told once`() throws {
+        let bench = try Bench()
+        try bench.add(3)
+        _ = try bench.run { _ in .status(401) }
+        #expect(bench.holds == 1 && ended(bench).isEmpty)
+        bench.now = bench.now + .seconds(3601)
+        _ = try bench.run { _ in .status(401) }
+        #expect(ended(bench).isEmpty)
+        bench.now = bench.now + .seconds(3601)
+        #expect(try bench.run().delivered == 3)
+        #expect(ended(bench) == ["http://one"])
+        _ = try bench.run()
+        #expect(ended(bench) == ["http://one"])
+    }
+
+    @Test func `a hold that a probe disproves has ended too`() throws {
+        let bench = try Bench()
+        try bench.add(2)
+        _ = try bench.run { _ in .status(401) }
+        bench.now = bench.now + .seconds(3601)
+        _ = try bench.run { _ in .status(404) }
+        #expect(ended(bench) == ["http://one"])
+    }
+
+    @Test func `a hold whose blame has changed has ended, and begins anew where nothing is better`() throws {
+        let bench = try Bench()
+        try bench.add(2)
+        _ = try bench.run { _ in .status(401) }
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "Bearer new")]
+        _ = try bench.run { _ in .status(401) }
+        #expect(ended(bench) == ["http://one"])
+        #expect(bench.holds == 2)
+    }
+
+    @Test func `what a newer operation stands for is told by both ids`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(3) { $0.key = "a" }
+        _ = try bench.run()
+        #expect(
+            superseded(bench) == ["default-0 by default-2 at http://one", "default-1 by default-2 at http://one"])
+    }
+
+    @Test func `an operation that fails while a newer one arrives is not told as failed`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "a" }
+        _ = try bench.run { _ in
+            if bench.bodies.last == "0" { _ = try? bench.add(1) { $0.key = "a" } }
+            return .status(400)
+        }
+        let attempts = bench.events.compactMap { if case .attempted(let attempt) = $0 { attempt } else { nil } }
+        #expect(attempts.map(\.settlement.disposition) == [.superseded])
+        #expect(attempts.map(\.hasFailed) == [false])
+        #expect(attempts.map(\.record.outcome) == [.failed])
+    }
+
+    @Test func `an attempt that was deferred says until when, another one does not`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        try bench.add(1, type: "other")
+        _ = try bench.run { $0.url.hasPrefix("http://two") ? .status(204) : .status(503) }
+        var due: [String: Timestamp?] = [:]
+        for case .attempted(let attempt) in bench.events { due[attempt.destination] = attempt.nextDue }
+        let until = try #require(due["http://one"] ?? nil)
+        #expect(try bench.names(.deferred).map(\.gate) == [.due(until)])
+        #expect(try #require(due["http://two"]) == nil)
+    }
+}

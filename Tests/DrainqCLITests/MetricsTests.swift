@@ -1,0 +1,201 @@
+import Foundation
+import Policy
+import Testing
+
+@testable import DrainqCLI
+
+/// What Prometheus is told, and what is counted between runs.
+struct MetricsTests {
+    private let now = Timestamp(rfc3339: "2026-11-21T12:00:00.25Z")!
+    private let odd = "a\\b\"c\nd{e=\"f\"},#"
+
+    private func row(_ name: String, _ state: DestinationState = DestinationState()) -> QueueStatus.Row {
+        QueueStatus.Row(Destination(named: name), state, state.opening(DestinationSettings(), at: now))
+    }
+
+    private func status(_ rows: [QueueStatus.Row]) -> QueueStatus {
+        var status = QueueStatus(queue: "/q", paused: false)
+        status.destinations = rows
+        for state in ShownState.allCases { status.states[state.rawValue] = 0 }
+        return status
+    }
+
+    @Test func `an empty queue is valid and has every family`() throws {
+        let parsed = try ParsedExposition(Exposition(of: status([]), Counters()).text)
+        #expect(parsed.value("drainq_due_operations") == 0)
+        #expect(parsed.value("drainq_paused") == 0)
+        #expect(parsed.value("drainq_operations", ["state": "new", "destination": ""]) == 0)
+        #expect(parsed.families["drainq_attempts_total"]?.samples.isEmpty == true)
+    }
+
+    @Test func `the table has every family, in its order, with its labels`() throws {
+        var view = status([row("https://a.example", DestinationState(lastSuccess: now))])
+        view.destinations[0].oldest = now.rfc3339
+        view.destinations[0].nextDue = now.rfc3339
+        view.lastRun = try JSONDecoder().decode(SummaryView.self, from: Data(Self.summary.utf8))
+        var counters = Counters()
+        counters.countRun(.ok)
+        let parsed = try ParsedExposition(Exposition(of: view, counters).text)
+        #expect(parsed.order == MetricFamily.table.map(\.name))
+        for family in MetricFamily.table {
+            let found = try #require(parsed.families[family.name])
+            #expect(found.type == family.kind.rawValue && found.help == family.help)
+            let labels = Set(found.samples.map { $0.labels.keys.sorted() })
+            #expect(labels == [(family.labels + ["queue"]).sorted()], "\(family.name)")
+        }
+    }
+
+    @Test func `names follow the conventions`() throws {
+        var view = status([row("https://a.example")])
+        var summary = try JSONDecoder().decode(SummaryView.self, from: Data(Self.summary.utf8))
+        summary.exitStatus = 75
+        view.lastRun = summary
+        let parsed = try ParsedExposition(Exposition(of: view, Counters()).text)
+        for (name, family) in parsed.families {
+            #expect(name.hasPrefix("drainq_"))
+            #expect((family.type == "counter") == name.hasSuffix("_total"), "\(name)")
+            #expect(family.help.hasSuffix("."), "\(name)")
+            #expect(family.samples.allSatisfy { $0.labels["queue"] == "/q" }, "\(name)")
+        }
+        #expect(parsed.value("drainq_last_run_exit_status") == 75)
+        #expect(parsed.value("drainq_last_run_duration_seconds") == 1.5)
+        #expect(parsed.value("drainq_last_run_timestamp_seconds") == 1_795_262_401.75)
+    }
+
+    private static let summary = """
+        {"event":"summary","schema":1,"startedAt":"2026-11-21T12:00:00.25Z","durationMs":1500,"end":"done","exitStatus":0,\
+        "attempts":1,"delivered":1,"deferred":0,"waiting":0,"held":0,"ambiguous":0,"superseded":0,"failed":0,"expired":0,\
+        "quarantined":0,"recovered":0,"cutOff":0,"inputOutputErrors":0,"leftDue":0}
+        """
+
+    @Test func `names of any letters come out as they are`() throws {
+        var counters = Counters()
+        counters.count(.delivered, at: odd, now)
+        var view = status([row(odd)])
+        view.queue = "/a \"b\\c\""
+        let parsed = try ParsedExposition(Exposition(of: view, counters).text)
+        #expect(parsed.value("drainq_delivered_total", ["destination": odd]) == 1)
+        #expect(parsed.families["drainq_paused"]?.samples.first?.labels == ["queue": "/a \"b\\c\""])
+    }
+
+    @Test func `sums over destinations are those of the queue`() throws {
+        var first = row("https://a.example")
+        (first.new, first.held, first.failed) = (3, 1, 2)
+        var view = status([first, row("https://b.example")])
+        view.states["new"] = 5
+        view.states["held"] = 1
+        view.states["failed"] = 2
+        view.states["quarantined"] = 4
+        let parsed = try ParsedExposition(Exposition(of: view, Counters()).text)
+        let operations = try #require(parsed.families["drainq_operations"])
+        for (state, count) in view.states {
+            let sum = operations.samples.filter { $0.labels["state"] == state }.reduce(0) { $0 + $1.value }
+            #expect(sum == Double(count), "\(state)")
+        }
+        #expect(parsed.value("drainq_operations", ["state": "new", "destination": "https://b.example"]) == 0)
+        #expect(parsed.value("drainq_operations", ["state": "new", "destination": ""]) == 2)
+    }
+
+    @Test func `why nothing is sent to a destination is said by its reasons`() throws {
+        let until = now + .seconds(60)
+        var view = status([
+            row("held", DestinationState(hold: .init(reason: "401", since: now))),
+            row("paused", DestinationState(isPaused: true)),
+            row("waits", DestinationState(notBefore: until)),
+            row("suspended", DestinationState(failures: 5, suspendedUntil: until, suspensions: 1)),
+            row("open", DestinationState(lastSuccess: now)),
+        ])
+        view.holds = [
+            QueueStatus.Hold(
+                destination: "held", reason: "401", since: now.rfc3339, byHand: false, nextProbe: nil, operations: 0)
+        ]
+        let parsed = try ParsedExposition(Exposition(of: view, Counters()).text)
+        let closed = try #require(parsed.families["drainq_destination_closed"]).samples.filter { $0.value == 1 }
+        #expect(
+            closed.map { "\($0.labels["destination"]!) \($0.labels["reason"]!)" }
+                == ["held held", "paused paused", "waits asked-to-wait", "suspended suspended"])
+        #expect(
+            parsed.value("drainq_last_success_timestamp_seconds", ["destination": "open"]) == 1_795_262_400.25)
+        #expect(parsed.value("drainq_last_success_timestamp_seconds", ["destination": "held"]) == nil)
+    }
+
+    @Test func `of any number of destinations the thousand with the most operations have a name`() throws {
+        let rows = (0..<1100).map { number in
+            var row = row("https://\(number).example")
+            row.new = number
+            return row
+        }
+        var view = status(rows)
+        view.states["new"] = rows.reduce(0) { $0 + $1.new }
+        let parsed = try ParsedExposition(Exposition(of: view, Counters()).text)
+        #expect(parsed.value("drainq_operations", ["state": "new", "destination": "https://99.example"]) == nil)
+        #expect(parsed.value("drainq_operations", ["state": "new", "destination": "https://100.example"]) == 100)
+        #expect(parsed.value("drainq_operations", ["state": "new", "destination": ""]) == 4950)
+    }
+
+    @Test func `a counter is there before it counts`() throws {
+        let parsed = try ParsedExposition(Exposition(of: status([row("https://a.example")]), Counters()).text)
+        for count in Counters.Count.allCases {
+            #expect(parsed.value("drainq_\(count)_total", ["destination": "https://a.example"]) == 0)
+        }
+    }
+
+    @Test(arguments: [
+        "x 1\n", "# HELP x h\n# TYPE x gauge\nx{} 1", "# HELP x h\nx{a=\"b\"} 1\n",
+        "# HELP x h\n# TYPE x gauge\nx{a=\"b\"} 1\nx{a=\"b\"} 2\n", "# HELP x h\n# TYPE x gauge\nx{a=\"b\\c\"} 1\n",
+        "# HELP x h\n# TYPE x gauge\nx{a=\"b\",} 1\n", "# HELP x h\n# TYPE x gauge\nx{a=\"b\"} one\n",
+        "# HELP x h\n# TYPE x gauge\n# HELP x h\n", "# HELP x h\\q\n# TYPE x gauge\n",
+    ])
+    func `the parser of these tests is strict`(text: String) {
+        #expect(throws: ParsedExposition.Defect.self) { try ParsedExposition(text) }
+    }
+
+    // MARK: - Counters
+
+    @Test func `what runs have counted adds up, and is read as it was written`() throws {
+        var first = Counters()
+        first.count(.attempts, at: "a", now)
+        first.count(.attempts, at: "a", now + .seconds(1))
+        first.countRun(.ok)
+        first.countQuarantined(3)
+        var second = first
+        second.count(.expired, at: "b", now)
+        second.countRun(.held)
+        first.add(second)
+        #expect(first.runs == ["0": 2, "69": 1] && first.quarantined == 6)
+        #expect(first.destinations["a"]?[.attempts] == 4 && first.destinations["b"]?[.expired] == 1)
+        #expect(first.destinations["a"]?.at == now + .seconds(1))
+        #expect(Counters.decode(Array(JSONLine.text(first).utf8)) == first)
+    }
+
+    @Test(arguments: [
+        "", "x", "[]", "{}", #"{"version":2,"runs":{},"quarantined":0,"destinations":{}}"#,
+        #"{"version":1,"runs":{"0":"1"},"quarantined":0,"destinations":{}}"#,
+    ])
+    func `a file that cannot be understood begins at nothing`(text: String) {
+        #expect(Counters.decode(Array(text.utf8)) == Counters())
+    }
+
+    @Test func `numbers of a file that was tampered with neither overflow nor count down`() {
+        var counters = Counters.decode(
+            Array(
+                #"{"version":1,"runs":{"0":9223372036854775807},"quarantined":-5,"destinations":{"a":{"at":"x","counts":{"attempts":-9223372036854775808}}}}"#
+                    .utf8))
+        var more = Counters()
+        more.countRun(.ok)
+        more.countQuarantined(2)
+        more.count(.attempts, at: "a", now)
+        counters.add(more)
+        #expect(counters.runs == ["0": .max] && counters.quarantined == 2)
+        #expect(counters.destinations["a"]?[.attempts] == 1)
+    }
+
+    @Test func `of any number of destinations the thousand that were met last are counted`() {
+        var counters = Counters()
+        for number in 0..<1500 { counters.count(.attempts, at: "\(number)", now + .seconds(number)) }
+        var stored = Counters()
+        stored.add(counters)
+        #expect(stored.destinations.count == 1000)
+        #expect(stored.destinations["500"] != nil && stored.destinations["499"] == nil)
+    }
+}

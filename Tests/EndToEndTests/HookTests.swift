@@ -1,0 +1,193 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+/// Programs that a run calls when something has changed.
+struct HookTests {
+    /// A queue whose hooks are scripts of `sh`: `held` is the body of the program for that event.
+    private func queue(
+        to receiver: LoopbackReceiver, every: String = "0s", _ hooks: [String: String], more: String = ""
+    ) throws -> Drainq {
+        let queue = try Drainq()
+        var keys = ""
+        for (event, script) in hooks {
+            let file = queue.directory.appending(path: "hook-\(event)")
+            try "#!/bin/sh\ncd '\(queue.directory.path)' || exit 9\n\(script)\n".write(
+                to: file, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+            keys += "\(event): [\"\(file.path)\", \"an argument\"], "
+        }
+        let text = """
+            { routes: { default: { url: "\(receiver.url)/{type}", headers: { X: "${secret:t}" } } },
+              secrets: { t: { env: "HOOK_TEST_TOKEN" } }, \(more)
+              hooks: { \(keys) atMostEvery: "\(every)" } }
+            """
+        try text.write(to: queue.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
+        queue.environment["HOOK_TEST_TOKEN"] = "hidden-token"
+        return queue
+    }
+
+    private func told(_ queue: Drainq, _ file: String = "told") throws -> [[String: Any]] {
+        let url = queue.directory.appending(path: file)
+        guard FileManager.default.fileExists(atPath: url.path) else { return [] }
+        return try String(contentsOf: url, encoding: .utf8).split(separator: "\n").map { line in
+            try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        }
+    }
+
+    @Test func `a hook is told what failed, on its input and in its environment, and knows no secret`() throws {
+        let receiver = try LoopbackReceiver(script: Script(["400", "204", "422"]))
+        defer { receiver.stop() }
+        let queue = try queue(
+            to: receiver, ["failed": "cat >> told; env > environment; printf '%s' \"$1\" > argument"])
+        let ids = try queue.run("add", input: numbered(3)).lines
+        let finished = try queue.run("run", "--concurrency", "1")
+        #expect(finished.status == 1)
+        let document = try #require(told(queue).first)
+        #expect(document["schema"] as? Int == 1 && document["event"] as? String == "failed")
+        #expect(document["count"] as? Int == 2 && document["ids"] as? [String] == [ids[0], ids[2]])
+        #expect(document["destination"] as? String == receiver.url)
+        #expect(document["destinations"] as? [String] == [receiver.url])
+        #expect(document["reason"] as? String == "400")
+        #expect(document["queue"] as? String == queue.queue.resolvingSymlinksInPath().path)
+        #expect((document["time"] as? String)?.hasSuffix("Z") == true)
+        let environment = try String(
+            contentsOf: queue.directory.appending(path: "environment"), encoding: .utf8)
+        for line in [
+            "DRAINQ_EVENT=failed", "DRAINQ_COUNT=2", "DRAINQ_DESTINATION=\(receiver.url)", "DRAINQ_REASON=400",
+            "DRAINQ_IDS=\(ids[0]) \(ids[2])", "DRAINQ_QUEUE=\(queue.queue.resolvingSymlinksInPath().path)",
+        ] {
+            #expect(environment.split(separator: "\n").contains(Substring(line)), "\(line)")
+        }
+        #expect(!environment.contains("hidden-token"))
+        #expect(
+            try String(contentsOf: queue.directory.appending(path: "argument"), encoding: .utf8) == "an argument")
+    }
+
+    @Test(arguments: [400, 401])
+    func `a secret that a server says back is told to nobody`(status: Int) throws {
+        let receiver = try LoopbackReceiver(script: Script(["\(status) body=\"no such token: hidden-token\""]))
+        defer { receiver.stop() }
+        let queue = try queue(to: receiver, ["failed": "cat >> told; env >> told", "held": "cat >> told; env >> told"])
+        try queue.run("add", input: numbered(1))
+        let finished = try queue.run("run", "--log", "json", "--json")
+        #expect(finished.status == (status == 400 ? 1 : 69))
+        let told = try String(contentsOf: queue.directory.appending(path: "told"), encoding: .utf8)
+        for text in [told, finished.error, finished.output] {
+            #expect(text.contains("no such token: ") && !text.contains("hidden-token"))
+        }
+    }
+
+    @Test func `a hold is told when it begins and when it ends, and not while it goes on`() throws {
+        let receiver = try LoopbackReceiver(script: Script(["401 *2", "204"]))
+        defer { receiver.stop() }
+        let queue = try queue(to: receiver, ["held": "cat >> told", "released": "cat >> told"])
+        try queue.run("add", input: numbered(2))
+        #expect(try queue.run("run").status == 69)
+        #expect(try queue.run("run").status == 69)
+        #expect(try told(queue).map { $0["event"] as? String } == ["held"])
+        #expect(try told(queue)[0]["reason"] as? String == "401")
+        queue.environment["HOOK_TEST_TOKEN"] = "renewed"
+        #expect(try queue.run("run").status == 0)
+        #expect(try queue.run("run").status == 0)
+        #expect(try told(queue).map { $0["event"] as? String } == ["held", "released"])
+        #expect(try told(queue).map { $0["destination"] as? String } == [receiver.url, receiver.url])
+    }
+
+    @Test func `files that are no operations are told by one call`() throws {
+        let receiver = try LoopbackReceiver()
+        defer { receiver.stop() }
+        let queue = try queue(to: receiver, ["quarantined": "cat >> told"])
+        for number in 0..<12 { try queue.drop(Data("{".utf8), as: "bad-\(number)") }
+        #expect(try queue.run("run").status == 65)
+        let told = try told(queue)
+        #expect(told.count == 1)
+        #expect(told[0]["count"] as? Int == 12 && (told[0]["ids"] as? [String])?.count == 10)
+        #expect(told[0]["destination"] == nil && told[0]["reason"] is String)
+    }
+
+    @Test func `what happens too soon after a call is told with the next one`() throws {
+        let receiver = try LoopbackReceiver(script: Script(["400"]))
+        defer { receiver.stop() }
+        let queue = try queue(to: receiver, every: "1h", ["failed": "cat >> told"])
+        for _ in 0..<3 {
+            try queue.run("add", input: numbered(1))
+            #expect(try queue.run("run").status == 1)
+        }
+        #expect(try told(queue).count == 1)
+        // An hour later, as the file has it.
+        let file = queue.queue.appending(path: "state/hooks.json")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        try text.replacing(/"told":"[^"]*"/, with: "\"told\":\"2020-01-01T00:00:00Z\"")
+            .write(to: file, atomically: true, encoding: .utf8)
+        #expect(try queue.run("run").status == 0)
+        #expect(try told(queue).map { $0["count"] as? Int } == [1, 2])
+    }
+
+    @Test(arguments: [
+        ("exit 3", "exited with status 3"), ("kill -9 $$", "was killed by signal 9 (Killed)"),
+        ("exec <&-; exit 4", "exited with status 4"),
+    ])
+    func `a hook that fails is one warning and changes no status`(script: String, words: String) throws {
+        let receiver = try LoopbackReceiver(script: Script(["400"]))
+        defer { receiver.stop() }
+        let queue = try queue(to: receiver, every: "1h", ["failed": script])
+        try queue.run("add", input: numbered(1))
+        let finished = try queue.run("run")
+        #expect(finished.status == 1)
+        let program = queue.directory.appending(path: "hook-failed").path
+        let warnings = finished.error.split(separator: "\n").filter { $0.contains("warning") }
+        #expect(warnings == ["drainq: warning: the hook 'failed' ('\(program)') \(words)"])
+        try queue.run("add", input: numbered(1))
+        #expect(try !queue.run("run").error.contains("warning"))
+    }
+
+    @Test func `a hook that reads nothing and prints a lot does not stop the run`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(400, body: String(repeating: "x", count: 190))))
+        defer { receiver.stop() }
+        let queue = try queue(to: receiver, ["failed": "head -c 3000000 /dev/zero; echo oops >&2; exit 0"])
+        try queue.run("add", input: numbered(4))
+        let finished = try queue.run("run")
+        #expect(finished.status == 1)
+        #expect(!finished.error.contains("warning") && !finished.error.contains("oops") && finished.output.isEmpty)
+    }
+
+    @Test func `a hook that hangs is ended after ten seconds, with what it has started`() throws {
+        let receiver = try LoopbackReceiver(script: Script(["400"]))
+        defer { receiver.stop() }
+        let queue = try queue(to: receiver, ["failed": "sleep 600 & echo $! > pid; sleep 600"])
+        try queue.run("add", input: numbered(1))
+        let start = ContinuousClock.now
+        let finished = try queue.run("run")
+        #expect(ContinuousClock.now - start < .seconds(30))
+        #expect(finished.status == 1)
+        #expect(finished.error.contains("') did not end within 10s"))
+        let pid = try String(contentsOf: queue.directory.appending(path: "pid"), encoding: .utf8)
+        // It is gone, or dead and nobody has asked how it died.
+        let state = try? String(contentsOfFile: "/proc/\(pid.dropLast())/stat", encoding: .utf8)
+        #expect(state?.contains(") Z ") ?? true)
+    }
+
+    @Test func `a hook that is not there is a warning`() throws {
+        let receiver = try LoopbackReceiver(script: Script(["400"]))
+        defer { receiver.stop() }
+        let queue = try Drainq(
+            "{ routes: { default: { url: \"\(receiver.url)\" } }, hooks: { failed: [\"no-such-program-at-all\"] } }")
+        try queue.run("add", input: numbered(1))
+        let finished = try queue.run("run")
+        #expect(finished.status == 1)
+        #expect(
+            finished.error.contains(
+                "warning: the hook 'failed' ('no-such-program-at-all') cannot be started: No such file or directory"))
+    }
+
+    @Test func `a hook may use drainq on the queue it is told of`() throws {
+        let receiver = try LoopbackReceiver(script: Script(["401"]))
+        defer { receiver.stop() }
+        let queue = try queue(to: receiver, ["held": "\"$DRAINQ\" pause --destination \"$DRAINQ_DESTINATION\""])
+        queue.environment["DRAINQ"] = try #require(queue.start("version").process.executableURL).path
+        try queue.run("add", input: numbered(1))
+        #expect(try queue.run("run").status == 69)
+        #expect(try queue.run("status").output.contains("paused: '\(receiver.url)'"))
+    }
+}

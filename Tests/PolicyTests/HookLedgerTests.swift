@@ -1,0 +1,119 @@
+import Foundation
+import Policy
+import Testing
+
+/// When hooks are told what, over many runs.
+struct HookLedgerTests {
+    private static let a = "https://a.example"
+    private static let b = "https://b.example"
+    private let start = Timestamp(rfc3339: "2026-11-21T12:00:00Z")!
+    private let all = Hooks(
+        commands: Dictionary(uniqueKeysWithValues: Hooks.Event.allCases.map { ($0, ["notify"]) }))
+
+    private func failed(_ destination: String, _ ids: String...) -> HookNews {
+        HookNews(.failed, destination, reason: "400", count: ids.count, ids: ids)
+    }
+
+    private func held(_ destination: String = a, reason: String = "401") -> HookNews {
+        HookNews(.held, destination, reason: reason)
+    }
+
+    private func released(_ destination: String = a) -> HookNews {
+        HookNews(.released, destination, reason: "delivered")
+    }
+
+    @Test func `the first news of each event and destination are told at once`() {
+        var ledger = HookLedger()
+        let news = [held(Self.b), failed(Self.a, "1"), HookNews(.quarantined, reason: "no JSON"), held()]
+        #expect(ledger.take(news, hooks: all, at: start) == [news[1], news[3], news[0], news[2]])
+    }
+
+    @Test func `what comes too soon is told later, together`() {
+        var ledger = HookLedger()
+        #expect(ledger.take([failed(Self.a, "1")], hooks: all, at: start).count == 1)
+        #expect(ledger.take([failed(Self.a, "2", "3")], hooks: all, at: start + .seconds(60)).isEmpty)
+        #expect(ledger.take([failed(Self.b, "4")], hooks: all, at: start + .seconds(61)) == [failed(Self.b, "4")])
+        #expect(ledger.take([], hooks: all, at: start + .seconds(3599)).isEmpty)
+        let later = ledger.take([failed(Self.a, "5")], hooks: all, at: start + .seconds(3600))
+        #expect(later == [failed(Self.a, "2", "3", "5")])
+        #expect(ledger.take([], hooks: all, at: start + .seconds(9000)).isEmpty)
+    }
+
+    @Test func `what has been undone before it was told is not told`() {
+        var ledger = HookLedger()
+        _ = ledger.take([held()], hooks: all, at: start)
+        #expect(ledger.take([released()], hooks: all, at: start + .seconds(60)) == [released()])
+        #expect(ledger.take([held()], hooks: all, at: start + .seconds(120)).isEmpty)
+        #expect(ledger.take([released()], hooks: all, at: start + .seconds(180)).isEmpty)
+        #expect(ledger.take([], hooks: all, at: start + .seconds(86_400)).isEmpty)
+    }
+
+    @Test func `the last word is always told, if late: what was told last is how it is`() {
+        var ledger = HookLedger()
+        var told: Hooks.Event = .released
+        var isHeld = false
+        var generator = SeededGenerator(seed: 7)
+        var now = start
+        for _ in 0..<2000 {
+            now = now + .seconds(Int.random(in: 1...1200, using: &generator))
+            var news: [HookNews] = []
+            if Bool.random(using: &generator) {
+                isHeld.toggle()
+                news = [isHeld ? held() : released()]
+            }
+            for item in ledger.take(news, hooks: all, at: now) {
+                #expect(item.event != told, "told twice in a row")
+                told = item.event
+            }
+            var hourLater = ledger
+            let owed = hourLater.take([], hooks: all, at: now + .seconds(3600)).last?.event
+            #expect((owed ?? told) == (isHeld ? .held : .released))
+        }
+    }
+
+    @Test func `an event without a program is forgotten, and undoes what another would have been told`() {
+        var ledger = HookLedger()
+        var hooks = Hooks(commands: [.held: ["notify"]])
+        #expect(ledger.take([failed(Self.a, "1"), held()], hooks: hooks, at: start) == [held()])
+        #expect(ledger.take([released(), held(Self.b)], hooks: hooks, at: start + .seconds(1)) == [held(Self.b)])
+        #expect(ledger.take([held()], hooks: hooks, at: start + .seconds(2)).isEmpty)
+        #expect(ledger.take([released()], hooks: hooks, at: start + .seconds(3)).isEmpty)
+        hooks.atMostEvery = .zero
+        #expect(ledger.take([], hooks: hooks, at: start + .seconds(4)).isEmpty)
+        #expect(ledger.take([held()], hooks: hooks, at: start + .seconds(4)) == [held()])
+        #expect(ledger.take([held()], hooks: hooks, at: start + .seconds(4)) == [held()])
+    }
+
+    @Test func `a clock that was set back silences nothing`() {
+        var ledger = HookLedger()
+        _ = ledger.take([held()], hooks: all, at: start + .seconds(86_400))
+        #expect(ledger.take([held(reason: "403")], hooks: all, at: start) == [held(reason: "403")])
+    }
+
+    @Test func `ten ids are enough, and a count does not overflow`() {
+        var news = HookNews(.failed, Self.a, reason: "400", count: .max, ids: (0..<20).map(String.init))
+        #expect(news.ids.count == 10)
+        news.add(failed(Self.a, "x"))
+        #expect(news.count == .max && news.ids == (0..<10).map(String.init))
+    }
+
+    @Test func `the file says again what it was told`() throws {
+        var ledger = HookLedger()
+        _ = ledger.take([held(), failed(Self.a, "1")], hooks: all, at: start)
+        _ = ledger.take([failed(Self.a, "2"), HookNews(.quarantined, reason: "x\n\u{0}")], hooks: all, at: start)
+        let data = try JSONEncoder().encode(ledger)
+        #expect(try JSONDecoder().decode(HookLedger.self, from: data) == ledger)
+        let newer = String(decoding: data, as: UTF8.self).replacing("\"version\":1", with: "\"version\":2")
+        #expect(throws: DecodingError.self) { try JSONDecoder().decode(HookLedger.self, from: Data(newer.utf8)) }
+    }
+
+    @Test func `of any number of destinations a thousand are remembered, those that were told last`() throws {
+        var ledger = HookLedger()
+        for number in 0..<1500 {
+            _ = ledger.take([held("https://\(number).example")], hooks: all, at: start + .milliseconds(number))
+        }
+        let text = String(decoding: try JSONEncoder().encode(ledger), as: UTF8.self)
+        #expect(text.matches(of: /"told"/).count == 1000)
+        #expect(text.contains("1499.example") && !text.contains("/499.example"))
+    }
+}
