@@ -64,7 +64,7 @@ struct MetricsTests {
 
     private static let summary = """
         {"event":"summary","schema":1,"startedAt":"2026-11-21T12:00:00.25Z","durationMs":1500,"end":"done","exitStatus":0,\
-        "attempts":1,"delivered":1,"deferred":0,"waiting":0,"held":0,"ambiguous":0,"superseded":0,"failed":0,"expired":0,\
+        "attempts":1,"delivered":1,"deferred":0,"waiting":0,"held":0,"paused":0,"ambiguous":0,"superseded":0,"failed":0,"expired":0,\
         "quarantined":0,"recovered":0,"cutOff":0,"inputOutputErrors":0,"leftDue":0}
         """
 
