@@ -40,6 +40,8 @@ private func perform(_ command: ParsedCommand, environment: [String: String]) th
     case .release: try release(command, environment: environment)
     case .pause: try pause(command, environment: environment)
     case .resume: try resume(command, environment: environment)
+    case .export: try export(command, environment: environment)
+    case .import: try importOperations(command, environment: environment)
     case .check: try check(command, environment: environment)
     case .explain: try explain(command, environment: environment)
     case .demo: try demo(command, environment: environment)
@@ -56,8 +58,9 @@ extension CommandName {
     /// Commands that only show end when nobody reads them; those that do work finish it.
     var outputWhenClosed: Output.WhenClosed {
         switch self {
-        case .list, .show, .status, .check, .explain, .completions, .manual, .version, .help: .endProcess
-        case .initialize, .add, .send, .run, .retry, .drop, .hold, .release, .pause, .resume, .demo, .receive, .agent:
+        case .list, .show, .status, .export, .check, .explain, .completions, .manual, .version, .help: .endProcess
+        case .initialize, .add, .send, .run, .retry, .drop, .hold, .release, .pause, .resume, .import, .demo, .receive,
+            .agent:
             .discard
         }
     }

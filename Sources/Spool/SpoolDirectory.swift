@@ -23,7 +23,8 @@ import Policy
 /// | K kept | `delivered/` | retention | there |
 /// | – gone | nowhere | – | delivered, superseded, dropped, or kept no longer |
 ///
-/// 1. *Accepted means durable*: W → N happens after the file is synced, the answer after `new/` is.
+/// 1. *Accepted means durable*: W → N happens after the file is synced, the answer after `new/` is; likewise W → D, X, K
+///    for what is imported.
 /// 2. *Never two owners*: → C is a rename to a path that only one run has. Whoever finds its target there has won.
 /// 3. *Home is in the name* (`QueueState.home`): recovery needs no record of where a claim came from.
 /// 4. *Never nowhere*: a target's directory is synced before the source's. A file system that reorders shows a file

@@ -183,6 +183,45 @@ extension CommandDescription {
             "Ends the pause of the queue, or with --destination that of a destination.",
             examples: [Example("drainq resume", "after maintenance")]),
         CommandDescription(
+            .export, "print operations with all that belongs to them",
+            """
+            Prints one line of JSON for each operation, with everything that its file and its name say, so that \
+            `drainq import` makes the same operation of it: its header, its body byte for byte, its attempts, its state and \
+            when it is due. Without ids, filters or --all it is everything that waits or has failed. Nothing is removed.
+
+            The body is `payload` where it is JSON on one line, else `bodyBase64`; a body in a file of its own stays there. \
+            The lines may be edited: the body is what stands there then. Numbers of more than 17 digits, and such as 1.10, \
+            are written anew by some versions of `jq` wherever they stand.
+
+            What is in quarantine is no operation and is not exported. Of a queue at which a run is at work, an operation can \
+            be missing, or be there twice, and what is being attempted may be delivered all the same: `drainq pause` first.
+            """,
+            operands: .optionalSelection,
+            examples: [
+                Example("drainq export > backup.ndjson", "all that waits or has failed"),
+                Example(
+                    "drainq export --state failed | jq -c '.payload.version = 2' | drainq import -q /var/spool/other",
+                    "what has failed, edited, into another queue"),
+                Example(
+                    "drainq export --type crm | tee moved.ndjson | drainq drop -", "move the operations of a type out"),
+            ]),
+        CommandDescription(
+            .import, "take in what drainq export has printed",
+            """
+            Reads operations as `drainq export` prints them from the files, or from standard input, and puts each into the \
+            queue as it was: with its id, its time of creation, its attempts, its state and when it is due. Prints the ids, one \
+            on each line, once the operations are safe on disk. An id that is in the queue already is left as it is, and said.
+
+            A line that is no such operation is reported with its number and kept in `quarantine/`; the others are taken in, \
+            and the exit status is 65. With --atomic nothing is taken in unless everything can be.
+            """,
+            operands: .files,
+            examples: [
+                Example("drainq import backup.ndjson", "what was exported before"),
+                Example(
+                    "drainq export -q /var/spool/old | drainq import -q /var/spool/new", "from one queue to another"),
+            ]),
+        CommandDescription(
             .check, "check the configuration and the queue directory",
             """
             Checks the configuration, the permissions, that the file system renames, locks and syncs as the queue needs it, \

@@ -2,11 +2,11 @@ extension OptionDescription {
     private static let visible = CommandName.allCases.filter { $0 != .agent }
     private static let onQueue: [CommandName] = [
         .initialize, .add, .send, .run, .list, .show, .status, .retry, .drop, .hold, .release, .pause, .resume,
-        .check, .explain,
+        .export, .import, .check, .explain,
     ]
     /// Commands that change the operations they are pointed at.
     private static let acting: [CommandName] = [.retry, .drop, .hold, .release]
-    private static let filtered: [CommandName] = [.list] + acting
+    private static let filtered: [CommandName] = [.list, .export] + acting
 
     package static let table: [OptionDescription] = input + inputFiles + attempt + pace + selection + receiver + global
 
@@ -54,10 +54,11 @@ extension OptionDescription {
             not only its payload. What it leaves out is taken from the options.
             """),
         OptionDescription(
-            .atomic, of: [.add], "queue all or nothing",
+            .atomic, of: [.add, .import], "queue all or nothing",
             "One bad line, or a queue without room for all, and none of the operations is queued."),
         OptionDescription(
-            .sync, .choice(["full", "none"]), of: [.add], initial: "full", "how safe before the ids are printed",
+            .sync, .choice(["full", "none"]), of: [.add, .import], initial: "full",
+            "how safe before the ids are printed",
             """
             With `full` an id is printed when its operation would survive a power cut. --sync=none leaves the writing to \
             the kernel: faster, and what was added in the last seconds before a power cut may be lost or empty.
@@ -147,6 +148,9 @@ extension OptionDescription {
             .all, of: [.release], "release every destination and operation",
             "Every destination that is held or cools down, and every operation that is held by itself."),
         OptionDescription(
+            .all, of: [.export], "choose every operation",
+            "Every operation that waits or has failed, and besides the kept copies of what was delivered."),
+        OptionDescription(
             .reason, .text("TEXT"), of: [.hold], "say why, for whoever looks at the status",
             "Why the destination is held; `drainq status` shows it. Only with --destination alone."),
         OptionDescription(
@@ -212,7 +216,10 @@ extension OptionDescription {
             "The configuration, instead of `drainq.json` in the queue directory."),
         OptionDescription(
             .json,
-            of: [.add, .send, .run, .list, .show, .status, .retry, .drop, .hold, .release, .check, .explain, .receive],
+            of: [
+                .add, .send, .run, .list, .show, .status, .retry, .drop, .hold, .release, .import, .check, .explain,
+                .receive,
+            ],
             group: .global,
             "print JSON, an object on each line", "Print JSON for programs: an object on each line."),
         OptionDescription(

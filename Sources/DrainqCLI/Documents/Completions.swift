@@ -30,7 +30,7 @@ extension Operands {
         switch self {
         case .none: .none
         case .files: .files
-        case .ids, .selection, .anything: .unknown
+        case .ids, .selection, .optionalSelection, .anything: .unknown
         case .one(let words, _), .optional(let words, _): .words(words)
         case .answer: .words(ClassificationOverride.Match.errorNames)
         }
