@@ -7,15 +7,20 @@ extension SpoolDirectory {
     ///
     /// What has been attempted goes to `deferred/`, due now, so that its name tells it from what never was; the rest to
     /// `new/`. A hold of its own ends. `nil` if it is no longer there, or is being attempted.
-    package func retry(_ entry: Entry, now: Timestamp) throws(SpoolError) -> Entry? {
+    ///
+    /// With a `notBefore` that is still to come it goes to `new/` and waits for that, however far away: a due time would
+    /// count as past where it is further away than the schedule could have set it.
+    package func retry(_ entry: Entry, now: Timestamp, notBefore: Timestamp? = nil) throws(SpoolError) -> Entry? {
         guard entry.state != .claimed else { return nil }
+        let wait = notBefore.flatMap { $0 > now ? EntryName.Gate.notBefore($0) : nil }
         let wasAttempted =
             entry.state != .new && (entry.state != .quarantine || QueueState.home(of: entry.name) == .deferred)
+            && wait == nil
         var name = entry.name
         name.attempts = 0
         name.interruptions = 0
         name.isHeld = false
-        name.gate = wasAttempted ? .due(now) : .open
+        name.gate = wait ?? (wasAttempted ? .due(now) : .open)
         let result = Entry(state: wasAttempted ? .deferred : .new, name: name.asWritten)
         guard try replace(entry, by: result, "retry") else { return nil }
         if entry.state == .quarantine { removeReason(QuarantineItem(fileName: entry.name.description)) }
@@ -52,8 +57,12 @@ extension SpoolDirectory {
     }
 
     /// Row Q → N, D or F: as an operation if the file has the name of one, else to be read again like one dropped in.
-    package func retry(_ item: QuarantineItem, now: Timestamp) throws(SpoolError) -> Bool {
-        if let name = item.name { return try retry(Entry(state: .quarantine, name: name), now: now) != nil }
+    package func retry(
+        _ item: QuarantineItem, now: Timestamp, notBefore: Timestamp? = nil
+    ) throws(SpoolError) -> Bool {
+        if let name = item.name {
+            return try retry(Entry(state: .quarantine, name: name), now: now, notBefore: notBefore) != nil
+        }
         guard try moveIfThere(item.path, QueuePath("new/\(item.fileName)"), "retry") else { return false }
         removeReason(item)
         return true

@@ -122,6 +122,7 @@ extension CommandDescription {
             examples: [
                 Example("drainq retry --state failed --type crm", "all failed operations of a type"),
                 Example("drainq retry --all --dry-run", "what would be retried"),
+                Example("drainq retry --all --rate 20/s", "all that has failed, without a stampede"),
                 Example("drainq list --state failed --json | jq -r .id | drainq retry -", "ids from standard input"),
             ]),
         CommandDescription(

@@ -127,6 +127,13 @@ extension OptionDescription {
             .rate, .rate, of: [.run], "begin at most so many attempts, as in 20/s",
             "How many attempts begin in so much time, over all destinations, evenly: `20/s`, `90/m`, `500/h`."),
         OptionDescription(
+            .rate, .rate, of: [.retry], "make so many due in a time, as in 20/s",
+            """
+            One after the other becomes due, so many in that time, the oldest first: thousands of operations that failed \
+            together do not come back together. Each waits for its time whatever the schedule says; with --dry-run the \
+            times are shown.
+            """),
+        OptionDescription(
             .failIfBusy, of: [.run], "attempt nothing while another run is at it",
             "End at once with status 75 where another run is at this queue, instead of sharing the work with it."),
         OptionDescription(
