@@ -123,6 +123,16 @@ package enum Terminal {
     package static var isOnStandardInput: Bool { isatty(STDIN_FILENO) == 1 }
     package static var isOnStandardOutput: Bool { isatty(STDOUT_FILENO) == 1 }
     package static var isOnStandardError: Bool { isatty(STDERR_FILENO) == 1 }
+
+    /// How many lines standard output shows; `nil` where it is no terminal, or one that does not say.
+    static var linesOnStandardOutput: Int? {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return nil }
+        return Int(size.ws_row)
+    }
+
+    /// Moves to the upper left corner and removes all that is visible (ECMA-48 CUP, ED).
+    static let clear = "\u{1B}[H\u{1B}[J"
 }
 
 /// A closed pipe becomes an error of the write, which `Output` knows how to take, and no signal.

@@ -40,7 +40,7 @@ extension SpoolDirectory {
         return new
     }
 
-    private func lockState() throws(SpoolError) -> LockFile {
+    func lockState() throws(SpoolError) -> LockFile {
         let path = QueuePath("state/lock")
         return try attempt("lock", path) { () throws(Errno) in
             let lock = try LockFile(path, self)

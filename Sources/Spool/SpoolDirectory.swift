@@ -140,7 +140,7 @@ package final class SpoolDirectory {
         if version > Self.formatVersion { throw SpoolError(kind: .newerFormat, verb: "open", path: path, code: EINVAL) }
     }
 
-    private static func openRoot(_ path: String, _ system: SystemCalls) throws(SpoolError) -> Int32 {
+    static func openRoot(_ path: String, _ system: SystemCalls) throws(SpoolError) -> Int32 {
         do throws(Errno) {
             return try system.open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0)
         } catch {

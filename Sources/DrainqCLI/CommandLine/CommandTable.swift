@@ -110,6 +110,7 @@ extension CommandDescription {
             """,
             examples: [
                 Example("drainq status", "for a person"),
+                Example("drainq status --watch --interval 5s", "on and on"),
                 Example("drainq status --json", "for a program"),
             ]),
         CommandDescription(
@@ -227,9 +228,18 @@ extension CommandDescription {
             """
             Checks the configuration, the permissions, that the file system renames, locks and syncs as the queue needs it, \
             that there are the transports, files and secrets that the routes need, and looks for claims of runs that died and \
-            for files that cannot be read. Changes nothing.
+            for files that cannot be read. Changes nothing, unless --repair is given.
+
+            With --repair it makes missing directories, sets the modes 0700 and 0600 (but for a `new/` that others may write \
+            to, and the way there), removes what dead writers left in `tmp/`, returns the claims of dead runs as the next run \
+            would, one interruption more, finishes interrupted moves, removes files that a move had left behind, moves documents \
+            in `state/` that cannot be read to a name that ends in `.damaged`, and removes reasons without a file in `quarantine/`. \
+            Whether a run is alive is proven by its lock, and never by age. The exit status is 0 where nothing is left to mend.
             """,
-            examples: [Example("drainq check -q /var/spool/drainq", "before the first run, and after a disaster")]),
+            examples: [
+                Example("drainq check -q /var/spool/drainq", "before the first run, and after a disaster"),
+                Example("drainq check --repair", "mend the directory, and see what is left"),
+            ]),
         CommandDescription(
             .explain, "say what an answer means, and by which rule",
             """

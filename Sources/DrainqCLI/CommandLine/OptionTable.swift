@@ -161,6 +161,16 @@ extension OptionDescription {
             .reason, .text("TEXT"), of: [.hold], "say why, for whoever looks at the status",
             "Why the destination is held; `drainq status` shows it. Only with --destination alone."),
         OptionDescription(
+            .watch, of: [.status], "show it again and again, until interrupted",
+            "Show the status again after each --interval, at a terminal in the place of the one before, until SIGINT ends it."
+        ),
+        OptionDescription(
+            .interval, .interval, of: [.status], initial: "2s", "how long between two, with --watch",
+            "How long to wait between two statuses; only with --watch."),
+        OptionDescription(
+            .repair, of: [.check], "mend what is wrong with the directory",
+            "Mend what can be mended without a person, and say what was; what is alive is left alone."),
+        OptionDescription(
             .type, short: "t", .typeName, of: [.explain], initial: "default", "the type whose route is meant",
             "The type whose route is explained."),
         OptionDescription(

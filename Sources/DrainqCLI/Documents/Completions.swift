@@ -17,7 +17,7 @@ extension ValueKind {
     var candidates: Candidates {
         switch self {
         case .flag: .none
-        case .text, .count, .duration, .time, .typeName, .operationID, .header, .rate: .unknown
+        case .text, .count, .duration, .interval, .time, .typeName, .operationID, .header, .rate: .unknown
         case .file: .files
         case .directory: .directories
         case .choice(let words): .words(words)
