@@ -2,6 +2,7 @@ import Delivery
 
 /// The program: understands `arguments` (without the program's name), does the work and says how it ended.
 package func run(arguments: [String], environment: [String: String]) -> ExitStatus {
+    occupyStandardDescriptors()
     ignoreBrokenPipes()
     let status: ExitStatus
     do throws(CommandFailure) {

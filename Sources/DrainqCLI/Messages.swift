@@ -140,6 +140,15 @@ func ignoreBrokenPipes() {
     signal(SIGPIPE, SIG_IGN)
 }
 
+/// Whatever is opened first gets a standard descriptor that is closed, and results would be written into it: a closed one
+/// becomes /dev/null, so that they are lost and nothing else is.
+func occupyStandardDescriptors() {
+    for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
+        // The lowest that is free is this one.
+        _ = open("/dev/null", O_RDWR)
+    }
+}
+
 /// Ends the process after everything has been written.
 package func end(with status: ExitStatus) -> Never {
     exit(status.rawValue)

@@ -7,13 +7,14 @@ func manualPage() -> String {
     page.values()
     page.surroundings()
     page.exitStatuses()
+    page.json()
     page.examples()
     page.tail()
     return page.text
 }
 
-private struct ManualWriter {
-    private var lines: [String] = []
+struct ManualWriter {
+    var lines: [String] = []
 
     var text: String { lines.joined(separator: "\n") + "\n" }
 
@@ -134,7 +135,7 @@ private struct ManualWriter {
     }
 
     /// Each sentence begins a line, as mdoc wants it, and each macro has its own.
-    private mutating func prose(_ text: some StringProtocol) {
+    mutating func prose(_ text: some StringProtocol) {
         for (index, paragraph) in Prose(String(text)).paragraphs.enumerated() {
             if index > 0 { lines.append(".Pp") }
             var sentence: [String] = []
