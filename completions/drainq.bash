@@ -17,7 +17,7 @@ _drainq() {
         esac
     done
     case $command:$previous in
-        init:--url|add:--type|add:-t|send:--type|send:-t|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--delay|add:--at|add:--expires|send:--expires|add:--id|send:--id|send:--timeout|send:--retry-within|send:--fallback|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--type|run:-t|run:--destination|run:--rate|retry:--rate|hold:--reason|explain:--type|explain:-t|pause:--destination|resume:--destination|list:--limit|list:--destination|export:--destination|retry:--destination|drop:--destination|hold:--destination|release:--destination|list:--type|list:-t|export:--type|export:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t|list:--key|export:--key|retry:--key|drop:--key|hold:--key|release:--key|list:--since|export:--since|retry:--since|drop:--since|hold:--since|release:--since|list:--before|export:--before|retry:--before|drop:--before|hold:--before|release:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
+        init:--url|add:--type|add:-t|send:--type|send:-t|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--delay|add:--at|add:--expires|send:--expires|add:--id|send:--id|send:--timeout|send:--retry-within|send:--fallback|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--type|run:-t|run:--destination|run:--rate|retry:--rate|hold:--reason|status:--interval|explain:--type|explain:-t|pause:--destination|resume:--destination|list:--limit|list:--destination|export:--destination|retry:--destination|drop:--destination|hold:--destination|release:--destination|list:--type|list:-t|export:--type|export:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t|list:--key|export:--key|retry:--key|drop:--key|hold:--key|release:--key|list:--since|export:--since|retry:--since|drop:--since|hold:--since|release:--since|list:--before|export:--before|retry:--before|drop:--before|hold:--before|release:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
             return
             ;;
         add:--sync|import:--sync)
@@ -67,7 +67,7 @@ _drainq() {
             options='-q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         status)
-            options='-q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--watch --interval -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         retry)
             options='--rate -n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
@@ -95,7 +95,7 @@ _drainq() {
             [[ $current == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current")
             ;;
         check)
-            options='-q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--repair -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         explain)
             options='-t --type -q --queue --config --json -v --verbose --quiet -h --help --version'

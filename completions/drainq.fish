@@ -124,6 +124,8 @@ complete -c drainq -n '__fish_seen_subcommand_from show' -s v -l verbose -d 'say
 complete -c drainq -n '__fish_seen_subcommand_from show' -l quiet -d 'say only errors, also on a terminal'
 complete -c drainq -n '__fish_seen_subcommand_from show' -s h -l help -d 'explain the command'
 complete -c drainq -n '__fish_seen_subcommand_from show' -l version -d 'print the version'
+complete -c drainq -n '__fish_seen_subcommand_from status' -l watch -d 'show it again and again, until interrupted'
+complete -c drainq -n '__fish_seen_subcommand_from status' -l interval -x -d 'how long between two, with --watch'
 complete -c drainq -n '__fish_seen_subcommand_from status' -s q -l queue -x -a '(__fish_complete_directories)' -d 'the queue directory'
 complete -c drainq -n '__fish_seen_subcommand_from status' -l config -r -F -d 'the configuration instead of drainq.json in the queue'
 complete -c drainq -n '__fish_seen_subcommand_from status' -l json -d 'print JSON, an object on each line'
@@ -230,6 +232,7 @@ complete -c drainq -n '__fish_seen_subcommand_from import' -l quiet -d 'say only
 complete -c drainq -n '__fish_seen_subcommand_from import' -s h -l help -d 'explain the command'
 complete -c drainq -n '__fish_seen_subcommand_from import' -l version -d 'print the version'
 complete -c drainq -n '__fish_seen_subcommand_from import' -F
+complete -c drainq -n '__fish_seen_subcommand_from check' -l repair -d 'mend what is wrong with the directory'
 complete -c drainq -n '__fish_seen_subcommand_from check' -s q -l queue -x -a '(__fish_complete_directories)' -d 'the queue directory'
 complete -c drainq -n '__fish_seen_subcommand_from check' -l config -r -F -d 'the configuration instead of drainq.json in the queue'
 complete -c drainq -n '__fish_seen_subcommand_from check' -l json -d 'print JSON, an object on each line'

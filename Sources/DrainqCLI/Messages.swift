@@ -63,6 +63,11 @@ package final class Output: Sendable {
         state.withLock { send(&$0) }
     }
 
+    /// Whether nothing that is written arrives any more: the reader is gone, or the terminal, or the disk is full.
+    package var isClosed: Bool {
+        state.withLock { $0.isClosed }
+    }
+
     /// Flushes; then why not everything could be written, `nil` when it could or the reader went away.
     package func finish() -> String? {
         state.withLock { state in

@@ -44,6 +44,9 @@ package final class SpoolDirectory {
     /// False once the file system has said EINVAL to a rename that must not replace.
     var renamesWithoutReplacing = true
 
+    /// Directories that `together` syncs at its end, those that gained names first; `nil` where each is synced at once.
+    var postponed: (gained: Set<QueuePath>, lost: Set<QueuePath>)?
+
     /// The version of the layout and of the names; `state/format` has it, so that an older drainq leaves a newer
     /// queue alone.
     static let formatVersion = 1

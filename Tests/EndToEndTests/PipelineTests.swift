@@ -132,6 +132,12 @@ struct PipelineTests {
         #expect(seen.output.components(separatedBy: "\u{1B}[H\u{1B}[J1 failed\r\n").count > 2)
     }
 
+    @Test func `status --watch ends when nothing that it prints arrives any more`() throws {
+        let queue = try failed(1)
+        let full = try queue.shell("drainq status --watch --interval 100ms >/dev/full")
+        #expect(full.status == 74 && full.error.contains("cannot write standard output"))
+    }
+
     @Test func `--interval is for --watch, and not too short`() throws {
         let queue = try Drainq()
         #expect(try queue.run("status", "--interval", "5s").error.contains("'--interval' is for --watch"))

@@ -292,3 +292,41 @@ struct RetryLaterTests {
         #expect(try Set(queue.entries()) == [again, added[1]])
     }
 }
+
+/// What a person does with many operations at once.
+struct TogetherTests {
+    let now = TemporaryQueue.now
+
+    @Test func `a directory is synced once for many operations, the one that gains names first`() throws {
+        let queue = try TemporaryQueue()
+        let added = try queue.add(["a", "b", "c"])
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset()
+        try open.together {
+            for entry in added { _ = try open.retry(entry, now: now, notBefore: now + .seconds(9)) }
+            #expect(!calls.log.contains("fsync"))
+        }
+        #expect(calls.log.count { $0 == "fsync" } == 1)
+        calls.reset()
+        for entry in try queue.entries() { _ = try open.drop(entry) }
+        #expect(calls.log.count { $0 == "fsync" } == 3, "each at once again")
+    }
+
+    @Test(arguments: [true, false])
+    func `after a crash or an error at any call, every operation is in one place`(isCrash: Bool) throws {
+        for index in 1... {
+            let queue = try TemporaryQueue()
+            let added = try queue.add(["a", "b", "c"])
+            let calls = InterceptedCalls()
+            do {
+                let open = try queue.open(calls.calls)
+                calls.reset(isCrash ? .crash(at: index) : .error(EIO, at: index))
+                _ = try? open.together { for entry in added { _ = try open.hold(entry) } }
+            }
+            #expect(calls.descriptors.isEmpty)
+            #expect(try queue.entries().map(\.name.id.description).sorted() == ["a", "b", "c"])
+            if calls.count < index { break }
+        }
+    }
+}

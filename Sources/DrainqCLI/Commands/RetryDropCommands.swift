@@ -90,21 +90,33 @@ struct Action {
                 }
             }
         }
-        for entry in entries {
-            let id = entry.name.id
-            if let reason = objection(entry) {
-                status = .failed
-                Messages.error("cannot \(verb) '\(id)': \(reason)", hint: "drainq show \(id)")
-            } else if try command.flag(.dryRun) || body(queue, entry, moment) {
-                answer(id, entry, moment, command)
-                moment = moment.next(spacing)
-            } else {
-                status = .failed
-                Messages.error("cannot \(verb) '\(id)': a run has just taken it", hint: "drainq show \(id)")
+        while !entries.isEmpty {
+            let batch = entries.prefix(Self.batchSize)
+            entries.removeFirst(batch.count)
+            var done: [(entry: Entry, moment: Moment)] = []
+            // What is answered has been made durable.
+            defer { for (entry, moment) in done { answer(entry.name.id, entry, moment, command) } }
+            try queue.spool.together {
+                for entry in batch {
+                    let id = entry.name.id
+                    if let reason = objection(entry) {
+                        status = .failed
+                        Messages.error("cannot \(verb) '\(id)': \(reason)", hint: "drainq show \(id)")
+                    } else if try command.flag(.dryRun) || body(queue, entry, moment) {
+                        done.append((entry, moment))
+                        moment = moment.next(spacing)
+                    } else {
+                        status = .failed
+                        Messages.error("cannot \(verb) '\(id)': a run has just taken it", hint: "drainq show \(id)")
+                    }
+                }
             }
         }
         return status
     }
+
+    /// So many share a sync.
+    private static let batchSize = 1000
 
     private func performOnQuarantined(
         _ filter: Filter, _ command: ParsedCommand, _ queue: OpenQueue, _ moment: inout Moment

@@ -26,6 +26,8 @@ func watch(_ queue: OpenQueue, every interval: Duration, asJSON: Bool) throws {
         }
         isFirst = false
         standardOutput.flush()
+        // A terminal that is gone is an error of the write where its signal is ignored.
+        if standardOutput.isClosed { return }
         if stopped.wait(timeout: .now() + interval.inSeconds) == .success { return }
     }
 }
