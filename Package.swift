@@ -38,7 +38,8 @@ let package = Package(
         .testTarget(
             name: "DrainqCLITests", dependencies: ["DrainqCLI", "Policy"], swiftSettings: strict),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["LoopbackReceiver", "drainq"], swiftSettings: strict),
+            name: "EndToEndTests", dependencies: ["LoopbackReceiver", "DrainqCLI", "Policy", "drainq"],
+            swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
     ]
 )

@@ -2,6 +2,7 @@ import Delivery
 
 /// The program: understands `arguments` (without the program's name), does the work and says how it ended.
 package func run(arguments: [String], environment: [String: String]) -> ExitStatus {
+    occupyStandardDescriptors()
     ignoreBrokenPipes()
     let status: ExitStatus
     do throws(CommandFailure) {
@@ -40,6 +41,8 @@ private func perform(_ command: ParsedCommand, environment: [String: String]) th
     case .release: try release(command, environment: environment)
     case .pause: try pause(command, environment: environment)
     case .resume: try resume(command, environment: environment)
+    case .export: try export(command, environment: environment)
+    case .import: try importOperations(command, environment: environment)
     case .check: try check(command, environment: environment)
     case .explain: try explain(command, environment: environment)
     case .demo: try demo(command, environment: environment)
@@ -56,8 +59,9 @@ extension CommandName {
     /// Commands that only show end when nobody reads them; those that do work finish it.
     var outputWhenClosed: Output.WhenClosed {
         switch self {
-        case .list, .show, .status, .check, .explain, .completions, .manual, .version, .help: .endProcess
-        case .initialize, .add, .send, .run, .retry, .drop, .hold, .release, .pause, .resume, .demo, .receive, .agent:
+        case .list, .show, .status, .export, .check, .explain, .completions, .manual, .version, .help: .endProcess
+        case .initialize, .add, .send, .run, .retry, .drop, .hold, .release, .pause, .resume, .import, .demo, .receive,
+            .agent:
             .discard
         }
     }

@@ -63,6 +63,11 @@ package final class Output: Sendable {
         state.withLock { send(&$0) }
     }
 
+    /// Whether nothing that is written arrives any more: the reader is gone, or the terminal, or the disk is full.
+    package var isClosed: Bool {
+        state.withLock { $0.isClosed }
+    }
+
     /// Flushes; then why not everything could be written, `nil` when it could or the reader went away.
     package func finish() -> String? {
         state.withLock { state in
@@ -173,11 +178,30 @@ package enum Terminal {
     package static var isOnStandardInput: Bool { isatty(STDIN_FILENO) == 1 }
     package static var isOnStandardOutput: Bool { isatty(STDOUT_FILENO) == 1 }
     package static var isOnStandardError: Bool { isatty(STDERR_FILENO) == 1 }
+
+    /// How many lines standard output shows; `nil` where it is no terminal, or one that does not say.
+    static var linesOnStandardOutput: Int? {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return nil }
+        return Int(size.ws_row)
+    }
+
+    /// Moves to the upper left corner and removes all that is visible (ECMA-48 CUP, ED).
+    static let clear = "\u{1B}[H\u{1B}[J"
 }
 
 /// A closed pipe becomes an error of the write, which `Output` knows how to take, and no signal.
 func ignoreBrokenPipes() {
     signal(SIGPIPE, SIG_IGN)
+}
+
+/// Whatever is opened first gets a standard descriptor that is closed, and results would be written into it: a closed one
+/// becomes /dev/null, so that they are lost and nothing else is.
+func occupyStandardDescriptors() {
+    for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
+        // The lowest that is free is this one.
+        _ = open("/dev/null", O_RDWR)
+    }
 }
 
 /// Ends the process after everything has been written.

@@ -9,7 +9,7 @@ struct ReceivedLine {
     var start: ContinuousClock.Instant
 
     func opening(url: String) -> String? {
-        if json { return "{\"event\":\"listening\",\"url\":\(Self.string(url))}" }
+        if json { return "{\"event\":\"listening\",\"url\":\(Self.string(url))\(Self.version)}" }
         return bodies ? nil : url
     }
 
@@ -19,8 +19,12 @@ struct ReceivedLine {
     }
 
     func closing(_ summary: ReceiveCommand.Summary) -> String? {
-        json ? "{\"event\":\"end\",\"by\":\"\(summary.ending.rawValue)\",\"requests\":\(summary.requests)}" : nil
+        json
+            ? "{\"event\":\"end\",\"by\":\"\(summary.ending.rawValue)\",\"requests\":\(summary.requests)\(Self.version)}"
+            : nil
     }
+
+    private static let version = ",\"schema\":\(OutputObject.schema)"
 
     private func columns(of request: ReceivedRequest) -> String {
         let key = Self.key(of: request) ?? "-"
@@ -41,7 +45,7 @@ struct ReceivedLine {
         members.append("\"headers\":[\(headers.joined(separator: ","))]")
         members.append("\"bytes\":\(request.bodyLength)")
         if bodies, !request.body.isEmpty { members.append("\"body\":\(Self.value(of: request.body))") }
-        return "{\(members.joined(separator: ","))}"
+        return "{\(members.joined(separator: ","))\(Self.version)}"
     }
 
     /// The Idempotency-Key without the quotation marks of a structured field (RFC 8941 §3.3.3).

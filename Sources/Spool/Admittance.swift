@@ -50,10 +50,18 @@ package struct Admittance {
         waiting?.bytes += batch.bytes
     }
 
-    /// Counts an operation of that many bytes in, or says which limit it would pass.
-    mutating func admit(_ queue: SpoolDirectory, size: Int, body: Int) throws(SpoolError) -> FullLimit? {
-        if body > limits.operationBytes { return .operationBytes(limits.operationBytes) }
-        if size - body > OperationFile.headerLimit { return .headerBytes(OperationFile.headerLimit) }
+    /// Counts an operation in, or says which limit it would pass. What does not wait is only to find room on the disk.
+    mutating func admit(_ queue: SpoolDirectory, _ file: IncomingFile) throws(SpoolError) -> FullLimit? {
+        let size = file.bytes.count
+        if file.body > limits.operationBytes { return .operationBytes(limits.operationBytes) }
+        if size - file.body - file.history > OperationFile.headerLimit {
+            return .headerBytes(OperationFile.headerLimit)
+        }
+        guard QueueState.waiting.contains(file.entry.state) else {
+            if let limit = limits.minimumFree, free - size < limit { return .minimumFree(limit) }
+            if limits.minimumFree != nil { free -= size }
+            return nil
+        }
         while let limit = passed(by: size) {
             if !isFresh {
                 try count(queue)

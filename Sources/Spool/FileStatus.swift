@@ -18,6 +18,8 @@ package struct FileStatus: Hashable, Sendable {
     package var inode: UInt64
     /// The user it belongs to.
     package var owner: UInt32
+    /// What its owner, its group and others may do with it: 0o600.
+    package var permissions: UInt32
     /// When its content was last written, nanoseconds since 1970.
     package var modifiedNanoseconds: Int64
     /// When the inode last changed: a rename counts, so it is when the file came to its state.

@@ -104,6 +104,23 @@ final class LockedDirectory {
         return directory
     }
 
+    /// Whether nobody holds the lock of the directory at `path`: looked at, and left as it is.
+    ///
+    /// Taking the lock for that moment can make another who looks believe in a living owner, which harms nothing.
+    static func isAbandoned(_ path: QueuePath, _ queue: SpoolDirectory) throws(Errno) -> Bool {
+        let descriptor: Int32
+        do throws(Errno) {
+            descriptor = try queue.system.open(
+                queue.root, QueuePath(in: path, "lock".utf8).bytes, O_RDWR | O_NOFOLLOW, 0)
+        } catch let error where error == .missing {
+            return try queue.exists(path)
+        }
+        let directory = LockedDirectory(path: path, name: "", queue: queue, descriptor: descriptor)
+        defer { directory.release() }
+        guard try queue.system.lock(descriptor) else { return false }
+        return try directory.isInPlace
+    }
+
     /// Whether the file that is locked is the one that stands in the directory.
     var isInPlace: Bool {
         get throws(Errno) {

@@ -95,8 +95,27 @@ package enum OperationFile {
 
     // MARK: - Reading
 
+    /// Where the parts of a file stand in its bytes.
+    struct Parts: Hashable {
+        /// Without the newline that ends it.
+        var header: Range<Int>
+        var body: Range<Int>
+        /// A line each, torn ones included.
+        var attempts: [Range<Int>]
+    }
+
     /// Reads a whole file. `file` is how errors name it.
     package static func decode(_ bytes: [UInt8], file: String) throws(OperationFileError) -> Operation {
+        let (header, parts) = try split(bytes, file: file)
+        return Operation(
+            header: header, body: Array(bytes[parts.body]),
+            attempts: parts.attempts.compactMap { decodeRecord(Array(bytes[$0])) })
+    }
+
+    /// The header of a whole file, and where everything stands.
+    static func split(
+        _ bytes: [UInt8], file: String
+    ) throws(OperationFileError) -> (header: OperationHeader, parts: Parts) {
         func error(_ kind: OperationFileError.Kind, _ line: Int, _ reason: String) -> OperationFileError {
             OperationFileError(kind: kind, file: file, line: line, reason: reason)
         }
@@ -116,11 +135,11 @@ package enum OperationFile {
         guard end == bytes.count || bytes[end] == UInt8(ascii: "\n") else {
             throw error(.malformed, 2, "the body is longer than the header's length of \(length)")
         }
-        var attempts: [AttemptRecord] = []
+        var parts = Parts(header: 0..<headerEnd, body: body..<end, attempts: [])
         if end + 1 < bytes.count {
-            attempts = bytes[(end + 1)...].split(separator: UInt8(ascii: "\n")).compactMap { decodeRecord(Array($0)) }
+            parts.attempts = bytes[(end + 1)...].split(separator: UInt8(ascii: "\n")).map(\.indices)
         }
-        return Operation(header: header, body: Array(bytes[body..<end]), attempts: attempts)
+        return (header, parts)
     }
 
     private static func decodeHeader(

@@ -1,6 +1,6 @@
 package import Policy
 
-/// Enqueueing: row W → N.
+/// Enqueueing: row W → N, and for what has been in a queue before (`SpoolDirectory+Restore`) D, X or K.
 extension SpoolDirectory {
     /// From this many operations on, the file system is synced once instead of each file.
     static let groupSize = 16
@@ -30,37 +30,48 @@ extension SpoolDirectory {
         _ operations: [Operation], within admittance: inout Admittance, durable: Bool = true,
         givenIDs: Set<OperationID> = [], allOrNone: Bool = false
     ) throws(SpoolError) -> Accepted {
+        let found = try find(givenIDs).mapValues(\.state)
+        let files = operations.lazy.map { operation in
+            IncomingFile(
+                entry: Entry(state: .new, name: EntryName(naming: operation.header)),
+                bytes: OperationFile.encode(operation), body: operation.body.count)
+        }
+        return try take(files, found, within: &admittance, durable: durable, allOrNone: allOrNone)
+    }
+
+    /// Row W → that of each entry, but for those whose id is among `found`.
+    func take(
+        _ files: some Collection<IncomingFile>, _ found: [OperationID: QueueState],
+        within admittance: inout Admittance, durable: Bool, allOrNone: Bool
+    ) throws(SpoolError) -> Accepted {
         var isDone = false
         defer { admittance.endBatch(isDone: isDone) }
         try admittance.beginBatch(self)
-        let found = try find(givenIDs)
         var results: [Acceptance] = []
-        var files: [(index: Int, name: EntryName, bytes: [UInt8])] = []
-        var seen: Set<OperationID> = []
-        for (index, operation) in operations.enumerated() {
-            let id = operation.header.id
-            if let state = found[id]?.state ?? (seen.insert(id).inserted ? nil : .new) {
+        var taken: [(index: Int, file: IncomingFile)] = []
+        var seen: [OperationID: QueueState] = [:]
+        for (index, file) in files.enumerated() {
+            let id = file.entry.name.id
+            if let state = found[id] ?? seen.updateValue(file.entry.state, forKey: id) {
                 results.append(.duplicate(of: state))
                 continue
             }
-            let bytes = OperationFile.encode(operation)
-            if let limit = try admittance.admit(self, size: bytes.count, body: operation.body.count) {
+            if let limit = try admittance.admit(self, file) {
                 results.append(.rejected(limit))
                 continue
             }
-            let name = EntryName(naming: operation.header)
-            files.append((index, name, bytes))
-            results.append(.accepted(name))
+            taken.append((index, file))
+            results.append(.accepted(file.entry.name))
         }
         let rejects = results.contains { if case .rejected = $0 { true } else { false } }
         if allOrNone, rejects {
-            for file in files { results[file.index] = .notAttempted }
+            for (index, _) in taken { results[index] = .notAttempted }
             return Accepted(results: results)
         }
         var accepted = Accepted(results: results)
-        if !files.isEmpty {
-            try publish(files.map { ($0.name, $0.bytes) }, durable: durable) { index in
-                accepted.results[files[index].index] = .duplicate(of: .new)
+        if !taken.isEmpty {
+            try publish(taken.map(\.file), durable: durable) { index in
+                accepted.results[taken[index].index] = .duplicate(of: taken[index].file.entry.state)
             }
             drop(admittance.victims, &accepted)
         }
@@ -70,28 +81,27 @@ extension SpoolDirectory {
 
     /// Writes all, makes the data durable, renames all, makes the names durable. On an error what has been renamed is
     /// taken back, as far as no run was faster, and nothing stays in `tmp/`.
-    func publish(
-        _ files: [(name: EntryName, bytes: [UInt8])], durable: Bool, exists: (Int) -> Void
-    ) throws(SpoolError) {
+    func publish(_ files: [IncomingFile], durable: Bool, exists: (Int) -> Void) throws(SpoolError) {
         let workshop = try Workshop(self)
         defer { workshop.close() }
-        let new = QueueState.new.path
         let grouped = files.count >= Self.groupSize
         var temporaries: [QueuePath] = []
         for file in files {
             let temporary = workshop.nextPath()
-            try attempt("accept into", new) { () throws(Errno) in
+            try attempt("accept into", file.entry.state.path) { () throws(Errno) in
                 try createFile(temporary, file.bytes, durable: durable && !grouped)
             }
             temporaries.append(temporary)
         }
         // `root` was opened before the files were written: an error in writing any of them back is seen here.
-        if durable, grouped { try attempt("sync", new) { () throws(Errno) in try system.syncfs(root) } }
+        if durable, grouped { try attempt("sync", QueuePath(".")) { () throws(Errno) in try system.syncfs(root) } }
 
         var published: [QueuePath] = []
+        var target = QueueState.new.path
         do throws(Errno) {
             for (index, file) in files.enumerated() {
-                let path = QueuePath(.new, file.name)
+                target = file.entry.state.path
+                let path = QueuePath(file.entry.path)
                 do throws(Errno) {
                     try move(temporaries[index], path)
                     published.append(path)
@@ -99,10 +109,14 @@ extension SpoolDirectory {
                     exists(index)
                 }
             }
-            if durable { try sync(new) }
+            guard durable else { return }
+            for directory in Set(files.map(\.entry.state)) {
+                target = directory.path
+                try sync(target)
+            }
         } catch {
             for path in published { try? system.unlink(root, path.bytes) }
-            throw SpoolError(error, "accept into", new)
+            throw SpoolError(error, "accept into", target)
         }
     }
 
@@ -119,4 +133,14 @@ extension SpoolDirectory {
             accepted.errors.append(error)
         }
     }
+}
+
+/// A file that is to be taken in, and where.
+struct IncomingFile {
+    var entry: Entry
+    var bytes: [UInt8]
+    /// How many of the bytes are the operation's body.
+    var body: Int
+    /// How many are records of attempts.
+    var history = 0
 }

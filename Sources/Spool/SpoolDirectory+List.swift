@@ -44,12 +44,14 @@ extension SpoolDirectory {
     func find(_ ids: Set<OperationID>) throws(SpoolError) -> [OperationID: Entry] {
         var found: [OperationID: Entry] = [:]
         if ids.isEmpty { return found }
-        // What a run puts back moves against the order of this list, hence the claims a second time.
-        for state in [QueueState.claimed, .new, .deferred, .failed, .quarantine, .claimed] {
+        for state in Self.searchOrder {
             try forEachEntry(in: state) { if ids.contains($0.name.id) { found[$0.name.id] = $0 } }
         }
         return found
     }
+
+    /// What a run puts back moves against the order of this list, hence the claims a second time.
+    static let searchOrder: [QueueState] = [.claimed, .new, .deferred, .failed, .quarantine, .claimed]
 
     /// The file of an entry, decoded; `nil` if it is no longer there. For showing: limits do not apply.
     package func read(_ entry: Entry) throws(SpoolError) -> StoredFile? {

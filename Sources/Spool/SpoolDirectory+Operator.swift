@@ -3,19 +3,35 @@ package import Policy
 /// What a person does with operations. Each is one rename of a name that is there or not: a run that was faster wins,
 /// and the answer says so.
 extension SpoolDirectory {
+    /// Does what a person asks for many operations, and makes all of it durable when `body` has returned or thrown: a
+    /// directory is synced once, and not for each of them.
+    package func together<Result>(_ body: () throws -> Result) throws -> Result {
+        postponed = ([], [])
+        let result = Swift.Result { try body() }
+        let (gained, lost) = postponed ?? ([], [])
+        postponed = nil
+        for directory in Array(gained) + lost.subtracting(gained) { try syncDirectory(directory) }
+        return try result.get()
+    }
+
     /// Row X, D, N or K → D or N: tried again with all its attempts, as soon as a run comes.
     ///
     /// What has been attempted goes to `deferred/`, due now, so that its name tells it from what never was; the rest to
     /// `new/`. A hold of its own ends. `nil` if it is no longer there, or is being attempted.
-    package func retry(_ entry: Entry, now: Timestamp) throws(SpoolError) -> Entry? {
+    ///
+    /// With a `notBefore` that is still to come it goes to `new/` and waits for that, however far away: a due time would
+    /// count as past where it is further away than the schedule could have set it.
+    package func retry(_ entry: Entry, now: Timestamp, notBefore: Timestamp? = nil) throws(SpoolError) -> Entry? {
         guard entry.state != .claimed else { return nil }
+        let wait = notBefore.flatMap { $0 > now ? EntryName.Gate.notBefore($0) : nil }
         let wasAttempted =
             entry.state != .new && (entry.state != .quarantine || QueueState.home(of: entry.name) == .deferred)
+            && wait == nil
         var name = entry.name
         name.attempts = 0
         name.interruptions = 0
         name.isHeld = false
-        name.gate = wasAttempted ? .due(now) : .open
+        name.gate = wait ?? (wasAttempted ? .due(now) : .open)
         let result = Entry(state: wasAttempted ? .deferred : .new, name: name.asWritten)
         guard try replace(entry, by: result, "retry") else { return nil }
         if entry.state == .quarantine { removeReason(QuarantineItem(fileName: entry.name.description)) }
@@ -52,8 +68,12 @@ extension SpoolDirectory {
     }
 
     /// Row Q → N, D or F: as an operation if the file has the name of one, else to be read again like one dropped in.
-    package func retry(_ item: QuarantineItem, now: Timestamp) throws(SpoolError) -> Bool {
-        if let name = item.name { return try retry(Entry(state: .quarantine, name: name), now: now) != nil }
+    package func retry(
+        _ item: QuarantineItem, now: Timestamp, notBefore: Timestamp? = nil
+    ) throws(SpoolError) -> Bool {
+        if let name = item.name {
+            return try retry(Entry(state: .quarantine, name: name), now: now, notBefore: notBefore) != nil
+        }
         guard try moveIfThere(item.path, QueuePath("new/\(item.fileName)"), "retry") else { return false }
         removeReason(item)
         return true
@@ -66,7 +86,7 @@ extension SpoolDirectory {
         defer { workshop.close() }
         guard try drop(QueuePath(entry.path), workshop) else { return false }
         if entry.state == .quarantine { removeReason(QuarantineItem(fileName: entry.name.description)) }
-        try syncDirectory(entry.state.path)
+        try syncAfterMove(from: entry.state.path)
         return true
     }
 
@@ -81,7 +101,7 @@ extension SpoolDirectory {
             guard try drop(item.path, workshop) else { return false }
         }
         removeReason(item)
-        try syncDirectory(QueueState.quarantine.path)
+        try syncAfterMove(from: QueueState.quarantine.path)
         return true
     }
 
@@ -130,16 +150,27 @@ extension SpoolDirectory {
     }
 
     private func moveIfThere(_ from: QueuePath, _ to: QueuePath, _ verb: String) throws(SpoolError) -> Bool {
-        try attempt(verb, from) { () throws(Errno) in
+        let isMoved = try attempt(verb, from) { () throws(Errno) in
             do throws(Errno) {
                 try move(from, to, isOwn: false)
-                try sync(to.parent)
-                if from.parent != to.parent { try sync(from.parent) }
                 return true
             } catch let error where error == .missing {
                 return false
             }
         }
+        if isMoved { try syncAfterMove(from: from.parent, to: to.parent) }
+        return isMoved
+    }
+
+    /// The target first, so that after a power cut there is a file in two places rather than in none.
+    private func syncAfterMove(from source: QueuePath, to target: QueuePath? = nil) throws(SpoolError) {
+        if postponed != nil {
+            if let target { postponed?.gained.insert(target) }
+            postponed?.lost.insert(source)
+            return
+        }
+        if let target { try syncDirectory(target) }
+        if source != target { try syncDirectory(source) }
     }
 
     private func removeReason(_ item: QuarantineItem) {

@@ -23,7 +23,8 @@ import Policy
 /// | K kept | `delivered/` | retention | there |
 /// | – gone | nowhere | – | delivered, superseded, dropped, or kept no longer |
 ///
-/// 1. *Accepted means durable*: W → N happens after the file is synced, the answer after `new/` is.
+/// 1. *Accepted means durable*: W → N happens after the file is synced, the answer after `new/` is; likewise W → D, X, K
+///    for what is imported.
 /// 2. *Never two owners*: → C is a rename to a path that only one run has. Whoever finds its target there has won.
 /// 3. *Home is in the name* (`QueueState.home`): recovery needs no record of where a claim came from.
 /// 4. *Never nowhere*: a target's directory is synced before the source's. A file system that reorders shows a file
@@ -42,6 +43,9 @@ package final class SpoolDirectory {
     let root: Int32
     /// False once the file system has said EINVAL to a rename that must not replace.
     var renamesWithoutReplacing = true
+
+    /// Directories that `together` syncs at its end, those that gained names first; `nil` where each is synced at once.
+    var postponed: (gained: Set<QueuePath>, lost: Set<QueuePath>)?
 
     /// The version of the layout and of the names; `state/format` has it, so that an older drainq leaves a newer
     /// queue alone.
@@ -139,7 +143,7 @@ package final class SpoolDirectory {
         if version > Self.formatVersion { throw SpoolError(kind: .newerFormat, verb: "open", path: path, code: EINVAL) }
     }
 
-    private static func openRoot(_ path: String, _ system: SystemCalls) throws(SpoolError) -> Int32 {
+    static func openRoot(_ path: String, _ system: SystemCalls) throws(SpoolError) -> Int32 {
         do throws(Errno) {
             return try system.open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0)
         } catch {

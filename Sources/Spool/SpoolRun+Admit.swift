@@ -189,14 +189,16 @@ extension SpoolRun {
             }
             var collisions: Set<Int> = []
             let files = pending.map {
-                (name: EntryName(naming: $0.operation.header), bytes: OperationFile.encode($0.operation))
+                IncomingFile(
+                    entry: Entry(state: .new, name: EntryName(naming: $0.operation.header)),
+                    bytes: OperationFile.encode($0.operation), body: $0.operation.body.count)
             }
             if !files.isEmpty { try queue.publish(files, durable: true) { collisions.insert($0) } }
             for (index, submission) in pending.enumerated() {
                 if collisions.contains(index) {
                     conflict(submission, &admission, now)
                 } else {
-                    admission.admitted.append(Entry(state: .new, name: files[index].name))
+                    admission.admitted.append(files[index].entry)
                     finish(submission, &admission)
                 }
             }

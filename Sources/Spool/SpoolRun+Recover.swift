@@ -109,23 +109,8 @@ extension SpoolRun {
     /// A file system that reorders can bring back a name from before a move. The generation with more attempts is the
     /// later one; the earlier is removed by way of a claim, and only if it is the same operation.
     private func removeEarlierGenerations() throws(SpoolError) -> Int {
-        var hashes: Set<Int> = []
-        var suspects: Set<OperationID> = []
-        for state in [QueueState.new, .deferred, .failed] {
-            try queue.forEachEntry(in: state) { entry in
-                if !hashes.insert(entry.name.id.hashValue).inserted { suspects.insert(entry.name.id) }
-            }
-        }
-        if suspects.isEmpty { return 0 }
-        var generations: [OperationID: [Entry]] = [:]
-        for state in [QueueState.new, .deferred, .failed] {
-            try queue.forEachEntry(in: state) { entry in
-                if suspects.contains(entry.name.id) { generations[entry.name.id, default: []].append(entry) }
-            }
-        }
         var count = 0
-        for (_, entries) in generations {
-            let order = entries.sorted { $0.name.generation < $1.name.generation }
+        for order in try queue.generations() {
             guard let latest = order.last, case .operation(let kept) = try queue.read(latest) else { continue }
             for earlier in order.dropLast() where earlier.state != .failed {
                 guard case .operation(let stored) = try queue.read(earlier),
@@ -138,6 +123,27 @@ extension SpoolRun {
             }
         }
         return count
+    }
+}
+
+extension SpoolDirectory {
+    /// Entries of one id, where there are several, the latest last. What moves meanwhile may be seen twice.
+    func generations() throws(SpoolError) -> [[Entry]] {
+        var hashes: Set<Int> = []
+        var suspects: Set<OperationID> = []
+        for state in [QueueState.new, .deferred, .failed] {
+            try forEachEntry(in: state) { entry in
+                if !hashes.insert(entry.name.id.hashValue).inserted { suspects.insert(entry.name.id) }
+            }
+        }
+        if suspects.isEmpty { return [] }
+        var generations: [OperationID: [Entry]] = [:]
+        for state in [QueueState.new, .deferred, .failed] {
+            try forEachEntry(in: state) { entry in
+                if suspects.contains(entry.name.id) { generations[entry.name.id, default: []].append(entry) }
+            }
+        }
+        return generations.values.map { $0.sorted { $0.name.generation < $1.name.generation } }
     }
 }
 

@@ -14,7 +14,7 @@ struct MetricsTests {
     }
 
     private func status(_ rows: [QueueStatus.Row]) -> QueueStatus {
-        var status = QueueStatus(queue: "/q", paused: false)
+        var status = QueueStatus(at: now.rfc3339, queue: "/q", paused: false)
         status.destinations = rows
         for state in ShownState.allCases { status.states[state.rawValue] = 0 }
         return status

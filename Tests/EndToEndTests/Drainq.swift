@@ -63,6 +63,15 @@ final class Drainq {
             environment: environment)
     }
 
+    /// Runs a script of bash in which `drainq` is the program and the queue is the default one.
+    func shell(_ script: String) throws -> Finished {
+        try Started(
+            ["-c", "drainq() { \"$DRAINQ\" \"$@\"; }; export -f drainq; cd \"$WORK\"; \(script)"], input: "",
+            queue: queue, directory: directory, environment: ["DRAINQ": executable.path, "WORK": directory.path],
+            program: URL(filePath: "/bin/bash")
+        ).finish()
+    }
+
     /// The names of the operations in a directory of the queue.
     func names(_ state: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: queue.appending(path: state).path).sorted()
@@ -89,13 +98,15 @@ final class Started {
     let process = Process()
     private let directory: URL
     private let stem = UUID().uuidString
+    /// Where its standard output goes.
+    var output: URL { directory.appending(path: "\(stem).out") }
 
     init(
         _ arguments: [String], input: String, standardError: FileHandle? = nil, queue: URL, directory: URL,
-        environment added: [String: String]
+        environment added: [String: String], program: URL = executable
     ) throws {
         self.directory = directory
-        process.executableURL = executable
+        process.executableURL = program
         process.arguments = arguments
         var environment = ProcessInfo.processInfo.environment
         environment["DRAINQ_QUEUE"] = queue.path

@@ -76,7 +76,7 @@ import Testing
             lines[1].hasSuffix(
                 #""method":"POST","target":"/a?b","idempotencyKey":"k 1","headers":[["Idempotency-Key","\"k 1\""],"#
                     + #"["Connection","close"],["Content-Length","9"]],"bytes":9,"body":{"a":  1}}"#))
-        #expect(lines[2] == #"{"event":"end","by":"count","requests":1}"#)
+        #expect(lines[2] == #"{"event":"end","by":"count","requests":1,"schema":1}"#)
     }
 
     @Test func `it ends when its time is over`() throws {

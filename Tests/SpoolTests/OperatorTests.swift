@@ -266,3 +266,67 @@ struct OperatorTests {
         }
     }
 }
+
+/// What `retry --rate` asks for.
+struct RetryLaterTests {
+    let now = TemporaryQueue.now
+
+    @Test func `what is retried later waits in new for its time, however far away`() throws {
+        let queue = try TemporaryQueue()
+        let added = try queue.add(["a", "b"])
+        let open = try queue.open()
+        let run = try open.beginRun(now: now)
+        _ = try run.settle(
+            try #require(try run.claim(added[0])), .failed(countsAttempt: true), record: nil, now: now)
+        try run.end()
+        let failed = try #require(try queue.entries().first { $0.state == .failed })
+        let later = now + .seconds(400 * 86_400)
+        let retried = try #require(try open.retry(failed, now: now, notBefore: later))
+        #expect(retried.path == "new/20261121T091500.123456Z-a,n=20271226T091500.124Z.json")
+        #expect(
+            eligibility(of: retried.name, at: now, longestDelay: .seconds(30), ignoringBackoff: false)
+                == .deferred(until: later + .microseconds(544)))
+        // The first of them is due at once, as without a rate.
+        let again = try #require(try open.retry(retried, now: now, notBefore: now))
+        #expect(again.path == "new/20261121T091500.123456Z-a.json")
+        #expect(try Set(queue.entries()) == [again, added[1]])
+    }
+}
+
+/// What a person does with many operations at once.
+struct TogetherTests {
+    let now = TemporaryQueue.now
+
+    @Test func `a directory is synced once for many operations, the one that gains names first`() throws {
+        let queue = try TemporaryQueue()
+        let added = try queue.add(["a", "b", "c"])
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset()
+        try open.together {
+            for entry in added { _ = try open.retry(entry, now: now, notBefore: now + .seconds(9)) }
+            #expect(!calls.log.contains("fsync"))
+        }
+        #expect(calls.log.count { $0 == "fsync" } == 1)
+        calls.reset()
+        for entry in try queue.entries() { _ = try open.drop(entry) }
+        #expect(calls.log.count { $0 == "fsync" } == 3, "each at once again")
+    }
+
+    @Test(arguments: [true, false])
+    func `after a crash or an error at any call, every operation is in one place`(isCrash: Bool) throws {
+        for index in 1... {
+            let queue = try TemporaryQueue()
+            let added = try queue.add(["a", "b", "c"])
+            let calls = InterceptedCalls()
+            do {
+                let open = try queue.open(calls.calls)
+                calls.reset(isCrash ? .crash(at: index) : .error(EIO, at: index))
+                _ = try? open.together { for entry in added { _ = try open.hold(entry) } }
+            }
+            #expect(calls.descriptors.isEmpty)
+            #expect(try queue.entries().map(\.name.id.description).sorted() == ["a", "b", "c"])
+            if calls.count < index { break }
+        }
+    }
+}

@@ -59,6 +59,8 @@ package enum Operands: Hashable, Sendable {
     case ids
     /// The same, or instead of them filters or `--all`: exactly one way of choosing.
     case selection
+    /// The same, or none of it, which means what the command has to say.
+    case optionalSelection
     case one(of: [String], placeholder: String)
     case optional(of: [String], placeholder: String)
     /// A status or the name of an error, or nothing.
@@ -70,7 +72,7 @@ package enum Operands: Hashable, Sendable {
         case .none, .anything: nil
         case .files: "[FILE...]"
         case .ids: "ID..."
-        case .selection: "[ID...]"
+        case .selection, .optionalSelection: "[ID...]"
         case .one(_, let placeholder): placeholder
         case .optional(_, let placeholder): "[\(placeholder)]"
         case .answer: "[STATUS|ERROR]"

@@ -13,6 +13,8 @@ package enum CommandName: String, CaseIterable, Sendable {
     case release
     case pause
     case resume
+    case export
+    case `import`
     case explain
     case check
     case demo

@@ -124,9 +124,10 @@ extension CommandDescription {
             (the server asked for time) or `left alone` (a suspension), with the reason, when it is tried next, and the \
             command that ends it. See DESTINATIONS.
             """,
-            exclusive: [[.json, .prometheus]],
+            exclusive: [[.json, .prometheus], [.watch, .prometheus]],
             examples: [
                 Example("drainq status", "how the queue is, for a person"),
+                Example("drainq status --watch --interval 5s", "how the queue is, on and on"),
                 Example("drainq status --json", "how the queue is, for a program"),
                 Example("drainq status --prometheus", "how the queue is, for Prometheus"),
             ]),
@@ -140,6 +141,7 @@ extension CommandDescription {
             examples: [
                 Example("drainq retry --state failed --type crm", "all failed operations of a type"),
                 Example("drainq retry --all --dry-run", "what would be retried"),
+                Example("drainq retry --all --rate 20/s", "retry all that has failed, without a stampede"),
                 Example(
                     "drainq list --state failed --json | jq -r .id | drainq retry -",
                     "retry what a filter of your own lets through"),
@@ -206,14 +208,62 @@ extension CommandDescription {
             "Ends the pause of the queue, or with --destination that of a destination.",
             examples: [Example("drainq resume", "go on after maintenance")]),
         CommandDescription(
+            .export, "print operations with all that belongs to them",
+            """
+            Prints one line of JSON for each operation, with everything that its file and its name say, so that \
+            `drainq import` makes the same operation of it: its header, its body byte for byte, its attempts, its state and \
+            when it is due. Without ids, filters or --all it is everything that waits or has failed. Nothing is removed.
+
+            The body is `payload` where it is JSON on one line, else `bodyBase64`; a body in a file of its own stays there. \
+            The lines may be edited: the body is what stands there then. Numbers of more than 17 digits, and such as 1.10, \
+            are written anew by some versions of `jq` wherever they stand.
+
+            What is in quarantine is no operation and is not exported. Of a queue at which a run is at work, an operation can \
+            be missing, or be there twice, and what is being attempted may be delivered all the same: `drainq pause` first.
+            """,
+            operands: .optionalSelection,
+            examples: [
+                Example("drainq export > backup.ndjson", "all that waits or has failed"),
+                Example(
+                    "drainq export --state failed | jq -c '.payload.version = 2' | drainq import -q /var/spool/other",
+                    "take what has failed, edited, into another queue"),
+                Example(
+                    "drainq export --type crm | tee moved.ndjson | drainq drop -", "move the operations of a type out"),
+            ]),
+        CommandDescription(
+            .import, "take in what drainq export has printed",
+            """
+            Reads operations as `drainq export` prints them from the files, or from standard input, and puts each into the \
+            queue as it was: with its id, its time of creation, its attempts, its state and when it is due. Prints the ids, one \
+            on each line, once the operations are safe on disk. An id that is in the queue already is left as it is, and said.
+
+            A line that is no such operation is reported with its number and kept in `quarantine/`; the others are taken in, \
+            and the exit status is 65. With --atomic nothing is taken in unless everything can be.
+            """,
+            operands: .files,
+            examples: [
+                Example("drainq import backup.ndjson", "what was exported before"),
+                Example(
+                    "drainq export -q /var/spool/old | drainq import -q /var/spool/new", "from one queue to another"),
+            ]),
+        CommandDescription(
             .check, "check the configuration and the queue directory",
             """
             Checks the configuration, the permissions, that the file system renames, locks and syncs as the queue needs it, \
             that there are the transports, files and secrets that the routes need, and looks for claims of runs that died and \
             for files that cannot be read. Secrets that commands answer are not asked for. Run it as the user that runs drainq, \
-            who may be the only one to read a file. Changes nothing.
+            who may be the only one to read a file. Changes nothing, unless --repair is given.
+
+            With --repair it makes missing directories, sets the modes 0700 and 0600 (but for a `new/` that others may write \
+            to, and the way there), removes what dead writers left in `tmp/`, returns the claims of dead runs as the next run \
+            would, one interruption more, finishes interrupted moves, removes files that a move had left behind, moves documents \
+            in `state/` that cannot be read to a name that ends in `.damaged`, and removes reasons without a file in `quarantine/`. \
+            Whether a run is alive is proven by its lock, and never by age. The exit status is 0 where nothing is left to mend.
             """,
-            examples: [Example("drainq check -q /var/spool/drainq", "look before the first run, and after a disaster")]),
+            examples: [
+                Example("drainq check -q /var/spool/drainq", "look before the first run, and after a disaster"),
+                Example("drainq check --repair", "mend the directory, and see what is left"),
+            ]),
         CommandDescription(
             .explain, "say what an answer means, and by which rule",
             """

@@ -50,6 +50,9 @@ package enum OptionName: String, CaseIterable, Sendable {
     case before
     case all
     case reason
+    case repair
+    case watch
+    case interval
 
     case port
     case answer

@@ -2,11 +2,11 @@ extension OptionDescription {
     private static let visible = CommandName.allCases.filter { $0 != .agent }
     private static let onQueue: [CommandName] = [
         .initialize, .add, .send, .run, .list, .show, .status, .retry, .drop, .hold, .release, .pause, .resume,
-        .check, .explain,
+        .export, .import, .check, .explain,
     ]
     /// Commands that change the operations they are pointed at.
     private static let acting: [CommandName] = [.retry, .drop, .hold, .release]
-    private static let filtered: [CommandName] = [.list] + acting
+    private static let filtered: [CommandName] = [.list, .export] + acting
 
     package static let table: [OptionDescription] = input + inputFiles + attempt + pace + selection + receiver + global
 
@@ -54,10 +54,11 @@ extension OptionDescription {
             not only its payload. What it leaves out is taken from the options.
             """),
         OptionDescription(
-            .atomic, of: [.add], "queue all or nothing",
+            .atomic, of: [.add, .import], "queue all or nothing",
             "One bad line, or a queue without room for all, and none of the operations is queued."),
         OptionDescription(
-            .sync, .choice(["full", "none"]), of: [.add], initial: "full", "how safe before the ids are printed",
+            .sync, .choice(["full", "none"]), of: [.add, .import], initial: "full",
+            "how safe before the ids are printed",
             """
             With `full` an id is printed when its operation would survive a power cut. --sync=none leaves the writing to \
             the kernel: faster, and what was added in the last seconds before a power cut may be lost or empty.
@@ -133,6 +134,13 @@ extension OptionDescription {
             .rate, .rate, of: [.run], "begin at most so many attempts, as in 20/s",
             "How many attempts begin in so much time, over all destinations, evenly: `20/s`, `90/m`, `500/h`."),
         OptionDescription(
+            .rate, .rate, of: [.retry], "make so many due in a time, as in 20/s",
+            """
+            One after the other becomes due, so many in that time, the oldest first: thousands of operations that failed \
+            together do not come back together. Each waits for its time whatever the schedule says; with --dry-run the \
+            times are shown.
+            """),
+        OptionDescription(
             .failIfBusy, of: [.run], "attempt nothing while another run is at it",
             "End at once with status 75 where another run is at this queue, instead of sharing the work with it."),
         OptionDescription(
@@ -176,8 +184,21 @@ extension OptionDescription {
             .all, of: [.release], "release every destination and operation",
             "Every destination that is held or cools down, and every operation that is held by itself."),
         OptionDescription(
+            .all, of: [.export], "choose every operation",
+            "Every operation that waits or has failed, and besides the kept copies of what was delivered."),
+        OptionDescription(
             .reason, .text("TEXT"), of: [.hold], "say why, for whoever looks at the status",
             "Why the destination is held; `drainq status` shows it. Only with --destination alone."),
+        OptionDescription(
+            .watch, of: [.status], "show it again and again, until interrupted",
+            "Show the status again after each --interval, at a terminal in the place of the one before, until SIGINT ends it."
+        ),
+        OptionDescription(
+            .interval, .interval, of: [.status], initial: "2s", "how long between two, with --watch",
+            "How long to wait between two statuses; only with --watch."),
+        OptionDescription(
+            .repair, of: [.check], "mend what is wrong with the directory",
+            "Mend what can be mended without a person, and say what was; what is alive is left alone."),
         OptionDescription(
             .type, short: "t", .typeName, of: [.explain], initial: "default", "the type whose route is meant",
             "The type whose route is explained."),
@@ -241,7 +262,10 @@ extension OptionDescription {
             "The configuration, instead of `drainq.json` in the queue directory."),
         OptionDescription(
             .json,
-            of: [.add, .send, .run, .list, .show, .status, .retry, .drop, .hold, .release, .check, .explain, .receive],
+            of: [
+                .add, .send, .run, .list, .show, .status, .retry, .drop, .hold, .release, .import, .check, .explain,
+                .receive,
+            ],
             group: .global,
             "print JSON, an object on each line", "Print JSON for programs: an object on each line."),
         OptionDescription(

@@ -141,7 +141,7 @@ struct Parser {
         case .none:
             throw UsageError(
                 "unexpected operand '\(operand)'", hint: "drainq \(command.rawValue) takes only options")
-        case .files, .ids, .selection, .anything:
+        case .files, .ids, .selection, .optionalSelection, .anything:
             if operand.isEmpty { throw UsageError("an operand is empty") }
         case .answer:
             if !operands.isEmpty {
@@ -200,16 +200,18 @@ struct Parser {
             }
         case .selection:
             try checkSelection(of: description)
+        case .optionalSelection:
+            try checkSelection(of: description, isOptional: true)
         case .none, .files, .optional, .answer, .anything:
             break
         }
     }
 
-    private func checkSelection(of description: CommandDescription) throws(UsageError) {
+    private func checkSelection(of description: CommandDescription, isOptional: Bool = false) throws(UsageError) {
         let rows = OptionDescription.of(description.name)
         let filters = rows.filter { $0.group == .filter && given[$0.name] != nil }.map(\.name.spelling)
         let ways = [operands.first.map { "'\($0)'" }, filters.first, given[.all].map { _ in "--all" }].compactMap { $0 }
-        if ways.isEmpty {
+        if ways.isEmpty, !isOptional {
             throw UsageError(
                 "drainq \(description.name.rawValue) needs to know which operations",
                 hint: "name ids, a filter such as --state failed, or --all")

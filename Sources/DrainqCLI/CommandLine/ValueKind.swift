@@ -8,6 +8,8 @@ package enum ValueKind: Hashable, Sendable {
     case directory(String)
     case count(ClosedRange<Int>)
     case duration
+    /// A duration that is at least a tenth of a second.
+    case interval
     case time(PointInTime.Direction)
     case choice([String])
     case typeName
@@ -21,7 +23,7 @@ package enum ValueKind: Hashable, Sendable {
         case .flag: nil
         case .text(let word), .file(let word), .directory(let word): word
         case .count: "N"
-        case .duration: "D"
+        case .duration, .interval: "D"
         case .time: "TIME"
         case .choice(let words): words.joined(separator: "|")
         case .typeName: "TYPE"
@@ -43,6 +45,9 @@ package enum ValueKind: Hashable, Sendable {
         case .duration:
             Duration(quantity: value) == nil
                 ? Defect("not a duration", hint: "durations have units: 500ms, 90s, 5m, 2h, 3d, 1h30m") : nil
+        case .interval:
+            ValueKind.duration.defect(of: value)
+                ?? (Duration(quantity: value)! < .milliseconds(100) ? Defect("less than 100ms") : nil)
         case .time(let direction):
             PointInTime(quantity: value, direction: direction) == nil
                 ? Defect("not a time", hint: "times are 2026-11-21T09:15:00Z, 2026-11-21, now, -2h, +5m") : nil

@@ -110,7 +110,7 @@ private struct Addition {
             if isJSON { JSONLine.write(AddResult(id: id)) } else { standardOutput.line(id) }
         case .duplicate(let state):
             if isJSON {
-                JSONLine.write(AddResult(id: id, duplicate: true, state: state.word))
+                JSONLine.write(AddResult(id: id, state: state.word, duplicate: true))
             } else {
                 standardOutput.line(id)
                 Messages.notice("'\(id)' is in the queue already (\(state.word)): not added again")
@@ -131,14 +131,4 @@ private struct Addition {
             }
         }
     }
-}
-
-/// One line of `add --json`, schema 1.
-private struct AddResult: Encodable {
-    var id: String?
-    var duplicate: Bool?
-    var state: String?
-    var error: String?
-    var source: String?
-    var line: Int?
 }

@@ -10,11 +10,13 @@ import Spool
 
 /// `drainq check`: would a run work here? Configuration, permissions, what the file system can do, and every waiting file.
 ///
-/// Changes nothing but the directory of a run, which it makes and removes to prove that claims work.
+/// Changes nothing but the directory of a run, which it makes and removes to prove that claims work; with `--repair` it
+/// mends the directory first.
 func check(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let path = try queuePath(option: command.text(.queue), environment: environment)
         var findings = Findings(asJSON: command.flag(.json), isQuiet: command.flag(.quiet))
+        let isRepairing = command.flag(.repair)
         var configuration = Configuration()
         do {
             configuration = try readConfiguration(at: command.text(.config), queue: path)
@@ -25,9 +27,11 @@ func check(_ command: ParsedCommand, environment: [String: String]) throws(Comma
             findings.problems(failure, "configuration")
         }
         do {
+            try checkLayout(path, isRepairing: isRepairing, &findings)
             var queue = OpenQueue(spool: try SpoolDirectory(opening: path), configuration: configuration)
             queue.environment = environment
             findings.fine("directory")
+            try checkDamage(queue.spool, isRepairing: isRepairing, &findings)
             try checkClaims(queue, &findings)
             try checkFiles(queue, &findings)
             try checkRoutes(queue, &findings)
@@ -40,15 +44,27 @@ func check(_ command: ParsedCommand, environment: [String: String]) throws(Comma
     }
 }
 
-/// Proves that this user can claim: make a run's directory, lock its file, sync, remove.
+/// Proves that this user can claim: make a run's directory, lock its file, sync, remove; and that the dead can be told
+/// from the living.
 private func checkClaims(_ queue: OpenQueue, _ findings: inout Findings) throws {
     var claimed: [String: Int] = [:]
     try queue.spool.forEachEntry(in: .claimed) { claimed[$0.claimedBy ?? "", default: 0] += 1 }
     for (run, count) in claimed.sorted(by: { $0.key < $1.key }) {
-        findings.fact("\(count) claimed by run '\(run)'; if it has died, the next run returns them")
+        findings.fact("\(count) claimed by run '\(run)'")
     }
     try queue.spool.beginRun(now: .now()).end()
     findings.fine("claims")
+    let proof = try queue.spool.prove(now: .now())
+    if proof.locks {
+        findings.fine("locks: flock(2) keeps a second process out, so a run is alive while its lock is held")
+    } else {
+        findings.problem(
+            .inputOutput, "locks do not keep a second process out: a run that is alive would be taken for dead",
+            hint: "put the queue on a local file system, or on NFS with locks")
+    }
+    if !proof.renamesWithoutReplacing {
+        findings.fact("this file system cannot rename without replacing: moves are link, sync and unlink")
+    }
 }
 
 private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
@@ -160,51 +176,4 @@ private func isLiteralCredential(_ header: HeaderField) -> Bool {
         ["authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "apikey"].contains(name)
         || name.hasSuffix("-token")
     return isCredential && SecretText(header.value).names.isEmpty
-}
-
-/// What was found, said as it is found.
-private struct Findings {
-    private struct Line: Encodable {
-        var finding: String
-        var text: String
-        var hint: String?
-    }
-
-    let asJSON: Bool
-    let isQuiet: Bool
-    private(set) var applying: [ExitStatus] = []
-
-    init(asJSON: Bool, isQuiet: Bool) {
-        self.asJSON = asJSON
-        self.isQuiet = isQuiet
-    }
-
-    func fine(_ what: String) {
-        if asJSON {
-            JSONLine.write(Line(finding: "ok", text: what))
-        } else if !isQuiet {
-            standardOutput.line("ok: \(what)")
-        }
-    }
-
-    func fact(_ text: String) {
-        if asJSON {
-            JSONLine.write(Line(finding: "note", text: text))
-        } else if !isQuiet {
-            standardOutput.line("note: \(text)")
-        }
-    }
-
-    mutating func problem(_ status: ExitStatus, _ text: String, hint: String?) {
-        applying.append(status)
-        if asJSON {
-            JSONLine.write(Line(finding: "problem", text: text, hint: hint))
-        } else {
-            Messages.error(text, hint: hint)
-        }
-    }
-
-    mutating func problems(_ failure: CommandFailure, _ what: String) {
-        for message in failure.messages { problem(failure.status, message.text, hint: message.hint) }
-    }
 }

@@ -33,8 +33,8 @@ func release(_ command: ParsedCommand, environment: [String: String]) throws(Com
             let closed = try queue.knownDestinations().states.filter { !$0.value.isOpen }.map(\.key).sorted()
             try record(.released, of: closed, in: queue, command)
         }
-        let action = Action(verb: "release", states: [.held], objection: objectionToReleasing) { queue, entry, now in
-            try queue.spool.release(entry, now: now) != nil
+        let action = Action(verb: "release", states: [.held], objection: objectionToReleasing) { queue, entry, moment in
+            try queue.spool.release(entry, now: moment.now) != nil
         }
         return try action.perform(command, on: queue)
     }
@@ -124,7 +124,7 @@ private func record(
     }
     for name in names {
         if command.flag(.json) {
-            JSONLine.write(["destination": name])
+            JSONLine.write(ActionResult(destination: name))
         } else {
             standardOutput.line(escapedForDisplay(name))
         }

@@ -1,12 +1,15 @@
 import Policy
 import Spool
 
-/// `drainq retry`: back to the queue with no attempts counted, due at once.
+/// `drainq retry`: back to the queue with no attempts counted, due at once, or one after the other at a rate.
 func retry(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    var action = Action(verb: "retry", states: [.failed], objection: objectionToMoving) { queue, entry, now in
-        try queue.spool.retry(entry, now: now) != nil
+    var action = Action(verb: "retry", states: [.failed], objection: objectionToMoving) { queue, entry, moment in
+        try queue.spool.retry(entry, now: moment.now, notBefore: moment.due) != nil
     }
-    action.onQuarantined = { queue, item, now in try queue.spool.retry(item, now: now) }
+    action.onQuarantined = { queue, item, moment in
+        try queue.spool.retry(item, now: moment.now, notBefore: moment.due)
+    }
+    action.spacing = command.rate(.rate)?.interval
     return try action.perform(command, environment)
 }
 
@@ -33,13 +36,26 @@ struct Action {
     /// Why it cannot be done to this one; `nil` when it can. Filters pass over what it objects to.
     var objection: (Entry) -> String?
     /// False where a run was faster.
-    var body: (OpenQueue, Entry, Timestamp) throws -> Bool
+    var body: (OpenQueue, Entry, Moment) throws -> Bool
     /// What is done to a file in quarantine, where `--state quarantined` asks for it; `nil` where that makes no sense.
-    var onQuarantined: ((OpenQueue, QuarantineItem, Timestamp) throws -> Bool)?
+    var onQuarantined: ((OpenQueue, QuarantineItem, Moment) throws -> Bool)?
+    /// How much later each is due than the one before; `nil` where nothing is said of due times.
+    var spacing: Duration?
+
+    /// When it is done, and from when on the operation is to be due by it.
+    struct Moment {
+        var now: Timestamp
+        var due: Timestamp?
+
+        /// The same for the operation after this one.
+        func next(_ spacing: Duration?) -> Moment {
+            Moment(now: now, due: spacing.flatMap { spacing in due.map { $0 + spacing } })
+        }
+    }
 
     init(
         verb: String, states: Set<ShownState>, objection: @escaping (Entry) -> String?,
-        body: @escaping (OpenQueue, Entry, Timestamp) throws -> Bool
+        body: @escaping (OpenQueue, Entry, Moment) throws -> Bool
     ) {
         self.verb = verb
         self.states = states
@@ -53,6 +69,7 @@ struct Action {
 
     func perform(_ command: ParsedCommand, on queue: OpenQueue) throws -> ExitStatus {
         let now = Timestamp.now()
+        var moment = Moment(now: now, due: spacing.map { _ in now })
         var entries: [Entry] = []
         var status = ExitStatus.ok
         if command.operands.isEmpty {
@@ -60,7 +77,7 @@ struct Action {
             let filter = try Filter(command, states: states, of: known, now: now)
             entries = try queue.entries(filter, known)
             if !command.isGiven(.state) { entries.removeAll { objection($0) != nil } }
-            status = try performOnQuarantined(filter, command, queue, now)
+            status = try performOnQuarantined(filter, command, queue, &moment)
         } else {
             let ids = try givenIDs(command)
             let found = try queue.entries(ids: ids)
@@ -73,23 +90,36 @@ struct Action {
                 }
             }
         }
-        for entry in entries {
-            let id = entry.name.id
-            if let reason = objection(entry) {
-                status = .failed
-                Messages.error("cannot \(verb) '\(id)': \(reason)", hint: "drainq show \(id)")
-            } else if try command.flag(.dryRun) || body(queue, entry, now) {
-                answer(id, entry, command)
-            } else {
-                status = .failed
-                Messages.error("cannot \(verb) '\(id)': a run has just taken it", hint: "drainq show \(id)")
+        while !entries.isEmpty {
+            let batch = entries.prefix(Self.batchSize)
+            entries.removeFirst(batch.count)
+            var done: [(entry: Entry, moment: Moment)] = []
+            // What is answered has been made durable.
+            defer { for (entry, moment) in done { answer(entry.name.id, entry, moment, command) } }
+            try queue.spool.together {
+                for entry in batch {
+                    let id = entry.name.id
+                    if let reason = objection(entry) {
+                        status = .failed
+                        Messages.error("cannot \(verb) '\(id)': \(reason)", hint: "drainq show \(id)")
+                    } else if try command.flag(.dryRun) || body(queue, entry, moment) {
+                        done.append((entry, moment))
+                        moment = moment.next(spacing)
+                    } else {
+                        status = .failed
+                        Messages.error("cannot \(verb) '\(id)': a run has just taken it", hint: "drainq show \(id)")
+                    }
+                }
             }
         }
         return status
     }
 
+    /// So many share a sync.
+    private static let batchSize = 1000
+
     private func performOnQuarantined(
-        _ filter: Filter, _ command: ParsedCommand, _ queue: OpenQueue, _ now: Timestamp
+        _ filter: Filter, _ command: ParsedCommand, _ queue: OpenQueue, _ moment: inout Moment
     ) throws -> ExitStatus {
         guard filter.states.contains(.quarantined) else { return .ok }
         guard let onQuarantined else {
@@ -98,12 +128,9 @@ struct Action {
         var status = ExitStatus.ok
         for item in try queue.spool.quarantined() where filter.includes(item) {
             let path = "quarantine/\(item.fileName)"
-            if try command.flag(.dryRun) || onQuarantined(queue, item, now) {
-                if command.flag(.json) {
-                    JSONLine.write(["path": path, "state": ShownState.quarantined.rawValue])
-                } else {
-                    standardOutput.line(escapedForDisplay(path))
-                }
+            if try command.flag(.dryRun) || onQuarantined(queue, item, moment) {
+                answer(ActionResult(state: QueueState.quarantine.word, path: path, due: moment.due), path, command)
+                moment = moment.next(spacing)
             } else {
                 status = .failed
                 Messages.error("cannot \(verb) '\(path)': it is gone")
@@ -112,11 +139,37 @@ struct Action {
         return status
     }
 
-    private func answer(_ id: OperationID, _ entry: Entry, _ command: ParsedCommand) {
+    private func answer(_ id: OperationID, _ entry: Entry, _ moment: Moment, _ command: ParsedCommand) {
+        answer(ActionResult(id: id, state: entry.state.word, due: moment.due), id.description, command)
+    }
+
+    /// The name alone, for another command to read; with the time where that is what a person wants to see.
+    private func answer(_ result: ActionResult, _ name: String, _ command: ParsedCommand) {
         if command.flag(.json) {
-            JSONLine.write(["id": id.description, "state": entry.state.word])
+            JSONLine.write(result)
+        } else if command.flag(.dryRun), let due = result.due {
+            standardOutput.line("\(escapedForDisplay(name))  \(due)")
         } else {
-            standardOutput.line(id.description)
+            standardOutput.line(escapedForDisplay(name))
         }
+    }
+}
+
+/// One line of `retry --json`, `drop --json`, `hold --json` and `release --json`.
+struct ActionResult: Encodable {
+    var id: String?
+    /// In which it was.
+    var state: String?
+    /// Of a file in quarantine.
+    var path: String?
+    /// Not before this time, as `retry --rate` spreads them.
+    var due: String?
+    /// Of a hold or release of a destination.
+    var destination: String?
+}
+
+extension ActionResult {
+    init(id: OperationID? = nil, state: String, path: String? = nil, due: Timestamp?) {
+        self.init(id: id?.description, state: state, path: path, due: due?.rfc3339)
     }
 }

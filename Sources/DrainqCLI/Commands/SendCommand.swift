@@ -125,7 +125,6 @@ private struct Answering {
 
 /// One line of `send --json`, schema 1.
 private struct SendResult: Encodable {
-    var schema = 1
     var id: String?
     /// `delivered`, `queued`, `deferred` (with `--no-queue`) or `failed`; absent for input that is no operation.
     var outcome: String?

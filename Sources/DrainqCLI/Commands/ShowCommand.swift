@@ -59,14 +59,13 @@ private struct Story: Encodable {
     }
 
     private enum Key: String, CodingKey {
-        case schema, method, url, contentType, expiresAt, idempotencyKey, bodyFile, bodyLength, body, history
+        case method, url, contentType, expiresAt, idempotencyKey, bodyFile, bodyLength, body, history
         case destinationHold
     }
 
     func encode(to encoder: any Encoder) throws {
         try entry.encode(to: encoder)
         var container = encoder.container(keyedBy: Key.self)
-        try container.encode(1, forKey: .schema)
         try container.encodeIfPresent(header.method, forKey: .method)
         try container.encodeIfPresent(header.url, forKey: .url)
         try container.encodeIfPresent(header.contentType, forKey: .contentType)

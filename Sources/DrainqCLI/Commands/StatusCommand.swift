@@ -6,42 +6,54 @@ func status(_ command: ParsedCommand, environment: [String: String]) throws(Comm
     if command.flag(.prometheus) { return try statusForPrometheus(command, environment: environment) }
     return try failing {
         let queue = try OpenQueue(command, environment)
-        let now = Timestamp.now()
-        let view = try QueueStatus(of: queue, at: now)
-        if command.flag(.json) { JSONLine.write(view) } else { tell(view, now) }
+        let isJSON = command.flag(.json)
+        if command.flag(.watch) {
+            try watch(queue, every: command.duration(.interval) ?? .seconds(2), asJSON: isJSON)
+        } else if command.isGiven(.interval) {
+            throw CommandFailure(.usage, "'--interval' is for --watch", hint: "drainq status --watch --interval 5s")
+        } else {
+            let now = Timestamp.now()
+            let view = try QueueStatus(of: queue, at: now)
+            if isJSON { JSONLine.write(view) } else { view.lines(at: now).forEach(standardOutput.line) }
+        }
         return .ok
     }
 }
 
-private func tell(_ view: QueueStatus, _ now: Timestamp) {
+extension QueueStatus {
+    /// For a person.
+    func lines(at now: Timestamp) -> [String] { tell(self, now) }
+}
+
+private func tell(_ view: QueueStatus, _ now: Timestamp) -> [String] {
+    var lines: [String] = []
     func words(_ text: String?) -> String {
         text.flatMap { Timestamp(rfc3339: $0) }.map { InWords.moment($0, from: now) } ?? "-"
     }
-    if view.paused { standardOutput.line("paused: no run attempts anything until 'drainq resume'") }
+    if view.paused { lines.append("paused: no run attempts anything until 'drainq resume'") }
     let counts = ShownState.allCases.compactMap { state -> String? in
         guard let count = view.states[state.rawValue], count > 0 else { return nil }
         return "\(count) \(state.rawValue)"
     }
-    standardOutput.line(counts.isEmpty ? "empty" : counts.joined(separator: ", "))
+    lines.append(counts.isEmpty ? "empty" : counts.joined(separator: ", "))
     if !view.destinations.isEmpty {
         let rows = view.destinations.map { row in
             [row.destination] + [row.new, row.deferred, row.held, row.claimed, row.failed].map { "\($0)" }
                 + [words(row.oldest), words(row.nextDue), words(row.lastSuccess)]
         }
-        Table(
-            columns: [
-                "DESTINATION", "NEW", "DEFERRED", "HELD", "CLAIMED", "FAILED", "OLDEST", "NEXT DUE", "LAST SUCCESS",
-            ], rows: rows
-        )
-        .write()
+        let columns = [
+            "DESTINATION", "NEW", "DEFERRED", "HELD", "CLAIMED", "FAILED", "OLDEST", "NEXT DUE", "LAST SUCCESS",
+        ]
+        lines += Table(columns: columns, rows: rows).lines
     }
-    for line in reasons(view, now, words) { standardOutput.line(escapedForDisplay(line)) }
-    if let reason = view.conditions { standardOutput.line("waiting: \(reason)") }
+    lines += reasons(view, now, words).map(escapedForDisplay)
+    if let reason = view.conditions { lines.append("waiting: \(reason)") }
     if let last = view.lastRun {
-        standardOutput.line(
+        lines.append(
             "last run \(words(last.startedAt)): \(last.delivered) delivered, \(last.deferred) deferred, \(last.failed) failed, "
                 + "\(last.held) held; exit status \(last.exitStatus)")
     }
+    return lines
 }
 
 /// A line for each destination that is not sent to as usual, and what ends it.

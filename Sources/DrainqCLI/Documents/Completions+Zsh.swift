@@ -45,7 +45,7 @@ private func operands(of command: CommandDescription) -> [String] {
     switch command.operands {
     case .none, .anything: []
     case .files: [quoted("*:file:_files")]
-    case .ids, .selection: [quoted("*:id: ")]
+    case .ids, .selection, .optionalSelection: [quoted("*:id: ")]
     case .answer: [quoted("1:answer:\(action(command.operands.candidates))")]
     case .one(_, let placeholder), .optional(_, let placeholder):
         [quoted("1:\(label(placeholder)):\(action(command.operands.candidates))")]

@@ -17,7 +17,7 @@ extension ValueKind {
     var candidates: Candidates {
         switch self {
         case .flag: .none
-        case .text, .count, .duration, .time, .typeName, .operationID, .header, .rate: .unknown
+        case .text, .count, .duration, .interval, .time, .typeName, .operationID, .header, .rate: .unknown
         case .file: .files
         case .directory: .directories
         case .choice(let words): .words(words)
@@ -30,7 +30,7 @@ extension Operands {
         switch self {
         case .none: .none
         case .files: .files
-        case .ids, .selection, .anything: .unknown
+        case .ids, .selection, .optionalSelection, .anything: .unknown
         case .one(let words, _), .optional(let words, _): .words(words)
         case .answer: .words(ClassificationOverride.Match.errorNames)
         }

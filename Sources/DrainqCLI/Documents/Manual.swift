@@ -9,14 +9,15 @@ func manualPage() -> String {
     page.metrics()
     page.surroundings()
     page.exitStatuses()
+    page.json()
     page.examples()
     page.tail()
     page.chapter(.security)
     return page.text
 }
 
-private struct ManualWriter {
-    private var lines: [String] = []
+struct ManualWriter {
+    var lines: [String] = []
 
     var text: String { lines.joined(separator: "\n") + "\n" }
 
@@ -172,7 +173,7 @@ private struct ManualWriter {
     }
 
     /// Each sentence begins a line, as mdoc wants it, and each macro has its own.
-    private mutating func prose(_ text: some StringProtocol) {
+    mutating func prose(_ text: some StringProtocol) {
         for (index, paragraph) in Prose(String(text)).paragraphs.enumerated() {
             if index > 0 { lines.append(".Pp") }
             var sentence: [String] = []
@@ -232,7 +233,7 @@ extension Operands {
         case .none, .anything: nil
         case .files: ".Op Ar FILE ..."
         case .ids: ".Ar ID ..."
-        case .selection: ".Op Ar ID ..."
+        case .selection, .optionalSelection: ".Op Ar ID ..."
         case .one(_, let placeholder): ".Ar \(placeholder)"
         case .optional(_, let placeholder): ".Op Ar \(placeholder)"
         case .answer: ".Op Ar STATUS | ERROR"

@@ -10,7 +10,6 @@ struct AnswerTable: Encodable {
         var rule: String
     }
 
-    var schema = 1
     var route: RouteView
     var answers: [Row]
     var provided: String?

@@ -2,7 +2,6 @@ import Policy
 
 /// What one answer means on a route: the object of `explain --json`, schema 1, and its text.
 struct Explanation: Encodable {
-    var schema = 1
     var answer: String
     var route: RouteView
     var outcome: String

@@ -4,7 +4,8 @@
     import Foundation
 #endif
 
-/// NDJSON on standard output: one value a line, names sorted, slashes as they are, absent where there is no value.
+/// NDJSON on standard output: one object a line, names sorted, slashes as they are, absent where there is no value. Each
+/// has the version of the format, whatever it is (`OutputObject`).
 enum JSONLine {
     static func write(_ value: some Encodable) {
         standardOutput.line(text(value))
@@ -14,10 +15,24 @@ enum JSONLine {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do {
-            return String(decoding: try encoder.encode(value), as: UTF8.self)
+            return String(decoding: try encoder.encode(Versioned(value: value)), as: UTF8.self)
         } catch {
             // Only numbers that JSON has no text for can be refused, and no report has such.
             preconditionFailure("cannot encode \(value): \(error)")
+        }
+    }
+
+    private struct Versioned<Value: Encodable>: Encodable {
+        var value: Value
+
+        private enum CodingKeys: String, CodingKey {
+            case schema
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            try value.encode(to: encoder)
+            var fields = encoder.container(keyedBy: CodingKeys.self)
+            try fields.encode(OutputObject.schema, forKey: .schema)
         }
     }
 }

@@ -59,7 +59,7 @@ struct QueueStatus: Encodable {
         var operations: Int
     }
 
-    var schema = 1
+    var at: String
     var queue: String
     var paused: Bool
     var states: [String: Int] = [:]
@@ -79,7 +79,7 @@ struct QueueStatus: Encodable {
 extension QueueStatus {
     /// Counts a queue, from names alone.
     init(of queue: OpenQueue, at now: Timestamp) throws {
-        self.init(queue: queue.spool.path, paused: try queue.spool.isPaused)
+        self.init(at: now.rfc3339, queue: queue.spool.path, paused: try queue.spool.isPaused)
         var count = Count(try queue.knownDestinations(), queue.configuration, at: now)
         for state in QueueState.allCases where state != .quarantine {
             let foreign = try queue.spool.forEachEntry(in: state) { count.take($0) }

@@ -90,7 +90,6 @@ struct RecordView: Encodable {
 
 struct AttemptView: Encodable {
     var event = "attempt"
-    var schema = 1
     var id: String
     var type: String
     var destination: String
@@ -126,7 +125,6 @@ struct AttemptView: Encodable {
 
 struct QuarantineView: Encodable {
     var event = "quarantined"
-    var schema = 1
     var id: String?
     var state = "quarantined"
     var createdAt: String?
@@ -149,7 +147,6 @@ struct QuarantineView: Encodable {
 
 struct SummaryView: Codable {
     var event = "summary"
-    var schema = 1
     var startedAt: String
     var durationMs: Int
     var end: String

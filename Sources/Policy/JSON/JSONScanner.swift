@@ -99,7 +99,7 @@ package struct JSONScanner {
     }
 
     /// Calls `take` with the place of each element, in order; false if there is no array at `range`.
-    static func forEachElement(
+    package static func forEachElement(
         of bytes: [UInt8], in range: Range<Int>, _ take: (_ value: Range<Int>) -> Void
     ) throws(JSONSyntaxError) -> Bool {
         var scanner = JSONScanner(bytes, from: range.lowerBound)

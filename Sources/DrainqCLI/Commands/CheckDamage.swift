@@ -1,0 +1,109 @@
+import Policy
+import Spool
+
+/// Directories that are missing, without which the queue may not open.
+func checkLayout(_ path: String, isRepairing: Bool, _ findings: inout Findings) throws {
+    let missing = try SpoolDirectory.missingDirectories(at: path)
+    if isRepairing, !missing.isEmpty {
+        try SpoolDirectory.makeDirectories(missing, at: path)
+        for damage in missing { findings.repaired(damage.text, damage.word) }
+    } else {
+        for damage in missing { findings.take(damage) }
+    }
+}
+
+/// What is wrong in the directory, and with `isRepairing` what is wrong still after it has been mended.
+func checkDamage(_ spool: SpoolDirectory, isRepairing: Bool, _ findings: inout Findings) throws {
+    let damages = try spool.damages(now: .now())
+    if !isRepairing || damages.isEmpty {
+        for damage in damages { findings.take(damage) }
+        if damages.isEmpty { findings.fine("layout, modes and leftovers") }
+        return
+    }
+    let recovery = spool.repair(now: .now())
+    let left = try spool.damages(now: .now())
+    for damage in damages where !left.contains(damage) { findings.repaired(damage.text, damage.word) }
+    for damage in left { findings.take(damage) }
+    for item in recovery.quarantined {
+        findings.fact("'quarantine/\(item.fileName)': \(item.reason ?? "no reason kept")")
+    }
+    for error in recovery.errors { findings.problems(CommandFailure(error), "directory") }
+}
+
+extension Findings {
+    fileprivate mutating func take(_ damage: Damage) {
+        problem(damage.status, damage.text, hint: damage.remedy, damage: damage.word)
+    }
+}
+
+extension Damage {
+    /// The word for it in `check --json`.
+    var word: String {
+        switch self {
+        case .missingDirectory: "missingDirectory"
+        case .directoryMode, .fileModes: "mode"
+        case .leftover: "leftover"
+        case .deadRun: "deadRun"
+        case .interruptedMove: "interruptedMove"
+        case .earlierGeneration: "earlierGeneration"
+        case .conflict: "conflict"
+        case .unreadableState: "unreadableState"
+        case .orphanedReason: "orphanedReason"
+        }
+    }
+
+    static let words = [
+        "missingDirectory", "mode", "leftover", "deadRun", "interruptedMove", "earlierGeneration", "conflict",
+        "unreadableState", "orphanedReason",
+    ]
+
+    /// What is wrong, as a sentence without its period.
+    var text: String {
+        switch self {
+        case .missingDirectory(let name): "the directory '\(name)' is missing"
+        case .directoryMode(let name, let mode):
+            "the \(name == "." ? "queue directory" : "directory '\(name)'") has the mode \(octal(mode)), not 0700"
+        case .fileModes(let name, let count):
+            "\(count) \(count == 1 ? "file" : "files") in '\(name)' without the mode 0600"
+        case .leftover(let path): "'\(path)' was left by a writer that is dead"
+        case .deadRun(let name, let claims): "the run '\(name)' is dead and had claimed \(claims)"
+        case .interruptedMove(let path, let latest): "'\(path)' and '\(latest)' are one file: its move was interrupted"
+        case .earlierGeneration(let path, let latest): "'\(path)' is from before '\(latest)' was moved"
+        case .conflict(let path, let latest): "'\(path)' and '\(latest)' are two operations with one id"
+        case .unreadableState(let path): "'\(path)' cannot be read, and what it remembered counts as nothing"
+        case .orphanedReason(let path): "'\(path)' is the reason of a file that is gone"
+        }
+    }
+
+    /// What `--repair` does about it, or what a person can do.
+    var remedy: String {
+        switch self {
+        case .missingDirectory: "drainq check --repair makes it"
+        case .directoryMode, .fileModes: "drainq check --repair sets it"
+        case .leftover: "drainq check --repair removes it, and so does the next run"
+        case .deadRun: "drainq check --repair returns what it had claimed, and so does the next run"
+        case .interruptedMove: "drainq check --repair keeps the latter name"
+        case .earlierGeneration: "drainq check --repair removes it"
+        case .conflict: "keep one of them: only a person knows which"
+        case .unreadableState: "drainq check --repair moves it aside"
+        case .orphanedReason: "drainq check --repair removes it"
+        }
+    }
+
+    /// What applies while it is there.
+    var status: ExitStatus {
+        switch self {
+        case .missingDirectory: .noQueue
+        case .directoryMode, .fileModes: .permission
+        case .leftover, .deadRun, .interruptedMove, .earlierGeneration: .deferred
+        case .conflict: .dataInvalid
+        case .unreadableState, .orphanedReason: .inputOutput
+        }
+    }
+}
+
+/// `0644`
+private func octal(_ mode: UInt32) -> String {
+    let digits = String(mode, radix: 8)
+    return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+}

@@ -1,0 +1,110 @@
+import Policy
+import Spool
+
+/// `drainq export`: operations with all that belongs to them, a line each, as they are found.
+func export(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    try failing {
+        let queue = try OpenQueue(command, environment)
+        var exportation = Exportation(queue: queue)
+        if command.operands.isEmpty {
+            try exportation.perform(command)
+        } else {
+            try exportation.perform(ids: try givenIDs(command))
+        }
+        if !command.flag(.quiet) { exportation.tellWhatIsMissing() }
+        return .first(of: exportation.applying)
+    }
+}
+
+/// The work of one `export`: one operation is in memory at a time, and names only while their directory is read.
+private struct Exportation {
+    let queue: OpenQueue
+    private(set) var applying: Set<ExitStatus> = []
+    private var claimed = 0
+    private var bodyFiles = 0
+    private var foreign = 0
+    private var quarantined = 0
+
+    init(queue: OpenQueue) {
+        self.queue = queue
+    }
+
+    mutating func perform(_ command: ParsedCommand) throws {
+        let known = try queue.knownDestinations()
+        let waitingAndFailed: Set<ShownState> = [.new, .deferred, .claimed, .held, .failed]
+        let filter = try Filter(
+            command, states: command.flag(.all) ? waitingAndFailed.union([.delivered]) : waitingAndFailed, of: known,
+            now: .now())
+        if filter.states.contains(.quarantined) {
+            throw CommandFailure(
+                .usage, "cannot export what is in quarantine: it is no operation",
+                hint: "'drainq retry --state quarantined' has it read again")
+        }
+        for state in QueueState.allCases where filter.states.contains(where: { $0.queueStates.contains(state) }) {
+            var failure: (any Error)?
+            var moved: [OperationID] = []
+            let others = try queue.spool.forEachEntry(in: state) { entry in
+                guard failure == nil, filter.includes(entry, known) else { return }
+                do { if try !write(entry) { moved.append(entry.name.id) } } catch { failure = error }
+            }
+            if let failure { throw failure }
+            if state == .new { foreign = others }
+            // What a run has taken or put back since its name was read.
+            for entries in try queue.entries(ids: moved).values {
+                for entry in entries where filter.includes(entry, known) { _ = try write(entry) }
+            }
+        }
+        if !command.selectsOperations { quarantined = try queue.spool.quarantined().count }
+    }
+
+    mutating func perform(ids: [OperationID]) throws {
+        let found = try queue.entries(ids: ids)
+        for id in ids {
+            guard let entries = found[id] else {
+                applying.insert(.failed)
+                Messages.error("cannot export '\(id)': no such operation in the queue", hint: "drainq list")
+                continue
+            }
+            for entry in entries { _ = try write(entry) }
+        }
+    }
+
+    /// False if it is not there any more.
+    private mutating func write(_ entry: Entry) throws -> Bool {
+        guard let result = try queue.spool.portable(entry) else { return false }
+        do throws(OperationFileError) {
+            let operation = try result.get()
+            standardOutput.write(bytes: try operation.line())
+            if entry.state == .claimed { claimed += 1 }
+            if operation.header.bodyFile != nil { bodyFiles += 1 }
+        } catch {
+            if case .newerFormat = error.kind { applying.insert(.configuration) } else { applying.insert(.dataInvalid) }
+            Messages.error("cannot export '\(entry.path)': \(error.detail)", hint: "drainq check")
+        }
+        return true
+    }
+
+    func tellWhatIsMissing() {
+        if claimed > 0 {
+            Messages.notice("\(claimed) are being attempted at this moment, and may be delivered all the same")
+        }
+        if bodyFiles > 0 {
+            Messages.notice("the bodies of \(bodyFiles) are in files of their own, which are not exported")
+        }
+        if foreign > 0 {
+            Messages.notice(
+                "\(foreign) in 'new' are not exported: they are no operations until the next run reads them")
+        }
+        if quarantined > 0 {
+            Messages.notice(
+                "\(quarantined) in quarantine are not exported: 'drainq list --state quarantined' shows them")
+        }
+    }
+}
+
+extension ParsedCommand {
+    /// Whether anything but `--all` says which operations.
+    fileprivate var selectsOperations: Bool {
+        !operands.isEmpty || OptionDescription.of(command).contains { $0.group == .filter && isGiven($0.name) }
+    }
+}

@@ -1,0 +1,144 @@
+import Policy
+import Spool
+
+/// `drainq import`: what `export` has printed, put back as it was, answered only when it is safe.
+func importOperations(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    try failing {
+        let queue = try OpenQueue(command, environment)
+        var importation = try Importation(queue: queue, command: command)
+        for path in command.operands.isEmpty ? ["-"] : command.operands { try importation.read(from: path) }
+        try importation.end()
+        return .first(of: importation.applying)
+    }
+}
+
+/// The work of one `import`: operations in, batches to the spool, one answer for each.
+private struct Importation {
+    /// So many operations, or bytes, share one sync.
+    private static let batchSize = 1000
+    private static let batchBytes = 16 * 1_048_576
+    /// A single line longer than this is refused before it fills the memory: base64 of the largest body that is read.
+    private static let longestLine = 512 * 1_048_576
+
+    let queue: OpenQueue
+    let command: ParsedCommand
+    private var admittance: Admittance
+    private var present: [OperationID: QueueState]
+    private var batch: [(operation: PortableOperation, source: String, line: Int)] = []
+    private var bytes = 0
+    private(set) var applying: Set<ExitStatus> = []
+
+    init(queue: OpenQueue, command: ParsedCommand) throws {
+        self.queue = queue
+        self.command = command
+        admittance = Admittance(queue.configuration.limits)
+        present = try queue.spool.presentIDs()
+    }
+
+    mutating func read(from path: String) throws {
+        let source = try InputSource(path)
+        var input = JSONInput()
+        while true {
+            let chunk = try source.next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))
+            for item in input.feed(chunk, atEnd: chunk.isEmpty) { try take(item, source.name) }
+            // The next part may be long in coming.
+            if !command.flag(.atomic) { try flush() }
+            if chunk.isEmpty { return }
+            if input.pending > Self.longestLine {
+                throw CommandFailure(
+                    .dataInvalid, "cannot read '\(source.name)': a value is longer than \(Self.longestLine) bytes")
+            }
+        }
+    }
+
+    mutating func end() throws {
+        if command.flag(.atomic), applying.contains(.dataInvalid) {
+            throw CommandFailure(.dataInvalid, "nothing was imported", hint: "--atomic takes in all or none")
+        }
+        try flush()
+    }
+
+    private mutating func take(_ item: JSONInput.Item, _ source: String) throws {
+        switch item {
+        case .bad(let text, let line, let mistake, let reason):
+            try refuse(text, source, line, mistake == line ? reason : "\(reason) in line \(mistake)")
+        case .value(let text, let line):
+            do throws(OperationFileError) {
+                let operation = try PortableOperation(json: text, file: source, line: line)
+                batch.append((operation, source, line))
+                bytes += text.count
+            } catch {
+                return try refuse(text, source, line, error.detail)
+            }
+            if !command.flag(.atomic), batch.count >= Self.batchSize || bytes >= Self.batchBytes { try flush() }
+        }
+    }
+
+    /// Reports a bad line and keeps it, so that nothing is lost; under `--atomic` the giver has it still.
+    private mutating func refuse(_ text: [UInt8], _ source: String, _ line: Int, _ reason: String) throws {
+        applying.insert(.dataInvalid)
+        var hint: String?
+        if !command.flag(.atomic) {
+            let item = try queue.spool.keepBadInput(
+                text, reason: reason, source: "\(source) line \(line)", now: .now())
+            hint = "kept as 'quarantine/\(item.fileName)'"
+        }
+        refused(source, line, reason, hint: hint)
+    }
+
+    private func refused(_ source: String, _ line: Int, _ reason: String, hint: String?) {
+        if command.flag(.json) { JSONLine.write(AddResult(error: reason, source: source, line: line)) }
+        Messages.error("cannot import line \(line) of '\(source)': \(reason)", hint: hint)
+    }
+
+    // MARK: - Output
+
+    /// Hands what has gathered to the spool and answers: from here on these operations are safe.
+    private mutating func flush() throws {
+        if batch.isEmpty { return }
+        let taken = batch
+        (batch, bytes) = ([], 0)
+        let accepted = try queue.spool.restore(
+            taken.map(\.operation), besides: &present, within: &admittance, durable: command.text(.sync) != "none",
+            allOrNone: command.flag(.atomic))
+        for ((operation, source, line), result) in zip(taken, accepted.results) {
+            answer(operation.entry, source, line, result)
+        }
+        for entry in accepted.dropped {
+            Messages.notice(
+                "dropped '\(entry.name.id)', the oldest: the queue is full and limits.whenFull is dropOldest")
+        }
+        for error in accepted.errors {
+            applying.insert(.inputOutput)
+            Messages.error(error.description, hint: error.hint)
+        }
+        standardOutput.flush()
+    }
+
+    private mutating func answer(_ entry: Entry, _ source: String, _ line: Int, _ result: Acceptance) {
+        let id = entry.name.id.description
+        switch result {
+        case .accepted:
+            if command.flag(.json) {
+                JSONLine.write(AddResult(id: id, state: entry.state.word))
+            } else {
+                standardOutput.line(id)
+            }
+        case .duplicate(let state):
+            if command.flag(.json) {
+                JSONLine.write(AddResult(id: id, state: state.word, duplicate: true))
+            } else {
+                standardOutput.line(id)
+                Messages.notice("'\(id)' is in the queue already (\(state.word)): not imported again")
+            }
+        case .rejected(let limit):
+            applying.insert(.inputOutput)
+            refused(source, line, "\(limit)", hint: "see limits in drainq-config(5)")
+        case .notAttempted:
+            applying.insert(.inputOutput)
+            if command.flag(.json) {
+                JSONLine.write(AddResult(error: "not imported: --atomic", source: source, line: line))
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+/// One kind of object that `--json` prints: the manual is made from these, and what the program prints is held against
+/// them. A field that is not here must not be printed, and one that is not optional must be.
+struct OutputObject: Sendable {
+    /// The version of all of them: fields may be added to it, and none changes its meaning.
+    static let schema = 1
+
+    /// What it stands for: lower case, no period.
+    var title: String
+    /// What prints it, as it is written after `drainq`.
+    var printedBy: [String]
+    var fields: [Field]
+
+    init(_ title: String, by printedBy: [String], _ fields: [Field]) {
+        self.title = title
+        self.printedBy = printedBy
+        self.fields = [Field("schema", .count, "the version of this format, \(Self.schema)")] + fields
+    }
+
+    struct Field: Sendable {
+        var name: String
+        var kind: Kind
+        var isOptional: Bool
+        /// Lower case, no period.
+        var meaning: String
+
+        init(_ name: String, _ kind: Kind, _ meaning: String) {
+            self.init(name: name, kind: kind, isOptional: false, meaning: meaning)
+        }
+
+        private init(name: String, kind: Kind, isOptional: Bool, meaning: String) {
+            self.name = name
+            self.kind = kind
+            self.isOptional = isOptional
+            self.meaning = meaning
+        }
+
+        /// A field that is left out where there is nothing to say, and never null.
+        static func maybe(_ name: String, _ kind: Kind, _ meaning: String) -> Field {
+            Field(name: name, kind: kind, isOptional: true, meaning: meaning)
+        }
+    }
+
+    indirect enum Kind: Sendable {
+        case text
+        /// One of these texts.
+        case word([String])
+        /// RFC 3339, UTC.
+        case time
+        /// A whole number.
+        case count
+        case number
+        case flag
+        case anything
+        case object([Field])
+        /// An object whose names are not fixed.
+        case map(Kind)
+        case list(Kind)
+    }
+}
+
+extension OutputObject.Kind {
+    /// As the manual has it.
+    var words: String {
+        switch self {
+        case .text: "text"
+        case .word(let words): words.count == 1 ? "\"\(words[0])\"" : "word"
+        case .time: "time"
+        case .count: "whole number"
+        case .number: "number"
+        case .flag: "true or false"
+        case .anything: "any value"
+        case .object: "object"
+        case .map(.anything): "object"
+        case .map(let kind): "object of \(kind.words)s"
+        case .list(.object), .list(.map): "array of objects"
+        case .list(.list): "array of arrays"
+        case .list(let kind): "array of \(kind.words)s"
+        }
+    }
+
+    /// The fields of what is in it.
+    var inner: [OutputObject.Field] {
+        switch self {
+        case .object(let fields): fields
+        case .map(let kind), .list(let kind): kind.inner
+        case .text, .word, .time, .count, .number, .flag, .anything: []
+        }
+    }
+}
+
+extension ManualWriter {
+    /// JSON OUTPUT: a list for each object, and in it one for each object within.
+    mutating func json() {
+        lines.append(".Sh JSON OUTPUT")
+        prose(
+            """
+            With --json a command prints an object on each line, as soon as there is one. Every such object has `schema`, the \
+            version of its format, which is \(OutputObject.schema) for all of them: fields may be added, and none changes its \
+            meaning. What there is nothing to say of is left out, and never null. Times are RFC 3339 in UTC.
+            """)
+        for object in OutputObject.table {
+            lines.append(".Ss \(object.title.prefix(1).uppercased() + object.title.dropFirst())")
+            prose("Printed by \(object.printedBy.map { "`drainq \($0)`" }.joined(separator: ", ")).")
+            list(object.fields)
+        }
+    }
+
+    private mutating func list(_ fields: [OutputObject.Field]) {
+        lines.append(".Bl -tag -width Ds -compact")
+        for field in fields where field.name != "schema" {
+            lines.append(".It Li \(field.name) Pq \(field.kind.words)\(field.isOptional ? ", optional" : "")")
+            var meaning = field.meaning
+            if case .word(let words) = field.kind, words.count > 1 {
+                meaning += ": " + words.map { "`\($0)`" }.joined(separator: ", ")
+            }
+            prose(meaning.prefix(1).uppercased() + meaning.dropFirst() + ".")
+            if !field.kind.inner.isEmpty { list(field.kind.inner) }
+        }
+        lines.append(".El")
+    }
+}

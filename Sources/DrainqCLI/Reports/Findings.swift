@@ -1,0 +1,56 @@
+import Policy
+
+/// What `check` has found, said as it is found.
+struct Findings {
+    /// One line of `check --json`.
+    struct Line: Encodable {
+        /// `ok`, `note`, `problem` or `repaired`.
+        var finding: String
+        /// Of what is wrong with the directory: `leftover`, `deadRun`.
+        var damage: String?
+        var text: String
+        var hint: String?
+    }
+
+    let asJSON: Bool
+    let isQuiet: Bool
+    private(set) var applying: [ExitStatus] = []
+
+    init(asJSON: Bool, isQuiet: Bool) {
+        self.asJSON = asJSON
+        self.isQuiet = isQuiet
+    }
+
+    func fine(_ what: String) {
+        say(Line(finding: "ok", text: what))
+    }
+
+    func fact(_ text: String) {
+        say(Line(finding: "note", text: text))
+    }
+
+    func repaired(_ text: String, _ damage: String) {
+        say(Line(finding: "repaired", damage: damage, text: text))
+    }
+
+    mutating func problem(_ status: ExitStatus, _ text: String, hint: String?, damage: String? = nil) {
+        applying.append(status)
+        if asJSON {
+            JSONLine.write(Line(finding: "problem", damage: damage, text: text, hint: hint))
+        } else {
+            Messages.error(text, hint: hint)
+        }
+    }
+
+    mutating func problems(_ failure: CommandFailure, _ what: String) {
+        for message in failure.messages { problem(failure.status, message.text, hint: message.hint) }
+    }
+
+    private func say(_ line: Line) {
+        if asJSON {
+            JSONLine.write(line)
+        } else if !isQuiet {
+            standardOutput.line(escapedForDisplay("\(line.finding): \(line.text)"))
+        }
+    }
+}

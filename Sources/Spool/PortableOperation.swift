@@ -1,0 +1,232 @@
+package import Policy
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// An operation with all that its file and its name say, as one line of JSON: what `export` writes and `import` reads.
+///
+/// ```
+/// {"schema":1,"id":…,"state":…,"held":true,"attempts":3,"interruptions":1,"due":…,"header":{…},"payload":…,"history":[…]}
+/// ```
+/// `header` and each element of `history` are the lines of the file, byte for byte; `payload` is the body, byte for byte,
+/// where it is JSON without a line break, else `bodyBase64` is. So a line that nobody has edited makes the same file with
+/// the same name. A line that was torn by a crash is left out.
+///
+/// What is read may have been edited. The body is then the one member of `payload`, `body` (text) and `bodyBase64` that
+/// stands there, whatever `length` says; digests and times of the name follow from the header; `new` and `deferred` are one
+/// state, of which the name says which directory it is (`QueueState.home`).
+package struct PortableOperation: Hashable, Sendable {
+    /// The version of the line's format.
+    package static let schema = 1
+
+    /// Its state and name: `new`, `deferred`, `failed` or `delivered`.
+    package let entry: Entry
+    /// The bytes of its file.
+    package let file: [UInt8]
+    package let header: OperationHeader
+    let parts: OperationFile.Parts
+
+    /// What the file of an entry says. One that is being attempted is in the state that it would come back to.
+    package init(_ entry: Entry, file: [UInt8]) throws(OperationFileError) {
+        (header, parts) = try OperationFile.split(file, file: entry.path)
+        self.file = file
+        let isClaimed = entry.state == .claimed
+        self.entry = Entry(state: isClaimed ? .home(of: entry.name) : entry.state, name: entry.name)
+    }
+
+    // MARK: - Writing
+
+    /// One line with its newline. Throws for what is nested so deeply that it could not be read again.
+    package func line() throws(OperationFileError) -> [UInt8] {
+        let name = entry.name
+        var line = JSONLine()
+        line.member("schema", Self.schema)
+        line.member("id", name.id.description)
+        line.member("state", entry.state.rawValue)
+        if name.isHeld { line.member("held", raw: "true".utf8) }
+        line.member("attempts", name.attempts)
+        if name.interruptions > 0 { line.member("interruptions", name.interruptions) }
+        switch name.gate {
+        case .open: break
+        case .notBefore(let moment): line.member("notBefore", moment.rfc3339)
+        case .due(let moment): line.member("due", moment.rfc3339)
+        }
+        guard let header = object(parts.header) else {
+            throw OperationFileError(file: entry.path, line: 1, reason: "the header is nested too deeply")
+        }
+        line.member("header", raw: header)
+        let body = file[parts.body]
+        if Self.canStandInALine(body) {
+            line.member("payload", raw: body)
+        } else if !body.isEmpty {
+            line.member("bodyBase64", Data(body).base64EncodedString())
+        }
+        let attempts = parts.attempts.compactMap(object)
+        if !attempts.isEmpty {
+            line.member("history", raw: Array("[".utf8) + attempts.joined(separator: ",".utf8) + Array("]".utf8))
+        }
+        return line.ended()
+    }
+
+    /// The object that a line of the file is; `nil` if it was torn.
+    private func object(_ line: Range<Int>) -> ArraySlice<UInt8>? {
+        let bytes = file[line].onOneLine
+        var scanner = JSONScanner(bytes)
+        guard let range = try? scanner.next(), bytes[range.lowerBound] == UInt8(ascii: "{"),
+            bytes[range.upperBound...].allSatisfy(\.isJSONWhitespace), Self.canStandInALine(bytes[range])
+        else { return nil }
+        return bytes[range]
+    }
+
+    /// Whether the bytes are exactly one JSON value that a line of JSON can have in it as it is.
+    private static func canStandInALine(_ bytes: ArraySlice<UInt8>) -> Bool {
+        if bytes.contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) { return false }
+        guard let first = bytes.first, let last = bytes.last, !first.isJSONWhitespace, !last.isJSONWhitespace else {
+            return false
+        }
+        // In an array, since it will be one level deeper, and alone: `1,2` is not one value.
+        let range = JSONScanner([UInt8(ascii: "[")] + bytes + [UInt8(ascii: "]")]).onlyValue
+        return range != nil && JSONScanner(Array(bytes)).onlyValue != nil
+    }
+
+    // MARK: - Reading
+
+    private static let fields: Set<String> = [
+        "schema", "id", "state", "held", "attempts", "interruptions", "due", "notBefore", "header", "payload", "body",
+        "bodyBase64", "history",
+    ]
+
+    /// Reads one JSON value. `file` and `line` are how errors name it.
+    package init(json bytes: [UInt8], file name: String, line: Int) throws(OperationFileError) {
+        let fields = try OperationFields(bytes, in: 0..<bytes.count, file: name, line: line)
+        guard let schema = try fields.integer("schema") else { throw fields.error("schema", "missing") }
+        guard schema == Self.schema else {
+            throw fields.error("schema", "this drainq reads \(Self.schema), not \(schema)")
+        }
+        // Whatever is not known would be lost: a field that somebody misspelt, or put into the wrong object.
+        if let stranger = fields.unknown(besides: Self.fields).first {
+            throw fields.error(stranger.name, "no such field; those of the operation are in 'header'")
+        }
+        file = try Self.file(fields)
+        (header, parts) = try OperationFile.split(file, file: name)
+        if let id = try fields.id(), id != header.id {
+            throw fields.error("id", "'\(id)', in the header '\(header.id)'")
+        }
+        entry = try Self.entry(fields, header)
+    }
+
+    /// Header line, body, and the lines of the attempts.
+    private static func file(_ fields: OperationFields) throws(OperationFileError) -> [UInt8] {
+        guard let range = fields.range("header") else { throw fields.error("header", "missing") }
+        let members: [JSONScanner.Member]?
+        do throws(JSONSyntaxError) {
+            members = try JSONScanner.members(of: fields.bytes, in: range)
+        } catch {
+            throw fields.error("header", "\(error)")
+        }
+        guard let members else { throw fields.error("header", "expected an object") }
+        let length = members.first { $0.name == "length" }?.value
+        let body = try body(fields, length)
+        var file: [UInt8] = []
+        if let length {
+            file += fields.bytes[range.lowerBound..<length.lowerBound]
+            file += String(body.count).utf8
+            file += fields.bytes[length.upperBound..<range.upperBound]
+        } else {
+            file += fields.bytes[range].dropLast() + (members.isEmpty ? "" : ",").utf8
+            file += "\"length\":\(body.count)}".utf8
+        }
+        file = file.onOneLine
+        file += [UInt8(ascii: "\n")] + body + [UInt8(ascii: "\n")]
+        for attempt in try elements(fields, "history") {
+            file += fields.bytes[attempt].onOneLine + [UInt8(ascii: "\n")]
+        }
+        return file
+    }
+
+    /// None only where the header says that there is none: a body must not get lost on the way.
+    private static func body(_ fields: OperationFields, _ length: Range<Int>?) throws(OperationFileError) -> [UInt8] {
+        let given = ["payload", "body", "bodyBase64"].filter { fields.range($0) != nil }
+        if given.count > 1 { throw fields.error(given[1], "only one of payload, body and bodyBase64") }
+        switch given.first {
+        case "payload": return Array(fields.bytes[fields.range("payload")!])
+        case "body": return Array(try fields.string("body")!.utf8)
+        case "bodyBase64":
+            guard let data = Data(base64Encoded: try fields.string("bodyBase64")!) else {
+                throw fields.error("bodyBase64", "expected base64")
+            }
+            return Array(data)
+        default:
+            let expected = length.flatMap { JSONText.integer(fields.bytes, $0) } ?? 0
+            if expected != 0 { throw fields.error("payload", "missing, and the body had \(expected) bytes") }
+            return []
+        }
+    }
+
+    private static func elements(
+        _ fields: OperationFields, _ name: String
+    ) throws(OperationFileError) -> [Range<Int>] {
+        guard let range = fields.range(name) else { return [] }
+        var elements: [Range<Int>] = []
+        guard (try? JSONScanner.forEachElement(of: fields.bytes, in: range) { elements.append($0) }) == true,
+            elements.allSatisfy({ fields.bytes[$0.lowerBound] == UInt8(ascii: "{") })
+        else { throw fields.error(name, "expected an array of objects") }
+        return elements
+    }
+
+    private static func entry(
+        _ fields: OperationFields, _ header: OperationHeader
+    ) throws(OperationFileError) -> Entry {
+        guard let word = try fields.string("state") else { throw fields.error("state", "missing") }
+        guard let state = QueueState(rawValue: word), state != .claimed, state != .quarantine else {
+            throw fields.error("state", "expected new, deferred, failed or delivered")
+        }
+        func count(_ field: String, _ most: Int) throws(OperationFileError) -> Int {
+            let count = try fields.integer(field) ?? 0
+            guard (0...most).contains(count) else { throw fields.error(field, "expected 0 to \(most)") }
+            return count
+        }
+        var name = EntryName(naming: header)
+        name.attempts = try count("attempts", 9999)
+        name.interruptions = try count("interruptions", 99)
+        name.isHeld = try fields.flag("held") ?? false
+        switch (try fields.time("due"), try fields.time("notBefore")) {
+        case (let due?, nil): name.gate = .due(due)
+        case (nil, let moment?): name.gate = .notBefore(moment)
+        case (nil, nil): name.gate = .open
+        case (.some, .some): throw fields.error("notBefore", "not together with due")
+        }
+        name = name.asWritten
+        return Entry(state: state == .new || state == .deferred ? .home(of: name) : state, name: name)
+    }
+}
+
+extension JSONScanner {
+    /// The one value that the bytes are, without any white space around it.
+    fileprivate var onlyValue: Range<Int>? {
+        var scanner = self
+        guard let range = try? scanner.next(), range == bytes.indices else { return nil }
+        return range
+    }
+}
+
+extension OperationFields {
+    fileprivate func flag(_ field: String) throws(OperationFileError) -> Bool? {
+        guard let range = range(field) else { return nil }
+        switch String(decoding: bytes[range], as: UTF8.self) {
+        case "true": return true
+        case "false": return false
+        default: throw error(field, "expected true or false")
+        }
+    }
+}
+
+extension Collection<UInt8> {
+    /// JSON text without line breaks, which stand only between its tokens.
+    fileprivate var onOneLine: [UInt8] {
+        map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }
+    }
+}

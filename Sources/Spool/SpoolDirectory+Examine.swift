@@ -1,0 +1,181 @@
+package import Policy
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// What `check` looks for. Nothing is changed here, and nothing that is alive is taken for damaged: who holds a lock is.
+extension SpoolDirectory {
+    /// How long a reason may stand without its file: it is written first.
+    private static let reasonAge: Duration = .seconds(3600)
+
+    /// Everything that is not as it should be in a queue that can be opened, in the order in which it is mended.
+    package func damages(now: Timestamp) throws(SpoolError) -> [Damage] {
+        var damages = try damagedModes()
+        damages += try leftovers(now: now)
+        damages += try deadRuns()
+        damages += try twins()
+        damages += try unreadableStates().map { .unreadableState($0.description) }
+        damages += try orphanedReasons(now: now).map { .orphanedReason($0.description) }
+        return damages
+    }
+
+    /// Directories of the layout that are not there, of a queue that may therefore not open. Throws `noSuchQueue`, or
+    /// `notAQueue` where hardly anything says that this was ever one.
+    package static func missingDirectories(
+        at path: String, system: SystemCalls = .real
+    ) throws(SpoolError) -> [Damage] {
+        let root = try openRoot(path, system)
+        defer { try? system.close(root) }
+        var missing: [String] = []
+        for directory in directories {
+            do throws(Errno) {
+                if try system.statusAt(root, directory).kind != .directory { missing.append(directory) }
+            } catch let error where error == .missing {
+                missing.append(directory)
+            } catch {
+                throw SpoolError(error, "look at", QueuePath(directory))
+            }
+        }
+        if directories.count - missing.count < 2 {
+            throw SpoolError(kind: .notAQueue, verb: "open", path: path, code: ENOTDIR)
+        }
+        return missing.map { .missingDirectory($0) }
+    }
+
+    // MARK: - Modes
+
+    /// Who lets others write to `new/` has made it a place to drop files into; then it and the way to it are as they are
+    /// meant to be. Everything else is nobody's business but the owner's.
+    func damagedModes() throws(SpoolError) -> [Damage] {
+        var damages: [Damage] = []
+        let isDropPlace = try (status(QueueState.new.path, "look at")?.permissions ?? 0) & 0o022 != 0
+        for directory in ["."] + Self.directories {
+            guard let status = try status(QueuePath(directory), "look at"), status.kind == .directory else { continue }
+            let isOpen = isDropPlace && [".", "new", "tmp"].contains(directory)
+            let isRight = isOpen ? status.permissions & 0o700 == 0o700 : status.permissions == 0o700
+            if !isRight { damages.append(.directoryMode(directory, is: status.permissions)) }
+        }
+        for directory in Self.directoriesOfFiles {
+            let count = try filesWithWrongModes(in: directory).count
+            if count > 0 { damages.append(.fileModes(in: directory, count: count)) }
+        }
+        return damages
+    }
+
+    static let directoriesOfFiles = ["new", "deferred", "failed", "quarantine", "delivered", "state"]
+
+    /// Files of ours whose mode is not 0600. What others have dropped is copied before it is used.
+    func filesWithWrongModes(in directory: String) throws(SpoolError) -> [QueuePath] {
+        var wrong: [QueuePath] = []
+        for name in try names(in: QueuePath(directory)) {
+            if directory == "new", name.withUnsafeBufferPointer({ EntryName($0) }) == nil { continue }
+            let path = QueuePath(in: QueuePath(directory), name)
+            guard let status = try status(path, "look at"), status.kind == .regular, status.permissions != 0o600 else {
+                continue
+            }
+            if try attempt("look at", path, { () throws(Errno) in try knowsOwner(of: status) }) { wrong.append(path) }
+        }
+        return wrong
+    }
+
+    // MARK: - What the dead left
+
+    private func leftovers(now: Timestamp) throws(SpoolError) -> [Damage] {
+        let tmp = QueuePath("tmp")
+        var damages: [Damage] = []
+        for path in try names(in: tmp).map({ QueuePath(in: tmp, $0) }) where try isLeftover(path, now: now) {
+            damages.append(.leftover(path.description))
+        }
+        return damages
+    }
+
+    /// As `sweepTemporaries` decides.
+    private func isLeftover(_ path: QueuePath, now: Timestamp) throws(SpoolError) -> Bool {
+        guard let status = try status(path, "look at") else { return false }
+        let isOld = now - status.modifiedAt > Self.foreignTemporaryAge
+        guard status.kind == .directory else { return isOld }
+        let hasLock = try self.status(QueuePath(in: path, "lock".utf8), "look at") != nil
+        let isOurs = LockedDirectory.isName(String(path.description.dropFirst("tmp/".count)))
+        guard hasLock || isOld || isOurs else { return false }
+        return try attempt("look at", path) { () throws(Errno) in try LockedDirectory.isAbandoned(path, self) }
+    }
+
+    private func deadRuns() throws(SpoolError) -> [Damage] {
+        let claimed = QueueState.claimed.path
+        var damages: [Damage] = []
+        for run in try names(in: claimed) {
+            let path = QueuePath(in: claimed, run)
+            guard try status(path, "look at")?.kind == .directory,
+                try attempt("look at", path, { () throws(Errno) in try LockedDirectory.isAbandoned(path, self) })
+            else { continue }
+            let claims = try names(in: path).count { !$0.elementsEqual("lock".utf8) }
+            damages.append(.deadRun(QueuePath.escaped(run), claims: claims))
+        }
+        return damages
+    }
+
+    // MARK: - Twins
+
+    /// Two files of one operation. One file that moves while it is looked for is no twin of itself: it has one name.
+    func twins() throws(SpoolError) -> [Damage] {
+        var damages: [Damage] = []
+        for order in try generations() {
+            guard let latest = order.last, case .operation(let kept)? = try read(latest) else { continue }
+            for earlier in order.dropLast() {
+                guard case .operation(let stored)? = try read(earlier),
+                    try status(QueuePath(latest.path), "look at") != nil
+                else { continue }
+                if stored.status.isSameFile(as: kept.status) {
+                    if stored.status.links > 1 { damages.append(.interruptedMove(earlier.path, of: latest.path)) }
+                } else if stored.operation.header == kept.operation.header,
+                    stored.operation.body == kept.operation.body
+                {
+                    damages.append(.earlierGeneration(earlier.path, of: latest.path))
+                } else {
+                    damages.append(.conflict(earlier.path, of: latest.path))
+                }
+            }
+        }
+        return damages
+    }
+
+    // MARK: - Documents beside
+
+    func unreadableStates() throws(SpoolError) -> [QueuePath] {
+        var unreadable: [QueuePath] = []
+        for name in try names(in: QueuePath("state")) {
+            let path = QueuePath(in: QueuePath("state"), name)
+            guard path.description.hasSuffix(".json") else { continue }
+            let content = try attempt("read", path) { () throws(Errno) in try self.content(path, limit: 64 << 20) }
+            switch content {
+            case .missing: continue
+            case .bytes(let bytes, _): if (try? JSONDocument(bytes)) != nil { continue }
+            case .notAFile, .tooLong: break
+            }
+            unreadable.append(path)
+        }
+        return unreadable
+    }
+
+    func orphanedReasons(now: Timestamp) throws(SpoolError) -> [QueuePath] {
+        let names = Set(try names(in: QueueState.quarantine.path))
+        var orphans: [QueuePath] = []
+        for name in names where name.isReason {
+            if names.contains(Array(name.dropLast(QuarantineItem.reasonSuffix.utf8.count))) { continue }
+            let path = QueuePath(in: QueueState.quarantine.path, name)
+            if let status = try status(path, "look at"), now - status.changedAt > Self.reasonAge {
+                orphans.append(path)
+            }
+        }
+        return orphans
+    }
+}
+
+extension [UInt8] {
+    fileprivate var isReason: Bool {
+        suffix(QuarantineItem.reasonSuffix.utf8.count).elementsEqual(QuarantineItem.reasonSuffix.utf8)
+    }
+}

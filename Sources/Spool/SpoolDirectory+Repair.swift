@@ -1,0 +1,136 @@
+package import Policy
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// What `check --repair` does. Each step is one that a run or a person could make: a rename, an unlink of what nobody is
+/// promised, a mode. A crash in between leaves less damage than there was.
+extension SpoolDirectory {
+    /// Makes the directories that `missingDirectories` names, so that the queue can be opened.
+    package static func makeDirectories(_ missing: [Damage], at path: String, system: SystemCalls = .real)
+        throws(SpoolError)
+    {
+        let root = try openRoot(path, system)
+        defer { try? system.close(root) }
+        for case .missingDirectory(let directory) in missing {
+            do throws(Errno) {
+                try system.makeDirectory(root, directory, 0o700)
+                try withDescriptor(system, root, QueuePath(directory), O_RDONLY | O_DIRECTORY | O_NOFOLLOW) {
+                    (descriptor) throws(Errno) in try system.chmod(descriptor, 0o700)
+                }
+                try system.fsync(root)
+            } catch {
+                throw SpoolError(error, "make", QueuePath(directory))
+            }
+        }
+        let queue = try SpoolDirectory(opening: path, system: system)
+        if try queue.readFile(formatPath, limit: 64) == nil {
+            try queue.writeState("format", Array("\(formatVersion)\n".utf8))
+        }
+    }
+
+    /// Mends whatever `damages` finds and can be mended without a person, as far as it goes. What dead runs held comes
+    /// back as the next run would bring it back; `damages` says afterwards what is left.
+    package func repair(now: Timestamp, maximumInterruptions: Int = 5) -> Recovery {
+        var recovery = Recovery()
+        func step(_ body: () throws(SpoolError) -> Void) {
+            do throws(SpoolError) { try body() } catch { recovery.errors.append(error) }
+        }
+        step { () throws(SpoolError) in try setModes() }
+        step { () throws(SpoolError) in
+            let run = try beginRun(now: now)
+            recovery = try run.recover(now: now, maximumInterruptions: maximumInterruptions)
+            try run.end()
+        }
+        step { () throws(SpoolError) in try removeTwins() }
+        step { () throws(SpoolError) in try moveUnreadableStatesAside() }
+        step { () throws(SpoolError) in
+            for path in try orphanedReasons(now: now) {
+                try attempt("remove", path) { () throws(Errno) in try system.unlink(root, path.bytes) }
+            }
+        }
+        return recovery
+    }
+
+    private func setModes() throws(SpoolError) {
+        for case .directoryMode(let directory, _) in try damagedModes() {
+            try setMode(0o700, of: QueuePath(directory), O_DIRECTORY)
+        }
+        for directory in Self.directoriesOfFiles {
+            for path in try filesWithWrongModes(in: directory) { try setMode(0o600, of: path, O_NONBLOCK) }
+        }
+    }
+
+    private func setMode(_ mode: UInt32, of path: QueuePath, _ flag: Int32) throws(SpoolError) {
+        try attempt("set the mode of", path) { () throws(Errno) in
+            do throws(Errno) {
+                try Self.withDescriptor(system, root, path, O_RDONLY | O_NOFOLLOW | flag) {
+                    (descriptor) throws(Errno) in try system.chmod(descriptor, mode)
+                }
+            } catch let error where error == .missing {
+                // It has been moved meanwhile: the next check sees it where it is.
+            }
+        }
+    }
+
+    /// Row N, D or X → gone, for the earlier of two names of one operation, by way of row W.
+    private func removeTwins() throws(SpoolError) {
+        let workshop = try Workshop(self)
+        defer { workshop.close() }
+        for damage in try twins() {
+            switch damage {
+            case .interruptedMove(let earlier, _), .earlierGeneration(let earlier, _):
+                let path = QueuePath(earlier)
+                if try drop(path, workshop) { try syncDirectory(path.parent) }
+            case .missingDirectory, .directoryMode, .fileModes, .leftover, .deadRun, .conflict, .unreadableState,
+                .orphanedReason:
+                continue
+            }
+        }
+    }
+
+    /// `state/NAME` → `state/NAME.damaged`, under the lock of `state/`, so that it is not one that is just being replaced.
+    private func moveUnreadableStatesAside() throws(SpoolError) {
+        if try unreadableStates().isEmpty { return }
+        let lock = try lockState()
+        defer { lock.release() }
+        for path in try unreadableStates() {
+            let aside = QueuePath("\(path.description).damaged")
+            try attempt("move aside", path) { () throws(Errno) in
+                try system.rename(root, path.bytes, aside.bytes)
+                try sync(path.parent)
+            }
+        }
+    }
+
+    // MARK: - Proofs
+
+    /// What the file system has been seen to do.
+    package struct FileSystemProof: Hashable, Sendable {
+        /// A lock keeps a second opener out. Without that nobody knows which run is alive.
+        package var locks: Bool
+        /// A file can be renamed without replacing another one; else moves are link, sync and unlink.
+        package var renamesWithoutReplacing: Bool
+    }
+
+    /// Tries locks and renames in a directory of its own under `tmp/`.
+    package func prove(now: Timestamp) throws(SpoolError) -> FileSystemProof {
+        let tmp = QueuePath("tmp")
+        return try attempt("try locks and renames in", tmp) { () throws(Errno) in
+            let directory = try LockedDirectory.make(in: tmp, at: now, self)
+            defer {
+                removeFiles(in: directory.path, keepingLock: true)
+                directory.remove()
+            }
+            let rival = try LockFile(QueuePath(in: directory.path, "lock".utf8), self)
+            let excludes = try !rival.tryLock()
+            let paths = ["a", "b"].map { QueuePath(in: directory.path, $0.utf8) }
+            try createFile(paths[0], [], durable: true)
+            try move(paths[0], paths[1])
+            return FileSystemProof(locks: excludes, renamesWithoutReplacing: renamesWithoutReplacing)
+        }
+    }
+}

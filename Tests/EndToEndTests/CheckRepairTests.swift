@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+
+/// `check` on queues that something has happened to.
+struct CheckRepairTests {
+    private static let configuration = "{ routes: { default: { url: \"https://a.example\" } } }"
+
+    @Test func `what is wrong is told with what --repair would do, which does it`() throws {
+        let queue = try Drainq(Self.configuration)
+        try queue.run("add", input: numbered(1))
+        let dead = "20261121T091500.123456Z-9f86d081884c7d65"
+        try FileManager.default.createDirectory(
+            at: queue.queue.appending(path: "claimed/\(dead)"), withIntermediateDirectories: false)
+        let name = try queue.names("new")[0]
+        try FileManager.default.moveItem(
+            at: queue.queue.appending(path: "new/\(name)"), to: queue.queue.appending(path: "claimed/\(dead)/\(name)"))
+        let told = try queue.run("check")
+        #expect(told.status == 75)
+        #expect(told.error.contains("error: the run '\(dead)' is dead and had claimed 1"))
+        #expect(told.error.contains("hint: drainq check --repair returns what it had claimed"))
+        #expect(try queue.names("new").isEmpty)
+        let repaired = try queue.run("check", "--repair")
+        #expect(repaired.status == 0 && repaired.error == "")
+        #expect(repaired.output.contains("repaired: the run '\(dead)' is dead and had claimed 1\n"))
+        #expect(try queue.names("new") == [name.replacing(".json", with: ",i=1.json")])
+        let well = try queue.run("check")
+        #expect(well.status == 0)
+        #expect(well.output.contains("ok: locks: flock(2) keeps a second process out"))
+    }
+
+    @Test func `a queue without its directories is one again after --repair`() throws {
+        let queue = try Drainq(Self.configuration)
+        for name in ["tmp", "claimed"] { try FileManager.default.removeItem(at: queue.queue.appending(path: name)) }
+        let told = try queue.run("check")
+        #expect(told.status == 66)
+        #expect(told.error.contains("the directory 'tmp' is missing"))
+        #expect(try queue.run("add", input: "1").status == 66)
+        let repaired = try queue.run("check", "--repair", "--json")
+        #expect(repaired.status == 0)
+        #expect(repaired.output.contains(#""damage":"missingDirectory""#))
+        #expect(try queue.run("add", input: "1").status == 0)
+        #expect(try queue.run("check", "--repair", "-q", queue.directory.path).status == 66)
+    }
+
+    @Test(arguments: [
+        ("failed", 0o755, 77), ("state/destinations.json", 0o644, 77), ("state/destinations.json", 0o600, 74),
+    ])
+    func `the exit status says what is wrong until it is repaired`(path: String, mode: Int, status: Int32) throws {
+        let queue = try Drainq(Self.configuration)
+        let file = queue.queue.appending(path: path)
+        if path.hasSuffix(".json") { try Data((mode == 0o600 ? "{" : "{}").utf8).write(to: file) }
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
+        #expect(try queue.run("check").status == status)
+        #expect(try queue.run("check", "--repair").status == 0)
+        #expect(try queue.run("check").status == 0)
+    }
+}

@@ -1,0 +1,114 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+/// Operations out of a queue and into another one.
+struct ExportTests {
+    /// Every operation file of a queue, by its path.
+    private func files(_ queue: Drainq) throws -> [String: Data] {
+        var files: [String: Data] = [:]
+        for state in ["new", "deferred", "failed", "delivered"] {
+            for name in try queue.names(state) {
+                files["\(state)/\(name)"] = try Data(contentsOf: queue.queue.appending(path: "\(state)/\(name)"))
+            }
+        }
+        return files
+    }
+
+    /// New, deferred with attempts, failed, held, binary, due later.
+    private func variety() throws -> Drainq {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(503), .status(400)]))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        try queue.run("add", "--type", "t", "--key", "schlüssel", input: numbered(2))
+        try queue.run("run", "--concurrency", "1")
+        #expect(try queue.names("deferred").count == 1 && queue.names("failed").count == 1)
+        try queue.run("add", "--delay", "1h", "-H", "X: 1", input: numbered(1))
+        try queue.run("add", "--content-type", "application/x", input: "\u{0}\r\nü{")
+        let held = try queue.run("add", input: "{\n \"pretty\": 1.10 }").lines
+        try queue.run("hold", held[0])
+        return queue
+    }
+
+    @Test func `export and import make the same files under the same names`() throws {
+        let (from, to) = (try variety(), try Drainq())
+        let exported = try from.run("export")
+        #expect(exported.status == 0 && exported.error == "")
+        #expect(exported.lines.count == 5)
+        let imported = try to.run("import", input: exported.output)
+        #expect(imported.status == 0 && imported.error == "")
+        #expect(imported.lines.count == 5)
+        #expect(try files(to) == files(from))
+        let again = try to.run("import", input: exported.output)
+        #expect(again.status == 0 && again.lines == imported.lines)
+        #expect(again.error.contains("is in the queue already (failed): not imported again"))
+        #expect(try files(to) == files(from))
+        #expect(try to.run("export").output.split(separator: "\n").sorted() == exported.lines.map { $0[...] }.sorted())
+    }
+
+    @Test func `ids, filters and standard input say what is exported`() throws {
+        let queue = try variety()
+        let failed = try queue.run("export", "--state", "failed").lines
+        #expect(failed.count == 1)
+        let id = try queue.run("list", "--state", "failed", "--json").lines
+        #expect(try queue.run("export", "-", input: id[0]).lines == failed)
+        #expect(try queue.run("export", "--state", "held").output.contains("\"held\":true"))
+        #expect(try queue.run("export", "gone").error.contains("cannot export 'gone': no such operation in the queue"))
+        #expect(try queue.run("export", "--all", "--state", "failed").status == 64)
+        #expect(try queue.run("export", "--state", "quarantined").status == 64)
+    }
+
+    @Test func `what is no operation is not exported, and that is said`() throws {
+        let queue = try variety()
+        try queue.run("add", input: "{\n")
+        try queue.drop(Data("{}".utf8), as: "foreign")
+        let exported = try queue.run("export")
+        #expect(exported.status == 0 && exported.lines.count == 5)
+        #expect(exported.error.contains("1 in quarantine are not exported"))
+        #expect(exported.error.contains("1 in 'new' are not exported"))
+        #expect(try queue.run("export", "--quiet").error == "")
+        try Data("{".utf8).write(to: queue.queue.appending(path: "new/20261121T091500.000000Z-bad.json"))
+        let bad = try queue.run("export")
+        #expect(bad.status == 65 && bad.lines.count == 5)
+        #expect(
+            bad.error.contains("cannot export 'new/20261121T091500.000000Z-bad.json': it ends within the header line"))
+    }
+
+    @Test func `a bad line is told with its number and kept, and the others are imported`() throws {
+        let (from, to) = (try variety(), try Drainq())
+        let lines = try from.run("export").lines
+        let input = (lines.prefix(2) + ["{\"schema\":1}", "no"] + lines.dropFirst(2)).joined(separator: "\n")
+        let finished = try to.run("import", input: input)
+        #expect(finished.status == 65 && finished.lines.count == 5)
+        #expect(finished.error.contains("cannot import line 3 of 'standard input': field 'header': missing"))
+        #expect(finished.error.contains("cannot import line 4 of 'standard input': expected a value"))
+        #expect(try to.names("quarantine").count == 4)
+        let atomic = try Drainq()
+        let none = try atomic.run("import", "--atomic", input: input)
+        #expect(none.status == 65 && none.lines == [])
+        #expect(none.error.contains("nothing was imported"))
+        #expect(try files(atomic).isEmpty && atomic.names("quarantine").isEmpty)
+    }
+
+    @Test func `what jq has changed is imported as it stands`() throws {
+        let (from, to) = (try variety(), try Drainq())
+        let line = try #require(try from.run("export", "--state", "failed").lines.first)
+        let edited = line.replacing("\"payload\":{\"n\":2}", with: "\"payload\":{\"n\":\"edited\"}")
+            .replacing("\"state\":\"failed\",\"attempts\":1", with: "\"state\":\"new\",\"attempts\":0")
+        #expect(edited != line)
+        let ids = try to.run("import", input: edited).lines
+        let shown = try to.run("show", "--json", ids[0]).output
+        #expect(shown.contains(#""body":"{\"n\":\"edited\"}""#))
+        #expect(shown.contains("\"state\":\"new\""))
+    }
+
+    @Test func `an operation that was deferred elsewhere is delivered here`() throws {
+        let from = try variety()
+        let receiver = try LoopbackReceiver()
+        defer { receiver.stop() }
+        let to = try Drainq(to: receiver)
+        try to.run("import", input: try from.run("export", "--state", "deferred").output)
+        #expect(try to.run("run", "--now").status == 0)
+        #expect(receiver.requests().map(\.text) == ["{\"n\":1}"])
+    }
+}

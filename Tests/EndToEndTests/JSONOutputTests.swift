@@ -1,0 +1,196 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+@testable import DrainqCLI
+
+/// Every `--json` of the program, run, and held against the table that the manual is made from.
+struct JSONOutputTests {
+    private let witness = OutputWitness()
+
+    /// What these tests cannot bring about.
+    private static let elsewhere: Set<String> = [
+        // A run that waits for network or power, which this machine has; a run under way is another process.
+        "the summary of a run.conditions", "the status of the queue.lastRun.conditions",
+        "an operation with all its attempts.run",
+        // In the journal's and the log's version of it.
+        "an attempt.excerpt",
+    ]
+
+    @Test func `every line of every command has the documented fields, and every documented field is printed`() throws {
+        try input()
+        try operations()
+        try runs()
+        try statuses()
+        try actions()
+        try findings()
+        try explanations()
+        try receiver()
+        #expect(Set(witness.unseen).subtracting(Self.elsewhere) == [])
+    }
+
+    @Test func `summaries and meanings of the table are fit for a manual`() {
+        for object in OutputObject.table {
+            #expect(object.title.first?.isLowercase == true && object.title.last != ".")
+            #expect(Set(object.fields.map(\.name)).count == object.fields.count, "\(object.title)")
+            for field in object.fields { #expect(field.meaning.last != ".", "\(object.title).\(field.name)") }
+        }
+        #expect(Set(OutputObject.table.map(\.title)).count == OutputObject.table.count)
+    }
+
+    @Test func `every command that has --json is in the table, and no other`() {
+        let printing = Set(OutputObject.table.flatMap(\.printedBy).map { String($0.prefix { $0 != " " }) })
+        let having = CommandDescription.visible.map(\.name).filter { OptionDescription.row(.json, of: $0) != nil }
+        #expect(printing == Set(having.map(\.rawValue) + ["export"]))
+    }
+
+    // MARK: - Each command
+
+    private func input() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
+        witness.check(try queue.run("add", "--json", input: "1\n{\n"), by: "add")
+        witness.check(try queue.run("add", "--json", "--id", "a", input: "1"), by: "add")
+        witness.check(try queue.run("add", "--json", "--id", "a", input: "1"), by: "add")
+        witness.check(try queue.run("add", "--json", "--body-file", "/none"), by: "add")
+        try queue.run("hold", "a")
+        let exported = try queue.run("export")
+        witness.check(exported, by: "export")
+        witness.check(try queue.run("import", "--json", input: exported.output + "{}\n"), by: "import")
+        witness.check(try Drainq().run("import", "--json", input: exported.output), by: "import")
+
+        let receiver = try LoopbackReceiver(
+            script: .sequence([
+                .status(200, body: "yes"), Answer(200, body: .bytes([0xFF])), .status(400, body: "no"), .status(503),
+                .status(503),
+            ]))
+        defer { receiver.stop() }
+        let sending = try Drainq(to: receiver)
+        for _ in 0..<4 { witness.check(try sending.run("send", "--json", input: "1"), by: "send") }
+        witness.check(try sending.run("send", "--json", "--no-queue", input: "1"), by: "send")
+        witness.check(try sending.run("send", "--json", input: "{"), by: "send")
+    }
+
+    /// An operation of each kind, put where they would be by hand: names carry what `list` says.
+    private func operations() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\", retry: \"quick\" } } }")
+        let header = """
+            {"drainq":1,"id":"ID","createdAt":"2026-11-21T09:15:00Z","key":"k","method":"PUT","url":"https://b.example/",\
+            "notBefore":"2026-11-21T10:00:00Z","expiresAt":"2036-11-21T09:15:00Z","idempotencyKey":"i","contentType":"text/plain","length":2}
+            """
+        let file = """
+            BODY
+            hi
+            {"at":"2026-11-21T09:15:00Z","durationMs":3,"outcome":"deferred","status":503,"rule":"r","retryAfter":7,"excerpt":"e"}
+            {"at":"2026-11-21T09:16:00Z","durationMs":3,"outcome":"deferred","error":"timeout","rule":"r"}
+
+            """.replacing("BODY", with: header)
+        let stem = "20261121T091500.000000Z-ID,k=8254c329a92850f6d539dd37"
+        func put(_ id: String, _ path: String, _ rest: String, _ content: String = file) throws {
+            let url = queue.queue.appending(path: "\(path)/\(stem.replacing("ID", with: id))\(rest).json")
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(content.replacing("\"ID\"", with: "\"\(id)\"").utf8).write(to: url)
+        }
+        try put("deferred", "deferred", ",a=2,i=1,t=20261121T092000Z")
+        try put("failed", "failed", ",a=2")
+        try put("delivered", "delivered", ",a=1")
+        try put("held", "new", ",h=1")
+        try put("waiting", "new", ",n=20361121T092000Z")
+        try put("claimed", "claimed/20261121T091500.123456Z-9f86d081884c7d65", "")
+        let answered = file.split(separator: "\n", omittingEmptySubsequences: false)
+        try put("answered", "deferred", ",a=1,t=20261121T092000Z", answered.prefix(3).joined(separator: "\n") + "\n")
+        let bodyFile = #""bodyFile":{"path":"/etc/hostname","length":1,"modified":1,"inode":1},"length":0}"#
+        try put("file", "new", "", header.replacing("\"length\":2}", with: bodyFile) + "\n\n")
+        try put("quarantined", "quarantine", "")
+        try queue.run("add", input: "{")
+        try queue.drop(Data("{".utf8), as: "foreign")
+        witness.check(try queue.run("run", "--dry-run", "--json", "--now"), by: "run --dry-run")
+        try queue.run("hold", "--destination", "https://a.example")
+        witness.check(try queue.run("list", "--json"), by: "list")
+        witness.check(try queue.run("list", "--json", "--state", "delivered"), by: "list")
+        let ids = ["deferred", "answered", "failed", "held", "waiting", "claimed", "file"]
+        witness.check(try queue.run(["show", "--json"] + ids), by: "show")
+        let added = try queue.run("add", input: "1").lines[0]
+        witness.check(try queue.run("show", "--json", added), by: "show")
+        witness.check(try queue.run("export", "--all"), by: "export")
+    }
+
+    private func runs() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(503, body: "busy"), .status(204)]))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver, "retry: \"quick\",")
+        try queue.run("add", input: numbered(2))
+        try queue.run("add", "--url", "http://127.0.0.1:1/", input: "3")
+        try queue.drop(Data("{".utf8), as: "foreign")
+        witness.check(try queue.run("run", "--json", "--concurrency", "1"), by: "run")
+        // What has been deferred is due next.
+        try queue.run("add", input: "4")
+        witness.check(try queue.run("run", "--json"), by: "run")
+        witness.check(try queue.run("status", "--json"), by: "status")
+    }
+
+    private func statuses() throws {
+        let queue = try Drainq(
+            "{ routes: { default: { url: \"https://a.example\" }, b: { url: \"https://b.example\" } } }")
+        try queue.run("add", input: "1")
+        let soon = Date(timeIntervalSinceNow: 60).formatted(.iso8601)
+        try Data(
+            """
+            {"version":1,"destinations":{
+              "https://a.example":{"hold":{"reason":"401","since":"2026-11-21T09:15:00Z","status":401},"lastSuccess":"2026-11-21T09:00:00Z"},
+              "https://b.example":{"notBefore":"\(soon)","window":2},
+              "https://c.example":{"failures":5,"lastFailure":"refused","lastFailureAt":"2026-11-21T09:15:00Z","suspendedUntil":"\(soon)","suspensions":1}}}
+            """.utf8
+        ).write(to: queue.queue.appending(path: "state/destinations.json"))
+        witness.check(try queue.run("status", "--json"), by: "status")
+    }
+
+    private func actions() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
+        let id = try queue.run("add", input: "1\n{\n").lines[0]
+        witness.check(try queue.run("hold", "--json", id), by: "hold")
+        witness.check(try queue.run("release", "--json", "--all"), by: "release")
+        witness.check(try queue.run("hold", "--json", "--destination", "https://a.example"), by: "hold")
+        witness.check(try queue.run("release", "--json", "--destination", "https://a.example"), by: "release")
+        witness.check(try queue.run("retry", "--json", "--rate", "1/s", id), by: "retry")
+        witness.check(try queue.run("retry", "--json", "--state", "quarantined"), by: "retry")
+        witness.check(try queue.run("drop", "--json", id), by: "drop")
+    }
+
+    private func findings() throws {
+        let queue = try Drainq("{ routes: { default: { headers: { Authorization: \"Bearer x\" } } } }")
+        try queue.run("add", input: "1")
+        try FileManager.default.removeItem(at: queue.queue.appending(path: "delivered"))
+        witness.check(try queue.run("check", "--json"), by: "check")
+        witness.check(try queue.run("check", "--json", "--repair"), by: "check")
+    }
+
+    private func explanations() throws {
+        let queue = try Drainq(
+            """
+            { routes: { default: { url: "https://a.example", accept: { contentType: "application/json" },
+                                   retryRateLimited: { base: "1s", max: "10s", attempts: 50, maxAge: "1d" }, expiresAfter: "7d" },
+                        b: { url: "https://[::1]/", retry: "quick" } },
+              destinations: { "https://[::1]": { transport: "urlsession" } } }
+            """)
+        for answer in ["503", "401", "200", "timeout", "400"] {
+            witness.check(try queue.run("explain", answer, "--json"), by: "explain ANSWER")
+            witness.check(try queue.run("explain", answer, "--json", "--type", "b"), by: "explain ANSWER")
+        }
+        witness.check(try queue.run("explain", "--json"), by: "explain")
+        witness.check(try queue.run("explain", "--json", "--type", "b"), by: "explain")
+        witness.check(try Drainq().run("explain", "--json"), by: "explain")
+    }
+
+    private func receiver() throws {
+        let queue = try Drainq()
+        let file = queue.directory.appending(path: "url")
+        let receiving = try queue.start(
+            ["receive", "--json", "--bodies", "--count", "2", "--max-time", "50s", "--url-file", file.path], input: "")
+        while !FileManager.default.fileExists(atPath: file.path) { try #require(receiving.process.isRunning) }
+        let url = try String(contentsOf: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+        try queue.run("send", "--url", url, input: "{\"n\":1}")
+        try queue.run("send", "--url", url, "--method", "DELETE", "--content-type", "text/plain")
+        witness.check(try receiving.finish(), by: "receive")
+    }
+}

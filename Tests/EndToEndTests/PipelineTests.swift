@@ -1,0 +1,146 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+/// The program between other programs, as a shell joins them.
+struct PipelineTests {
+    private func failed(_ count: Int) throws -> Drainq {
+        let receiver = try LoopbackReceiver(script: .always(.status(400)))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        try queue.run("add", "--type", "t", input: numbered(count))
+        try queue.run("run", "--limit", "4")
+        #expect(try queue.names("failed").count == count)
+        return queue
+    }
+
+    @Test(arguments: [
+        "jq -r .id", "jq .id", "jq -c .", "jq -c 'select(.attempts == 1)'", "jq -c '{id}'", "cat",
+    ])
+    func `what list prints is what retry reads, by way of jq`(filter: String) throws {
+        let queue = try failed(3)
+        let ids = try queue.run("list").lines.dropFirst().map { String($0.prefix(36)) }
+        let retried = try queue.shell("drainq list --state failed --json | \(filter) | drainq retry -")
+        #expect(retried.status == 0 && retried.error == "")
+        #expect(retried.lines == ids)
+        #expect(try queue.names("failed").isEmpty)
+    }
+
+    @Test func `what export prints is what drop and import read`() throws {
+        let queue = try failed(3)
+        let before = try queue.names("failed")
+        let moved = try queue.shell("drainq export --state failed | tee moved.ndjson | drainq drop -")
+        #expect(moved.status == 0 && moved.lines.count == 3)
+        #expect(try queue.names("failed").isEmpty)
+        #expect(try queue.shell("drainq import moved.ndjson").status == 0)
+        #expect(try queue.names("failed") == before)
+        let edited = try queue.shell(
+            "drainq export | jq -c '.state = \"new\" | .attempts = 0 | .payload.n += 10' >edited && "
+                + "drainq drop - <edited && drainq import edited && drainq list --json | drainq show --json - | jq -r .body"
+        )
+        #expect(edited.lines.suffix(3).sorted() == [#"{"n":11}"#, #"{"n":12}"#, #"{"n":13}"#])
+    }
+
+    @Test func `ids on standard input that are none are an error that says so`() throws {
+        let queue = try failed(1)
+        #expect(try queue.shell("echo 'not an id' | drainq retry -").status == 64)
+        #expect(try queue.shell("echo '{\"no\":1}' | drainq retry -").status == 65)
+        #expect(try queue.shell("echo '{' | drainq retry -").status == 65)
+        let nothing = try queue.shell("drainq list --state deferred --json | jq -r .id | drainq retry -")
+        #expect(nothing.status == 0 && nothing.output == "" && nothing.error == "")
+    }
+
+    // MARK: - Readers that go away
+
+    @Test(arguments: ["list --json", "list", "export", "status", "manual", "help", "completions bash"])
+    func `a reader that has seen enough ends what only shows, without a word`(command: String) throws {
+        let queue = try Drainq()
+        try queue.run("add", input: numbered(2000))
+        let ended = try queue.shell("drainq \(command) | head -n 1; echo \"${PIPESTATUS[0]}\"")
+        #expect(ended.lines.count == 2 && ended.error == "")
+        // Ended by SIGPIPE, or all fitted into the pipe.
+        #expect(["141", "0"].contains(ended.lines[1]))
+    }
+
+    @Test func `a reader that has gone away does not keep a command from its work`() throws {
+        let queue = try Drainq()
+        let added = try queue.shell("seq 3000 | drainq add | head -n 1; echo \"${PIPESTATUS[1]}\"")
+        #expect(added.lines.last == "0" && added.error == "")
+        #expect(try queue.names("new").count == 3000)
+        let dropped = try queue.shell("drainq drop --state new | true; echo \"${PIPESTATUS[0]}\"")
+        #expect(dropped.lines == ["0"] && dropped.error == "")
+        #expect(try queue.names("new").isEmpty)
+    }
+
+    // MARK: - Outputs that are closed
+
+    @Test(arguments: [">&-", "2>&-", "<&-", ">&- 2>&-", ">&- 2>&- <&-"])
+    func `closed descriptors are quiet, and nothing is written where they would have been`(closed: String) throws {
+        let queue = try Drainq()
+        let input = closed.contains("<&-") ? "" : "echo '{\"n\":1.10}' | "
+        let file = closed.contains("<&-") ? "payload" : ""
+        let script = """
+            echo '{"n":1.10}' >payload
+            \(input)drainq add \(file) \(closed); echo $?
+            drainq list \(closed); echo $?
+            drainq export \(closed) | wc -l >/dev/null
+            drainq add --json /none \(closed); echo $?
+            """
+        let finished = try queue.shell(script)
+        #expect(finished.lines.filter { $0.count < 3 } == ["0", "0", "65"])
+        let names = try queue.names("new")
+        #expect(names.count == 1)
+        let written = try String(contentsOf: queue.queue.appending(path: "new/\(names[0])"), encoding: .utf8)
+        #expect(written.hasSuffix("\n{\"n\":1.10}\n") && written.split(separator: "\n").count == 2)
+        #expect(try queue.run("check", "--json").status == 78, "no url, and nothing else")
+    }
+
+    @Test func `an output that is full is an error`() throws {
+        let queue = try failed(1)
+        let full = try queue.shell("drainq list >/dev/full")
+        #expect(full.status == 74 && full.error.contains("cannot write standard output: No space left on device"))
+    }
+
+    // MARK: - Watching
+
+    @Test func `status --watch prints a block each interval, and ends without a word when its reader does`() throws {
+        let queue = try failed(2)
+        let blocks = try queue.shell("drainq status --watch --interval 100ms | head -n 9; echo \"${PIPESTATUS[0]}\"")
+        #expect(blocks.error == "")
+        #expect(blocks.lines.filter { $0 == "2 failed" }.count >= 2)
+        #expect(!blocks.output.contains("\u{1B}"))
+        #expect(blocks.lines.last == "141")
+        let objects = try queue.shell(
+            "drainq status --watch --interval 100ms --json | head -n 3 | jq -r .states.failed")
+        #expect(objects.lines == ["2", "2", "2"] && objects.error == "")
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM])
+    func `status --watch ends with 0 when it is told to`(signal: Int32) throws {
+        let queue = try failed(1)
+        let watching = try queue.start("status", "--watch", "--interval", "50s", "--json")
+        while try Data(contentsOf: watching.output).isEmpty { try #require(watching.process.isRunning) }
+        watching.signal(signal)
+        let finished = try watching.finish()
+        #expect(finished.status == 0 && finished.lines.count == 1 && finished.error == "")
+    }
+
+    @Test func `status --watch takes the place of what was there, at a terminal`() throws {
+        let queue = try failed(1)
+        let seen = try queue.shell(
+            "timeout -s INT --preserve-status 2 script -qec '\"$DRAINQ\" status --watch --interval 100ms' /dev/null")
+        #expect(seen.output.components(separatedBy: "\u{1B}[H\u{1B}[J1 failed\r\n").count > 2)
+    }
+
+    @Test func `status --watch ends when nothing that it prints arrives any more`() throws {
+        let queue = try failed(1)
+        let full = try queue.shell("drainq status --watch --interval 100ms >/dev/full")
+        #expect(full.status == 74 && full.error.contains("cannot write standard output"))
+    }
+
+    @Test func `--interval is for --watch, and not too short`() throws {
+        let queue = try Drainq()
+        #expect(try queue.run("status", "--interval", "5s").error.contains("'--interval' is for --watch"))
+        #expect(try queue.run("status", "--watch", "--interval", "1ms").error.contains("less than 100ms"))
+    }
+}

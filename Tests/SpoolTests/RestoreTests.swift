@@ -1,0 +1,108 @@
+import Foundation
+import Policy
+import Spool
+import Testing
+
+/// Rows W → N, D, X, K: what was exported comes back.
+struct RestoreTests {
+    /// One of each state.
+    private func operations(_ queue: TemporaryQueue) throws -> [PortableOperation] {
+        try [QueueState.new, .deferred, .failed, .delivered].enumerated().map { index, state in
+            var operation = queue.operation("\(state)", index)
+            operation.attempts = state == .new ? [] : [TemporaryQueue.record()]
+            var name = EntryName(naming: operation.header)
+            if state != .new { name.attempts = 1 }
+            return try PortableOperation(Entry(state: state, name: name), file: OperationFile.encode(operation))
+        }
+    }
+
+    private func restore(
+        _ operations: [PortableOperation], _ open: SpoolDirectory, _ limits: Limits = Limits(), allOrNone: Bool = false
+    ) throws(SpoolError) -> Accepted {
+        var present = try open.presentIDs()
+        var admittance = Admittance(limits)
+        return try open.restore(operations, besides: &present, within: &admittance, allOrNone: allOrNone)
+    }
+
+    @Test func `every file is synced before its rename, and every directory before the answer`() throws {
+        let queue = try TemporaryQueue()
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset()
+        _ = try restore(try operations(queue), open)
+        let log = calls.log.filter { ["write", "fsync", "renameNoReplace"].contains($0) }
+        let writes = Array(repeating: ["write", "fsync"], count: 4).flatMap(\.self)
+        #expect(
+            log == writes + Array(repeating: "renameNoReplace", count: 4) + Array(repeating: "fsync", count: 4))
+    }
+
+    @Test(arguments: [true, false])
+    func `after a crash or an error at any call, each operation is whole and in its place, or not there`(
+        isCrash: Bool
+    ) throws {
+        for links in [false, true] {
+            for index in 1... {
+                let queue = try TemporaryQueue()
+                let operations = try operations(queue)
+                let calls = InterceptedCalls()
+                var isAnswered = false
+                do {
+                    var system = calls.calls
+                    if links { system.renameNoReplace = { (_, _, _) throws(Errno) in throw Errno(EINVAL) } }
+                    let open = try queue.open(system)
+                    calls.reset(isCrash ? .crash(at: index) : .error(EIO, at: index))
+                    isAnswered = (try? restore(operations, open)) != nil
+                }
+                #expect(calls.descriptors.isEmpty)
+                try queue.recover()
+                let entries = try queue.entries()
+                for entry in entries {
+                    let operation = try #require(operations.first { $0.entry == entry })
+                    #expect(queue.bytes(entry.path) == operation.file)
+                }
+                #expect(queue.names("tmp").isEmpty)
+                if isAnswered { #expect(Set(entries) == Set(operations.map(\.entry))) }
+                if !isAnswered, !isCrash { #expect(entries.isEmpty, "call \(index): nothing was promised") }
+                if calls.count < index { break }
+            }
+        }
+    }
+
+    @Test func `an id that is in the queue already is left as it is`() throws {
+        let queue = try TemporaryQueue()
+        let entry = try queue.add(["failed"])[0]
+        let before = queue.bytes(entry.path)
+        let results = try restore(try operations(queue), try queue.open()).results
+        #expect(results[2] == .duplicate(of: .new))
+        #expect(queue.bytes(entry.path) == before && queue.names("failed").isEmpty)
+        let again = try restore(try operations(queue), try queue.open()).results
+        #expect(
+            again == [
+                .duplicate(of: .new), .duplicate(of: .deferred), .duplicate(of: .new), .duplicate(of: .delivered),
+            ])
+    }
+
+    @Test func `what waits counts against the limits, what has failed does not`() throws {
+        let queue = try TemporaryQueue()
+        let operations = try operations(queue)
+        let results = try restore(operations, try queue.open(), Limits(operations: 1)).results
+        #expect(results[1] == .rejected(.operations(1)))
+        #expect(queue.names("failed").count == 1 && queue.names("delivered").count == 1)
+        let other = try TemporaryQueue()
+        let none = try restore(operations, try other.open(), Limits(operations: 1), allOrNone: true).results
+        #expect(none == [.notAttempted, .rejected(.operations(1)), .notAttempted, .notAttempted])
+        #expect(try other.entries().isEmpty)
+    }
+
+    @Test func `many attempts are no long header`() throws {
+        let queue = try TemporaryQueue()
+        var operation = queue.operation("a")
+        operation.attempts = Array(repeating: TemporaryQueue.record(), count: 2000)
+        let file = OperationFile.encode(operation)
+        #expect(file.count > OperationFile.headerLimit)
+        let portable = try PortableOperation(
+            Entry(state: .failed, name: EntryName(naming: operation.header)), file: file)
+        guard case .accepted = try restore([portable], try queue.open()).results[0] else { throw Errno(0) }
+        #expect(queue.bytes(portable.entry.path) == file)
+    }
+}
