@@ -10,17 +10,17 @@ _drainq() {
     fi
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
-            init|add|send|run|list|show|status|retry|drop|hold|release|pause|resume|check|explain|demo|receive|completions|manual|version|help)
+            init|add|send|run|list|show|status|retry|drop|hold|release|pause|resume|export|import|check|explain|demo|receive|completions|manual|version|help)
                 command=${COMP_WORDS[i]}
                 break
                 ;;
         esac
     done
     case $command:$previous in
-        init:--url|add:--type|add:-t|send:--type|send:-t|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--delay|add:--at|add:--expires|send:--expires|add:--id|send:--id|send:--timeout|send:--retry-within|send:--fallback|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--type|run:-t|run:--destination|run:--rate|hold:--reason|explain:--type|explain:-t|pause:--destination|resume:--destination|list:--limit|list:--destination|retry:--destination|drop:--destination|hold:--destination|release:--destination|list:--type|list:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t|list:--key|retry:--key|drop:--key|hold:--key|release:--key|list:--since|retry:--since|drop:--since|hold:--since|release:--since|list:--before|retry:--before|drop:--before|hold:--before|release:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
+        init:--url|add:--type|add:-t|send:--type|send:-t|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--delay|add:--at|add:--expires|send:--expires|add:--id|send:--id|send:--timeout|send:--retry-within|send:--fallback|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--type|run:-t|run:--destination|run:--rate|retry:--rate|hold:--reason|status:--interval|explain:--type|explain:-t|pause:--destination|resume:--destination|list:--limit|list:--destination|export:--destination|retry:--destination|drop:--destination|hold:--destination|release:--destination|list:--type|list:-t|export:--type|export:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t|list:--key|export:--key|retry:--key|drop:--key|hold:--key|release:--key|list:--since|export:--since|retry:--since|drop:--since|hold:--since|release:--since|list:--before|export:--before|retry:--before|drop:--before|hold:--before|release:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
             return
             ;;
-        add:--sync)
+        add:--sync|import:--sync)
             mapfile -t COMPREPLY < <(compgen -W 'full none' -- "$current")
             return
             ;;
@@ -36,7 +36,7 @@ _drainq() {
             mapfile -t COMPREPLY < <(compgen -W 'auto text json journal' -- "$current")
             return
             ;;
-        list:--state|retry:--state|drop:--state|hold:--state|release:--state)
+        list:--state|export:--state|retry:--state|drop:--state|hold:--state|release:--state)
             mapfile -t COMPREPLY < <(compgen -W 'new deferred claimed held failed quarantined delivered' -- "$current")
             return
             ;;
@@ -47,7 +47,7 @@ _drainq() {
     esac
     case $command in
         '')
-            words='init add send run list show status retry drop hold release pause resume check explain demo receive completions manual version help'
+            words='init add send run list show status retry drop hold release pause resume export import check explain demo receive completions manual version help'
             options='-q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         init)
@@ -71,10 +71,10 @@ _drainq() {
             options='-q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         status)
-            options='--prometheus -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--prometheus --watch --interval -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         retry)
-            options='-n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--rate -n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         drop)
             options='-n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
@@ -91,8 +91,15 @@ _drainq() {
         resume)
             options='--destination -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
+        export)
+            options='--all --state --destination -t --type --key --since --before -q --queue --config -v --verbose --quiet -h --help --version'
+            ;;
+        import)
+            options='--atomic --sync -q --queue --config --json -v --verbose --quiet -h --help --version'
+            [[ $current == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            ;;
         check)
-            options='-q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--repair -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         explain)
             options='-t --type -q --queue --config --json -v --verbose --quiet -h --help --version'
@@ -116,7 +123,7 @@ _drainq() {
             ;;
         help)
             options='-h --help --version'
-            words='init add send run list show status retry drop hold release pause resume explain check demo receive completions manual version help'
+            words='init add send run list show status retry drop hold release pause resume export import explain check demo receive completions manual version help'
             ;;
     esac
     if [[ $current == -* ]]; then

@@ -70,12 +70,14 @@ import Testing
         let (lines, notices, _) = try await lines(
             of: ReceiveCommand(count: 1, json: true, bodies: true), for: [Self.post])
         #expect(lines.count == 3)
-        #expect(lines[0] == "{\"event\":\"listening\",\"url\":\"\(notices[0].dropFirst("listening on ".count))\"}")
+        #expect(
+            lines[0]
+                == "{\"event\":\"listening\",\"url\":\"\(notices[0].dropFirst("listening on ".count))\",\"schema\":1}")
         #expect(lines[1].hasPrefix(#"{"event":"request","number":1,"connection":1,"milliseconds":"#))
         #expect(
             lines[1].hasSuffix(
                 #""method":"POST","target":"/a?b","idempotencyKey":"k 1","headers":[["Idempotency-Key","\"k 1\""],"#
-                    + #"["Connection","close"],["Content-Length","9"]],"bytes":9,"body":{"a":  1}}"#))
+                    + #"["Connection","close"],["Content-Length","9"]],"bytes":9,"body":{"a":  1},"schema":1}"#))
         #expect(lines[2] == #"{"event":"end","by":"count","requests":1,"schema":1}"#)
     }
 

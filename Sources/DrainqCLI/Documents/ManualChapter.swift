@@ -21,7 +21,7 @@ struct ManualChapter {
     }
 
     /// Those that stand before ENVIRONMENT.
-    static let body = [outcomes, destinations, json]
+    static let body = [outcomes, destinations]
 
     static let all = body + [security]
 }

@@ -99,7 +99,8 @@ extension ManualWriter {
             meaning. What there is nothing to say of is left out, and never null. Times are RFC 3339 in UTC.
             """)
         for object in OutputObject.table {
-            lines.append(".Ss \(object.title.prefix(1).uppercased() + object.title.dropFirst())")
+            // `An` alone is a macro.
+            lines.append(".Ss \\&\(object.title.prefix(1).uppercased() + object.title.dropFirst())")
             prose("Printed by \(object.printedBy.map { "`drainq \($0)`" }.joined(separator: ", ")).")
             list(object.fields)
         }
