@@ -3,7 +3,7 @@ import Spool
 
 /// One destination within a run: what it may be sent now, and what has been learned of it.
 struct Lane {
-    let destination: Destination
+    var destination: Destination
     let settings: DestinationSettings
     /// As the ledger has it, with what this run has learned since.
     var state: DestinationState

@@ -201,7 +201,8 @@ extension Run {
         round.begun += 1
         let route = configuration.route(of: candidate.entry.name.type)
         guard let first = take(candidate, route, &round, claims) else { return nil }
-        var flight = Flight(members: [first], destination: candidate.destination, route: route, began: world.now())
+        let destination = named(candidate.destination, by: first.operation)
+        var flight = Flight(members: [first], destination: destination, route: route, began: world.now())
         flight.isSample = isSample
         flight.isProbe = lanes[candidate.destination.digest]?.state.hold != nil
         if flight.isProbe {
@@ -212,6 +213,17 @@ extension Run {
         }
         if route.batch != nil, !isSample, !flight.isProbe { fill(&flight, &round, claims) }
         return submit(flight, &round, claims)
+    }
+
+    /// An entry's name carries only the digest of its own origin: once the operation has been read the destination can be
+    /// called what it is.
+    private func named(_ destination: Destination, by operation: Operation) -> Destination {
+        guard let name = operation.header.url.flatMap({ Origin(url: $0)?.description }), name != destination.name,
+            Digest(of: name) == destination.digest
+        else { return destination }
+        let known = Destination(digest: destination.digest, name: name)
+        lanes[destination.digest]?.destination = known
+        return known
     }
 
     /// Claims and reads one operation; `nil` if a rival was faster, if it is none, or if it is not to be sent at all.
@@ -227,8 +239,8 @@ extension Run {
             case .operation(let stored):
                 let member = Member(claim: claim, operation: stored.operation, sequence: candidate.sequence)
                 guard let settlement = unsent(member, route) else { return member }
-                let flight = Flight(
-                    members: [member], destination: candidate.destination, route: route, began: world.now())
+                let destination = named(candidate.destination, by: stored.operation)
+                let flight = Flight(members: [member], destination: destination, route: route, began: world.now())
                 try apply(settlement, member, flight, claims, sent: false)
                 goOn(member, after: settlement.disposition, &round)
             case .notAnOperation(let reason):

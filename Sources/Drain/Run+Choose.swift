@@ -30,6 +30,7 @@ extension Run {
         let now = world.now()
         try readLedger(now)
         let decisions = conditions()
+        let asked = Set(options.destinations.map { Digest(of: $0) })
         var pass = Pass()
         var selection = Selection<Digest, Candidate>(limit: budget)
         var census = try takeCensus(now)
@@ -39,7 +40,7 @@ extension Run {
                 guard isAskedFor(name) else { return }
                 let route = configuration.route(of: name.type)
                 let destination = destinations.destination(of: name)
-                guard options.destinations.isEmpty || options.destinations.contains(destination.name) else { return }
+                guard asked.isEmpty || asked.contains(destination.digest) else { return }
                 var candidate = Candidate(entry: entry, destination: destination)
                 if route.isSequential, let sequence = route.sequence(of: name, to: destination) {
                     // Without the lock another run is at what has an order.
@@ -106,6 +107,9 @@ extension Run {
     private func readLedger(_ now: Timestamp) throws(SpoolError) {
         tellLedger()
         ledger = try LedgerFile(spool: spool).read()
+        if isFirstPass {
+            destinations = DestinationTable(configuration, knowing: Array(ledger.destinations.keys))
+        }
         for digest in lanes.keys {
             lanes[digest]!.state = ledger[lanes[digest]!.destination.name]
             lanes[digest]!.open(at: now, ignoringCoolDown: ignoresCoolDown)

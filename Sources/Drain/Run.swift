@@ -40,7 +40,8 @@ package final class Run {
     let spool: SpoolDirectory
     let configuration: Configuration
     let options: RunOptions
-    let destinations: DestinationTable
+    /// With the names that the ledger knows, for operations whose names carry only the digest of their own origin.
+    var destinations: DestinationTable
     let report: (RunEvent) -> Void
     var world: World
     var summary: RunSummary

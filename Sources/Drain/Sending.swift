@@ -62,7 +62,8 @@ package final class Sending {
     package func callAsFunction(_ operation: Operation) throws(SpoolError) -> Result {
         let name = EntryName(naming: operation.header)
         let route = configuration.route(of: name.type)
-        let destination = destinations.destination(of: name)
+        let origin = operation.header.url.flatMap { Origin(url: $0)?.description }
+        let destination = DestinationTable(configuration, knowing: origin.map { [$0] } ?? []).destination(of: name)
         if try spool.isPaused { return .postponed(operation, reason: "the queue is paused", isHeld: false) }
         let sequence = route.isSequential ? route.sequence(of: name, to: destination) : nil
         let lock = try sequence.flatMap { (sequence) throws(SpoolError) in try takeTurn(sequence) }

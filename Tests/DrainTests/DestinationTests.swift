@@ -448,6 +448,19 @@ import Testing
         #expect(try bench.names(.new).count == 2)
     }
 
+    @Test func `an operation's own address is a destination by its name`() throws {
+        let bench = try Bench()
+        try bench.add(2) { $0.url = "http://three:8080/x" }
+        #expect(try bench.run { _ in .status(401) }.held == 2)
+        #expect(try bench.state(of: "http://three:8080").hold != nil)
+        let later = try bench.run()
+        #expect(later.held == 2 && later.attempts == 0)
+        let file = LedgerFile(spool: bench.spool)
+        try file.record(
+            [("http://three:8080", .released)], settings: { _ in DestinationSettings() }, at: bench.now, durable: true)
+        #expect(try bench.run(RunOptions(destinations: ["http://three:8080"])).delivered == 2)
+    }
+
     @Test func `losing the ledger costs a probe and no operation`() throws {
         let bench = try Bench()
         try bench.add(3)
