@@ -12,6 +12,7 @@ struct JSONOutputTests {
     private static let elsewhere: Set<String> = [
         // A run that waits for network or power, which this machine has; a run under way is another process.
         "the summary of a run.conditions", "the status of the queue.lastRun.conditions",
+        "the status of the queue.conditions",
         "an operation with all its attempts.run",
         // In the journal's and the log's version of it.
         "an attempt.excerpt",

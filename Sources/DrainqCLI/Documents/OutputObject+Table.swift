@@ -104,6 +104,7 @@ extension OutputObject {
         Field("deferred", .count, "operations that wait for another attempt"),
         Field("waiting", .count, "operations left alone because their destination waits"),
         Field("held", .count, "operations whose destination is held"),
+        Field("paused", .count, "operations whose destination is paused"),
         Field("ambiguous", .count, "operations held by themselves, because nobody knows what became of them"),
         Field("superseded", .count, "operations that a newer one has taken the place of"),
         Field("failed", .count, "operations that were given up"),
@@ -136,6 +137,7 @@ extension OutputObject {
             .maybe("oldest", .time, "when the oldest operation that waits was created"),
             .maybe("nextDue", .time, "when the next one may be tried"),
             Field("due", .count, "how many may be tried now"),
+            .maybe("conditions", .text, "why network or power would keep a run from attempting anything"),
             .maybe(
                 "lastRun",
                 .object([Field("event", .word(["summary"]), "what kind of object this is")] + counts),
