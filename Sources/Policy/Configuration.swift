@@ -38,11 +38,6 @@ package struct Configuration: Hashable, Sendable {
         routes[type] ?? defaultRoute
     }
 
-    /// The settings of a destination, by its name.
-    package func settings(of destination: String) -> DestinationSettings {
-        destinations[destination] ?? DestinationSettings()
-    }
-
     /// Whether any route makes operations wait for each other.
     package var hasSequentialRoutes: Bool {
         defaultRoute.isSequential || routes.values.contains { $0.isSequential }

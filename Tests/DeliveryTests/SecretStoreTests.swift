@@ -278,34 +278,4 @@ final class SecretPlace {
     }
 
     // MARK: - Fingerprints
-
-    @Test func `the fingerprint changes with a secret and with why it cannot be used`() throws {
-        let store = place.store(["api": .file("token")])
-        var seen = [store.fingerprintMaterial(["api"])]
-        for (content, mode) in [("one", 0o644), ("one", 0o600), ("two", 0o600), ("", 0o600)] {
-            try place.write(content, mode: mode)
-            seen.append(store.fingerprintMaterial(["api"]))
-            #expect(store.fingerprintMaterial(["api"]) == seen.last)
-        }
-        #expect(Set(seen).count == seen.count)
-    }
-
-    @Test func `the fingerprint of a file that was only written again stays`() throws {
-        let store = place.store(["api": .file("token")])
-        try place.write("same")
-        let before = store.fingerprintMaterial(["api"])
-        try FileManager.default.removeItem(atPath: "\(place.path)/token")
-        try place.write("same\n", mode: 0o400)
-        #expect(store.fingerprintMaterial(["api"]) == before)
-    }
-
-    @Test func `a fingerprint tells next to nothing of a secret, and runs no command`() throws {
-        let store = place.store(
-            ["api": .environment("TOKEN"), "run": .command(["sh", "-c", "echo x >> runs; echo a"], ttl: .zero)],
-            environment: ["TOKEN": "t"])
-        let material = store.fingerprintMaterial(["api", "run"])
-        #expect(String(decoding: material, as: UTF8.self).wholeMatch(of: /api=[0-9a-f]{4}\0/) != nil)
-        #expect(place.runs() == 0)
-        #expect(store.fingerprintMaterial([]).isEmpty)
-    }
 }

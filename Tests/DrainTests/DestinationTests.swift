@@ -440,6 +440,36 @@ import Testing
         #expect(ContinuousClock.now - start >= .milliseconds(60))
     }
 
+    @Test func `a destination's own rate spaces its attempts and nobody else's`() throws {
+        let bench = try Bench()
+        bench.configuration.destinations["http://one"] = DestinationSettings(
+            rate: Rate(count: 1, per: .milliseconds(80)))
+        try bench.add(3)
+        try bench.add(20, type: "other")
+        var begun: [(url: String, at: ContinuousClock.Instant)] = []
+        #expect(
+            try bench.run(RunOptions(concurrency: 2)) { request in
+                begun.append((request.url, .now))
+                return .status(204)
+            }.delivered == 23)
+        let slow = begun.filter { $0.url.hasPrefix("http://one") }.map(\.at)
+        #expect(zip(slow, slow.dropFirst()).allSatisfy { $1 - $0 >= .milliseconds(75) })
+        // The others have not waited for them.
+        #expect(begun.last?.url.hasPrefix("http://one") == true)
+    }
+
+    @Test func `a metered network is left alone unless it is allowed`() throws {
+        let bench = try Bench()
+        bench.surroundings = Surroundings(isMetered: true)
+        bench.configuration.conditions = Conditions(network: .unmetered)
+        try bench.add(2)
+        let summary = try bench.run()
+        #expect(summary.attempts == 0 && summary.waiting == 2)
+        #expect(summary.conditions == "the network is metered, and conditions.network is 'unmetered'")
+        bench.configuration.conditions = Conditions(network: .online)
+        #expect(try bench.run().delivered == 2)
+    }
+
     @Test func `only the destinations asked for are attempted`() throws {
         let bench = try Bench()
         try bench.add(2)

@@ -30,7 +30,7 @@ import Testing
             retryAfterMax: .seconds(3600), stormGuard: 0)
         #expect(configuration.destinations["https://api.example.com"] == expected)
         #expect(
-            configuration.settings(of: "main").connection
+            configuration.destinations["main"]?.connection
                 == ConnectionOptions(proxy: .direct, unixSocket: "/etc/drainq/s"))
         #expect(configuration.defaultRoute.destination == "main")
     }

@@ -81,7 +81,7 @@ import Testing
         #expect(configuration.routes[TypeName("telemetry")!]?.method == "PUT")
         #expect(configuration.limits.bytes == 1_000_000_000)
         #expect(configuration.secrets["api"] == .file("/api.token"))
-        #expect(configuration.settings(of: "https://api.example.com").concurrency == 5)
+        #expect(configuration.destinations["https://api.example.com"]?.concurrency == 5)
         #expect(configuration.defaultRoute.batch == Batch(max: 100))
         #expect(configuration.retention.failed == .seconds(30 * 86_400))
     }

@@ -106,6 +106,25 @@ import Testing
         #expect(try deliver("\(receiver.url)/x", "answerLimit: \"1KiB\"", more).status == 0)
     }
 
+    @Test func `a captive portal's page is no delivery`() throws {
+        let receiver = try LoopbackReceiver(
+            script: .always(.status(200, headers: ["Content-Type: text/html; charset=utf-8"], body: "<h1>Log in</h1>")))
+        let run = try deliver("\(receiver.url)/x", "accept: { contentType: \"application/json\" }")
+        #expect(run.status == 75 && run.error.contains("deferred"))
+    }
+
+    @Test func `a HEAD asks whether something is there, and its status is the answer`() throws {
+        let receiver = try LoopbackReceiver(
+            script: .deciding { request, count in
+                .status(request.method == "HEAD" && request.body.isEmpty ? (count == 0 ? 404 : 200) : 400)
+            })
+        let drainq = try Drainq(
+            to: receiver, "method: \"HEAD\", body: \"\", classify: { \"404\": \"defer\" }")
+        try drainq.run("add", input: "{\"id\":7}")
+        #expect(try drainq.run("run").status == 75)
+        #expect(try drainq.run("run", "--now").status == 0)
+    }
+
     @Test func `a redirect to another origin gets neither body nor credentials`() throws {
         let elsewhere = try LoopbackReceiver()
         let receiver = try LoopbackReceiver(

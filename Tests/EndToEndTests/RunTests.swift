@@ -150,6 +150,40 @@ import Testing
         #expect(try drainq.run("run").status == 0)
     }
 
+    @Test func `with fail-if-busy a second run leaves at once, without it it joins in`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(300))))
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", input: numbered(10))
+        let first = try drainq.start("run", "--concurrency", "1")
+        #expect(receiver.wait(forRequests: 1, within: .seconds(20)))
+        let second = try drainq.run("run", "--fail-if-busy", "-v")
+        #expect(second.status == 75 && second.error.contains("another run is at it"))
+        #expect(try drainq.run("run").status == 0)
+        #expect(try first.finish().status == 0)
+        #expect(receiver.receivedCount == 10)
+        #expect(try drainq.run("run", "--fail-if-busy").status == 0)
+    }
+
+    @Test func `a rate spaces what is sent`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", input: numbered(4))
+        let run = try drainq.run("run", "--rate", "10/s", "--json")
+        let summary = try json(run.lines.last!)
+        // The fourth cannot begin before three intervals have passed.
+        #expect(summary["delivered"] as? Int == 4)
+        #expect(try #require(summary["durationMs"] as? Int) >= 300)
+    }
+
+    @Test func `what is under way when the time is up is cut off after its grace`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.silence))
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", input: "1")
+        let run = try drainq.run("run", "--max-time", "300ms", "--grace", "200ms", "-v")
+        #expect(run.status == 75 && run.error.contains("1 cut off"))
+        #expect(try drainq.waiting() == 1 && drainq.names("claimed").isEmpty)
+    }
+
     @Test func `a type without a url is held with a hint, and the others are delivered`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq("{ routes: { good: { url: \"\(receiver.url)/good\" } } }")

@@ -62,6 +62,21 @@ import Testing
         #expect(try !leavings(drainq, said).contains("MARKER"))
     }
 
+    @Test func `a credential is a file in the directory of systemd`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(
+            """
+            { routes: { default: { url: "\(receiver.url)/x", headers: { Authorization: "Bearer ${secret:api}" } } },
+              secrets: { api: { credential: "api" } } }
+            """)
+        try drainq.write(Self.mark, as: "api")
+        try drainq.run("add", input: "1")
+        #expect(try drainq.run("run").status == 69)
+        drainq.environment["CREDENTIALS_DIRECTORY"] = drainq.directory.path
+        #expect(try drainq.run("run").status == 0)
+        #expect(receiver.requests().first?.header("Authorization") == "Bearer \(Self.mark)")
+    }
+
     @Test func `nothing of a secret is in the arguments of a process`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(204).delayed(.milliseconds(500))))
         let drainq = try Drainq(configuration(receiver.url))

@@ -111,18 +111,6 @@ import Testing
         #expect(throws: JSONSyntaxError.self) { try scan([0x5B] + fits + [0x5D]) }
     }
 
-    @Test func `a bad line is passed over`() throws {
-        var scanner = JSONScanner(Array("{\"n\":1}\n{bad\n{\"n\":2}".utf8))
-        #expect(try scanner.next() == 0..<7)
-        #expect(throws: JSONSyntaxError.self) { try scanner.next() }
-        let more = scanner.skipLine()
-        #expect(more)
-        #expect(try scanner.next() == 13..<20)
-        let end = !scanner.skipLine()
-        #expect(end)
-        #expect(try scanner.next() == nil)
-    }
-
     @Test func `the members of an object come in order, repeated names included`() throws {
         let bytes = Array(#" { "a" : 1 , "é" : [ 1 ] , "a":{} }"#.utf8)
         let members = try #require(try JSONScanner.members(of: bytes, in: 0..<bytes.count))

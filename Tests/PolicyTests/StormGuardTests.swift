@@ -145,19 +145,6 @@ import Testing
         #expect(storm.phase == .watching)
     }
 
-    // MARK: - Probes of a hold
-
-    @Test func `a probe that meets the same end is put back`() {
-        #expect(tell("a404*", Guard(probing: 404)) == "hold(a,404)")
-    }
-
-    @Test func `a probe that is delivered, or meets another end, is settled and clears`() {
-        for (story, settled) in [("a200* b404", "settle(a) settle(b)"), ("a400* b404", "settle(a) settle(b)")] {
-            #expect(tell(story, Guard(probing: 404)) == settled)
-        }
-        #expect(tell("a503* end", Guard(probing: 404)) == "settle(a) back()")
-    }
-
     // MARK: - Always
 
     @Test func `the run's end gets back what is withheld, once`() {

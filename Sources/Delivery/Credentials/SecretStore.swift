@@ -74,21 +74,6 @@ package final class SecretStore {
         return differs(from: used, at: now)
     }
 
-    /// Bytes that change when one of these secrets does, for the fingerprint of what a hold is blamed on. They are kept in
-    /// a file, and have only 16 bits of each value: enough to notice another one, too few to tell which it is.
-    /// Commands are left out, because they are not run just to look.
-    package func fingerprintMaterial(_ names: Set<String>) -> [UInt8] {
-        names.sorted().flatMap { name -> [UInt8] in
-            if case .command = sources[name] { return [] }
-            let state =
-                switch resolved(name, at: .now) {
-                case .success(let value): "=\(Digest(of: value).description.prefix(4))"
-                case .failure(let defect): "!\(defect)"
-                }
-            return Array("\(name)\(state)\0".utf8)
-        }
-    }
-
     private func differs(from used: SecretValues, at now: ContinuousClock.Instant) -> Bool {
         let current = values(Set(used.values.keys).union(used.failures.keys), at: now)
         return current.values.contains { name, value in used.values[name] != value }

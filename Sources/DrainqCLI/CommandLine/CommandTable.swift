@@ -62,7 +62,7 @@ extension CommandDescription {
             runs alone.
             """,
             operands: .files,
-            exclusive: [[.envelope, .contentType], [.envelope, .id]],
+            exclusive: [[.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile]],
             examples: [
                 Example(#"printf '{"n":1}\n' | drainq send --type t"#, "try now, queue if need be"),
                 Example(

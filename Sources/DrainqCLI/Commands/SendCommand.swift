@@ -60,7 +60,7 @@ private struct Answering {
             }
             return .ok
         case .failed(let event):
-            return refuse("'\(id)': \(cause(event.record))", SendResult(id, "failed", event.record), .failed)
+            return refuse("'\(id)': \(event.record.cause)", SendResult(id, "failed", event.record), .failed)
         case .postponed(let operation, let reason, let isHeld, let turn):
             defer { turn?.release() }
             return try postpone(operation, given, reason, isHeld ? .held : .deferred)
@@ -116,11 +116,6 @@ private struct Answering {
         return .ok
     }
 
-    private func cause(_ record: AttemptRecord) -> String {
-        var text = record.status.map { "\($0)" } ?? record.error ?? record.rule
-        if let excerpt = record.excerpt, !excerpt.isEmpty { text += " (\(excerpt))" }
-        return text
-    }
 }
 
 /// One line of `send --json`, schema 1.

@@ -7,7 +7,7 @@
 /// they are what they seemed to be, each by itself.
 ///
 /// With a threshold of 1 it is for statuses that hold a destination: whether it is the destination or this operation
-/// alone. `init(probing:)` is for the probe of a hold, which is a sample by itself.
+/// alone.
 package struct StormGuard<Element> {
     package enum Answer: Hashable, Sendable {
         case delivered
@@ -46,9 +46,8 @@ package struct StormGuard<Element> {
     /// What is not acted on yet.
     package private(set) var withheld: [Element] = []
     private var status: Int?
-    /// Samples that met the same end, and how many of them are enough.
+    /// Samples that met the same end.
     private var alike = 0
-    private var enough = Self.samples
     private var saidNothing = 0
 
     /// Whether a permanent answer is not acted on at once.
@@ -58,14 +57,6 @@ package struct StormGuard<Element> {
     package init(threshold: Int) {
         self.threshold = threshold
         phase = threshold > 0 ? .watching : .cleared
-    }
-
-    /// For the probe of a destination that is held for this status.
-    package init(probing status: Int) {
-        threshold = 1
-        phase = .sampling
-        self.status = status
-        enough = 1
     }
 
     /// Takes the next answer in, in whatever order they come. `isSample` says that the operation was attempted because of
@@ -97,7 +88,7 @@ package struct StormGuard<Element> {
             return .sample
         }
         if isSample { alike += 1 }
-        return alike < enough ? .wait : hold()
+        return alike < Self.samples ? .wait : hold()
     }
 
     /// Nothing else of this destination waits or is in flight: what is withheld is acted on, or held for where samples

@@ -51,16 +51,6 @@ package struct JSONScanner {
         return start..<offset
     }
 
-    /// Moves behind the next newline, to go on after a bad line. False at the end of the bytes.
-    package mutating func skipLine() -> Bool {
-        guard let newline = bytes[offset...].firstIndex(of: UInt8(ascii: "\n")) else {
-            offset = bytes.count
-            return false
-        }
-        offset = newline + 1
-        return true
-    }
-
     /// The members of the object that is at `range`, in order, repeated names included; `nil` if it is no object.
     package static func members(of bytes: [UInt8], in range: Range<Int>) throws(JSONSyntaxError) -> [Member]? {
         var members: [Member] = []

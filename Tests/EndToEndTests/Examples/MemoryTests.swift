@@ -98,7 +98,27 @@ private struct MemoryService: Sendable {
         #expect(service.receiver.receivedCount == 0)
     }
 
-    @Test func `tried again after 5 s, 30 s and 2 min, then kept as failed, and said`() throws {
+    @Test func `what was given up is said, and discarded where retention says so`() throws {
+        service.change { $0.troubles = [("INVALID_ARGUMENT", 400)] }
+        let drainq = try Drainq(
+            example: "memory",
+            replacing: [
+                "https://us-central1-example.cloudfunctions.net": service.url,
+                "/etc/drainq/firebase.token": "../firebase.token",
+                "  // What was given up is kept for ever, unless: retention: { failed: \"30d\" }":
+                    "  retention: { failed: \"0s\" }",
+            ])
+        try drainq.write("good\n", as: "firebase.token")
+        let id = try #require(
+            try drainq.run("add", "--type", "addSupermemoryMemory", input: #"{"content":"tea"}"#).lines.first)
+        let run = try drainq.run("run")
+        #expect(
+            run.status == 1 && run.error.contains("'\(id)' failed: 400 (") && run.error.contains("INVALID_ARGUMENT"))
+        try drainq.run("run")
+        #expect(try drainq.list("--state", "failed").isEmpty)
+    }
+
+    @Test func `tried again after 5 s, 30 s and 2 min, then kept as failed`() throws {
         service.change { $0.troubles = Array(repeating: ("UNAVAILABLE", 503), count: 10) }
         let id = try #require(
             try drainq.run("add", "--type", "addSupermemoryMemory", input: #"{"content":"tea"}"#).lines.first)

@@ -96,6 +96,42 @@ private struct NotesService: Sendable {
         #expect(try drainq.delaysUntilGivenUp(are: [5, 15], releasing: true))
     }
 
+    @Test func `an attachment is sent from its file, byte for byte`() throws {
+        let folder = try FileManager.default.url(
+            for: .itemReplacementDirectory, in: .userDomainMask, appropriateFor: drainq.directory, create: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let drainq = try Drainq(
+            example: "notes",
+            replacing: [
+                "https://notes.example.com": service.url, "/etc/drainq/notes.token": "../notes.token",
+                "[\"/var/lib/notes\"]": "[\"\(folder.path)\"]",
+            ])
+        try drainq.write("good\n", as: "notes.token")
+        let bytes = Data((0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+        try bytes.write(to: folder.appending(path: "7.jpg"))
+        let added = try drainq.run(
+            "add", "--type", "upload", "--key", "7.jpg", "--content-type", "image/jpeg", "--body-file",
+            folder.appending(path: "7.jpg").path)
+        #expect(added.status == 0, "\(added.error)")
+        #expect(try drainq.run("run").status == 0)
+        #expect(service.state.attachments["7.jpg"].map { Data($0) } == bytes)
+    }
+
+    @Test func `what takes too long is tried again`() throws {
+        let drainq = try Drainq(
+            example: "notes",
+            replacing: [
+                "https://notes.example.com": service.url, "/etc/drainq/notes.token": "../notes.token",
+                "retry: \"quick\",": "retry: \"quick\", timeouts: { total: \"300ms\" },",
+            ])
+        try drainq.write("good\n", as: "notes.token")
+        service.change { $0.troubles = [.silence] }
+        try drainq.run("add", "--type", "insert", "--key", "7", input: #"{"id":7,"title":"tea"}"#)
+        #expect(try drainq.run("run").status == 75)
+        #expect(try drainq.run("run", "--now").status == 0)
+        #expect(service.state.titles == ["7": "tea"])
+    }
+
     @Test(arguments: [401, 403, 404, 400])
     func `a status that will not change by itself is not tried again`(status: Int) throws {
         service.change { $0.troubles = Array(repeating: .status(status), count: 9) }

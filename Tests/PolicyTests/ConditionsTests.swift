@@ -1,0 +1,38 @@
+import Policy
+import Testing
+
+@Suite struct ConditionsTests {
+    private static let offline = Surroundings(isOnline: false)
+    private static let metered = Surroundings(isMetered: true)
+    private static let unknown = Surroundings(isMetered: nil)
+    private static let battery = Surroundings(isOnBattery: true)
+
+    @Test(
+        arguments: [
+            (.any, offline, true), (.any, metered, true),
+            (.online, offline, false), (.online, metered, true), (.online, unknown, true),
+            (.unmetered, offline, false), (.unmetered, metered, false), (.unmetered, unknown, true),
+            (.unmetered, Surroundings(isMetered: false), true),
+        ] as [(Conditions.Network, Surroundings, Bool)])
+    func `the network has to be what is asked for`(network: Conditions.Network, surroundings: Surroundings, goes: Bool)
+    {
+        let decision = Conditions(network: network).decision(in: surroundings)
+        switch decision {
+        case .go(let spacing): #expect(goes && spacing == nil)
+        case .wait(let reason): #expect(!goes && reason.contains("conditions.network is '\(network.rawValue)'"))
+        }
+    }
+
+    @Test func `on battery it goes, waits or goes slowly, on mains power it goes`() {
+        let slowly = Conditions(power: .delayOnBattery(.seconds(5)))
+        #expect(Conditions(power: .any).decision(in: Self.battery) == .go(spacing: nil))
+        #expect(slowly.decision(in: Self.battery) == .go(spacing: .seconds(5)))
+        guard case .wait = Conditions(power: .mains).decision(in: Self.battery) else {
+            Issue.record("on battery something goes that asks for mains power")
+            return
+        }
+        for conditions in [slowly, Conditions(power: .mains)] {
+            #expect(conditions.decision(in: Surroundings()) == .go(spacing: nil))
+        }
+    }
+}
