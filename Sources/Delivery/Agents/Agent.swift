@@ -47,48 +47,17 @@ final class Agent {
         #if canImport(Darwin)
             var yes: Int32 = 1
             setsockopt(ends[0], SOL_SOCKET, SO_NOSIGPIPE, &yes, socklen_t(MemoryLayout<Int32>.size))
-            var actions: posix_spawn_file_actions_t?
-            var attributes: posix_spawnattr_t?
-        #else
-            var actions = posix_spawn_file_actions_t()
-            var attributes = posix_spawnattr_t()
         #endif
-        posix_spawn_file_actions_init(&actions)
-        posix_spawnattr_init(&attributes)
-        defer {
-            posix_spawn_file_actions_destroy(&actions)
-            posix_spawnattr_destroy(&attributes)
-        }
-        posix_spawn_file_actions_adddup2(&actions, ends[1], 0)
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_RDWR, 0)
-        posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        var blocked = sigset_t()
-        sigemptyset(&blocked)
-        for signal in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&blocked, signal) }
-        posix_spawnattr_setsigmask(&attributes, &blocked)
-        #if canImport(Darwin)
-            posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_CLOEXEC_DEFAULT))
-        #else
-            csystem_spawn_close_from(&actions, 3)
-            posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        #endif
-
-        var process: pid_t = 0
-        let arguments = copies(["drainq", "agent"])
-        let environment = copies(environmentForAgents())
-        let failure = posix_spawn(&process, executable, &actions, &attributes, arguments, environment)
-        for text in arguments + environment { free(text) }
-        _ = closeDescriptor(ends[1])
-        guard failure == 0 else {
+        defer { _ = closeDescriptor(ends[1]) }
+        let spawn = Spawn(
+            descriptors: (ends[1], nil, nil), arguments: ["drainq", "agent"], environment: environmentForAgents(),
+            blockedSignals: [SIGINT, SIGTERM, SIGHUP])
+        do throws(Errno) {
+            return Agent(process: try spawn.start(executable), socket: ends[0])
+        } catch {
             _ = closeDescriptor(ends[0])
-            throw Errno(failure)
+            throw error
         }
-        return Agent(process: process, socket: ends[0])
-    }
-
-    /// For C, ended by a null pointer; to be freed.
-    private static func copies(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
-        texts.map { (text: String) in strdup(text) } + [nil]
     }
 
     private static func environmentForAgents() -> [String] {

@@ -46,43 +46,11 @@ final class ExternalChild {
     ) throws(Errno) -> ExternalChild {
         guard let program = command.arguments.first else { throw Errno(EINVAL) }
         let (input, output, errors) = (try BytePipe(), try BytePipe(), try BytePipe())
-        #if canImport(Darwin)
-            var actions: posix_spawn_file_actions_t?
-            var attributes: posix_spawnattr_t?
-        #else
-            var actions = posix_spawn_file_actions_t()
-            var attributes = posix_spawnattr_t()
-        #endif
-        posix_spawn_file_actions_init(&actions)
-        posix_spawnattr_init(&attributes)
-        defer {
-            posix_spawn_file_actions_destroy(&actions)
-            posix_spawnattr_destroy(&attributes)
-        }
-        posix_spawn_file_actions_adddup2(&actions, input.reader, 0)
-        posix_spawn_file_actions_adddup2(&actions, output.writer, 1)
-        posix_spawn_file_actions_adddup2(&actions, errors.writer, 2)
-        csystem_spawn_change_directory(&actions, command.directory)
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        sigfillset(&signals)
-        posix_spawnattr_setsigdefault(&attributes, &signals)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
-        #if canImport(Darwin)
-            posix_spawnattr_setflags(&attributes, Int16(flags | POSIX_SPAWN_CLOEXEC_DEFAULT))
-        #else
-            csystem_spawn_close_from(&actions, 3)
-            posix_spawnattr_setflags(&attributes, Int16(flags))
-        #endif
-
-        var process: pid_t = 0
-        let arguments = command.arguments.map { strdup($0) } + [nil]
-        let environment = command.environment.sorted { $0.key < $1.key }.map { strdup("\($0)=\($1)") } + [nil]
-        let failure = posix_spawnp(&process, program, &actions, &attributes, arguments, environment)
-        for text in arguments + environment { free(text) }
-        guard failure == 0 else { throw Errno(failure) }
+        let spawn = Spawn(
+            descriptors: (input.reader, output.writer, errors.writer), arguments: command.arguments,
+            environment: command.environment.sorted { $0.key < $1.key }.map { "\($0)=\($1)" },
+            directory: command.directory, resetsSignals: true, beginsGroup: true)
+        let process = try spawn.start(program)
         input.closeReader()
         output.closeWriter()
         errors.closeWriter()
