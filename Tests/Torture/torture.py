@@ -1,0 +1,166 @@
+"""What the suites of this folder share: a queue seen from outside, a receiver's ledger, and a line for each test.
+
+Queues are read here by what drainq-queue(5) says, never through drainq, so that the two can disagree.
+Python's standard library and strace are all that is needed.
+"""
+
+import atexit
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+here = pathlib.Path(__file__).resolve().parent
+binary = os.environ.get("DRAINQ", str(here.parent.parent / ".build/debug/drainq"))
+# Longer where somebody asks for it: every count of rounds is multiplied by it.
+effort = int(os.environ.get("DRAINQ_TORTURE", "1"))
+scratch = pathlib.Path(tempfile.mkdtemp(prefix="drainq-torture-"))
+failed = False
+
+for name in list(os.environ):
+    if name.lower().endswith("_proxy") or name.startswith("DRAINQ"):
+        del os.environ[name]
+# A crash's backtrace would outlive it, with its descriptors.
+os.environ["SWIFT_BACKTRACE"] = "enable=no"
+
+
+@atexit.register
+def _clean():
+    shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def test(name):
+    """One test: `ok NAME` if nothing is raised in it, else `not ok NAME` and what was raised. `yield`s a list whose
+    items are told in the line, for counts: `ok NAME (153 points, 12 re-deliveries)`."""
+    global failed
+    told = []
+    start = time.monotonic()
+    try:
+        yield told
+    except Exception:
+        failed = True
+        print(f"not ok {name}")
+        print("    " + traceback.format_exc().rstrip().replace("\n", "\n    "))
+    else:
+        counts = ", ".join(told + [f"{time.monotonic() - start:.0f} s"])
+        print(f"ok {name} ({counts})")
+    sys.stdout.flush()
+
+
+def end():
+    """What a suite ends with."""
+    sys.exit(1 if failed else 0)
+
+
+def expect(condition, *told):
+    """Raises with what was told unless the condition holds."""
+    if not condition:
+        raise AssertionError(" ".join(str(item) for item in told))
+
+
+class Queue:
+    """A queue directory of its own, its configuration written from keyword arguments."""
+
+    states = ("new", "deferred", "failed", "delivered")
+
+    def __init__(self, url, path=None, route={}, **configuration):
+        self.path = pathlib.Path(path or tempfile.mkdtemp(dir=scratch) + "/q")
+        result = self("init")
+        expect(result.returncode == 0, "init:", result.stderr)
+        # What was deferred is due at once.
+        retry = {"base": "1ms", "multiplier": 1, "max": "1ms", "attempts": 100, "jitter": 0}
+        document = {"routes": {"default": {"url": url, "retry": retry, **route}}, **configuration}
+        (self.path / "drainq.json").write_text(json.dumps(document))
+
+    def command(self, *arguments):
+        return [binary, *map(str, arguments), "--queue", str(self.path)]
+
+    def __call__(self, *arguments, input="", before=(), timeout=120, **options):
+        """Runs drainq on this queue to its end; `before` is what stands before the command, such as strace's words."""
+        return subprocess.run(
+            [*before, *self.command(*arguments)],
+            input=input, capture_output=True, text=not isinstance(input, bytes), timeout=timeout, **options)
+
+    def files(self, state):
+        """Paths of what is in a state's directory, dot files and the queue's own files left out."""
+        with contextlib.suppress(FileNotFoundError):
+            for entry in os.scandir(self.path / state):
+                if entry.is_dir(follow_symlinks=False):
+                    if state in ("claimed", "tmp"):
+                        yield from (pathlib.Path(file.path) for file in os.scandir(entry.path) if file.name != "lock")
+                elif not entry.name.startswith("."):
+                    yield pathlib.Path(entry.path)
+
+    def operations(self):
+        """Where each operation is: id → list of states, one for each file that says it is that operation. A file that
+        is not whole raises."""
+        found = {}
+        for state in (*self.states, "claimed"):
+            for path in self.files(state):
+                header, body = parse(path.read_bytes())
+                expect(len(body) == header["length"], path, "is not whole")
+                found.setdefault(header["id"], []).append(state)
+        return found
+
+    def bodies(self):
+        """id → the body's bytes, of whatever is in the queue."""
+        paths = (path for state in (*self.states, "claimed") for path in self.files(state))
+        return {header["id"]: body for header, body in (parse(path.read_bytes()) for path in paths)}
+
+
+def parse(contents):
+    """The header and the body of an operation's file; what stands behind the body is not looked at."""
+    line, _, rest = contents.partition(b"\n")
+    header = json.loads(line)
+    return header, rest[: header["length"]]
+
+
+class Receiver:
+    """`drainq receive` in the background; it answers as `answers` say, and writes down what it got."""
+
+    def __init__(self, *answers, **options):
+        directory = pathlib.Path(tempfile.mkdtemp(dir=scratch))
+        self.log = directory / "log"
+        url = directory / "url"
+        words = [word for answer in answers for word in ("--answer", answer)]
+        self.process = subprocess.Popen(
+            [binary, "receive", "--json", "--max-time", "2h", "--url-file", str(url), *words],
+            stdout=open(self.log, "wb"), stdin=subprocess.DEVNULL, **options)
+        atexit.register(self.end)
+        deadline = time.monotonic() + 20
+        while not (url.exists() and url.read_text().endswith("\n")):
+            expect(time.monotonic() < deadline and self.process.poll() is None, "the receiver did not begin")
+            time.sleep(0.01)
+        self.url = url.read_text().strip()
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait()
+
+    def requests(self):
+        """What was received so far, in order."""
+        lines = [json.loads(line) for line in self.log.read_text().splitlines()]
+        return [line for line in lines if line["event"] == "request"]
+
+    def ids(self):
+        """The id of each operation that was received, as often as it was: routes put it into the path's last part."""
+        return [request["target"].rsplit("/", 1)[-1] for request in self.requests()]
+
+
+def strace(*expressions, only=None):
+    """The words that run a program under strace and inject: `strace("unlinkat:signal=KILL:when=2")`. Counters are per
+    thread. `only` limits what counts to calls on these paths."""
+    words = ["strace", "-f", "-qq", "-o", "/dev/null"]
+    for expression in expressions:
+        words += ["-e", "trace=" + expression.split(":")[0], "-e", "inject=" + expression]
+    for path in only or ():
+        words += ["-P", str(path)]
+    return words
