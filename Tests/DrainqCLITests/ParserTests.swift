@@ -130,7 +130,7 @@ struct ParserTests {
             ("run x", "unexpected operand 'x'", "drainq run takes only options"),
             ("show", "drainq show needs an operand", "drainq show [OPTIONS] ID..."),
             ("add ''", "an operand is empty", nil),
-            ("completions", "drainq completions needs an operand", "drainq completions [OPTIONS] SHELL"),
+            ("completions", "drainq completions needs an operand", "drainq completions SHELL"),
             ("completions fihs", "unknown shell 'fihs'", "did you mean fish?"),
             ("completions powershell", "unknown shell 'powershell'", "one of bash, zsh, fish"),
             ("completions bash zsh", "unexpected operand 'zsh'", "only one SHELL"),

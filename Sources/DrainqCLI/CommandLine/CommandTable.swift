@@ -97,7 +97,7 @@ extension CommandDescription {
             .list, "list operations",
             """
             Prints one line for each operation: its id, state, type, attempts, when it is due and the last answer. Filters \
-            narrow the list; an operation has to pass all of them.
+            narrow the list.
             """,
             examples: [
                 Example("drainq list --state failed", "what was given up"),
@@ -316,8 +316,14 @@ extension CommandDescription {
             operands: .one(of: Shell.allCases.map(\.rawValue), placeholder: "SHELL"),
             examples: [
                 Example(
-                    "drainq completions bash > ~/.local/share/bash-completion/completions/drainq",
-                    "install completions for one user")
+                    "drainq completions bash | install -D /dev/stdin ~/.local/share/bash-completion/completions/drainq",
+                    "for one user of bash"),
+                Example(
+                    "drainq completions fish | install -D /dev/stdin ~/.config/fish/completions/drainq.fish",
+                    "for one user of fish"),
+                Example(
+                    "drainq completions zsh | install -D /dev/stdin /usr/local/share/zsh/site-functions/_drainq",
+                    "for every user of zsh"),
             ]),
         CommandDescription(
             .manual, "print this manual",

@@ -127,7 +127,7 @@ extension OptionDescription {
             .type, short: "t", .typeName, repeats: true, of: [.run], "attempt only this type",
             "Only operations of this type; given more than once, of any of these."),
         OptionDescription(
-            .destination, .text("DEST"), repeats: true, of: [.run], "attempt only what goes to this destination",
+            .destination, .destination, repeats: true, of: [.run], "attempt only what goes to this destination",
             "Only operations for this destination, as `drainq status` names it; given more than once, for any of these."
         ),
         OptionDescription(
@@ -203,7 +203,7 @@ extension OptionDescription {
             .type, short: "t", .typeName, of: [.explain], initial: "default", "the type whose route is meant",
             "The type whose route is explained."),
         OptionDescription(
-            .destination, .text("DESTINATION"), repeats: true, of: [.pause, .resume], "only this destination",
+            .destination, .destination, repeats: true, of: [.pause, .resume], "only this destination",
             "Only this destination, by its name as `drainq status` shows it."),
         OptionDescription(
             .limit, .count(1...Int.max), of: [.list], "show at most so many",
@@ -216,7 +216,7 @@ extension OptionDescription {
             `new` and `deferred` are the others that wait.
             """),
         OptionDescription(
-            .destination, .text("DESTINATION"), repeats: true, of: filtered, group: .filter, "for this destination",
+            .destination, .destination, repeats: true, of: filtered, group: .filter, "for this destination",
             "For this destination, by its name as `drainq status` shows it; given more than once, for any of these."),
         OptionDescription(
             .type, short: "t", .typeName, repeats: true, of: filtered, group: .filter, "of this type",

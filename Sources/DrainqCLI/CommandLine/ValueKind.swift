@@ -13,6 +13,7 @@ package enum ValueKind: Hashable, Sendable {
     case time(PointInTime.Direction)
     case choice([String])
     case typeName
+    case destination
     case operationID
     case header
     case rate
@@ -27,6 +28,7 @@ package enum ValueKind: Hashable, Sendable {
         case .time: "TIME"
         case .choice(let words): words.joined(separator: "|")
         case .typeName: "TYPE"
+        case .destination: "DESTINATION"
         case .operationID: "ID"
         case .header: "HEADER"
         case .rate: "N/s"
@@ -38,7 +40,7 @@ package enum ValueKind: Hashable, Sendable {
         switch self {
         case .flag:
             nil
-        case .text, .file, .directory:
+        case .text, .file, .directory, .destination:
             value.isEmpty ? Defect("it is empty") : value.utf8.contains(0) ? Defect("it has a NUL in it") : nil
         case .count(let range):
             Self.defect(ofCount: value, in: range)
