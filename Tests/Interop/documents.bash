@@ -1,6 +1,6 @@
 # What manuals.sh and newcomer.sh share: the commands of a document, run as they stand there in a world made for them.
-# What they say is a host or a place of the system is, by these rules and no others, something in that world:
-#   https://api.example.com and other example hosts    a receiver on this machine
+# What they call a host or a place of the system is, by these rules and no others, something in that world:
+#   https://api.example.com, any host with `example`   a receiver on this machine
 #   /var/…, /etc/drainq…, /usr/local/…, /run/…         the same below the world's directory
 #   port 8080                                          a port that is free
 
@@ -26,7 +26,7 @@ receiver() {
 # localized: standard input, by the rules above.
 localized() {
     sed -E \
-        -e "s#https?://[a-z]+\.example\.(com|net)(:[0-9]+)?#$url#g; s#[a-z]+\.example\.(com|net):[0-9]+#$address#g" \
+        -e "s#https?://[a-z0-9.-]*example[a-z0-9.-]*(:[0-9]+)?#$url#g; s#[a-z]+\.example\.(com|net):[0-9]+#$address#g" \
         -e "s#(^|[[:blank:]\"'=>])/(var|usr/local|etc/drainq|run)/#\1$world/\2/#g; s#\b8080\b#$port#g"
 }
 

@@ -128,7 +128,7 @@ receives() {
 }
 
 known=()
-while IFS= read -r line; do
+while [[ ! ${SKIP1-} ]] && IFS= read -r line; do
     [[ $line && $line != '# '* ]] || continue
     test_that "drainq(1): $line" goes_well "$line"
     known+=("$line")
@@ -136,4 +136,134 @@ done < <(displays drainq.1 EXAMPLES | tr -d '\f')
 test_that 'drainq(1): there are examples' test "${#known[@]}" -gt 50
 test_that 'drainq(1): nothing is claimed of an example that is not there' equal '' \
     "$(printf '%s\n' "${!claims[@]}" | grep -vxF -f <(printf '%s\n' "${known[@]}"))"
+
+# --- drainq-config(5)
+
+# configured CONFIGURATION: a whole one is in order, and a run by it delivers an operation of each of its types.
+configured() {
+    local types
+    rm -rf "$world"
+    mkdir -p "$world"/{etc/drainq,usr/local/bin,run,credentials,var/lib/prometheus/node-exporter}
+    echo token >"$world/etc/drainq/api.token"
+    echo token >"$world/credentials/report.token"
+    echo open >"$world/credentials/client.passphrase"
+    chmod 600 "$world"/etc/drainq/* "$world"/credentials/*
+    printf '#!/bin/sh\necho token\n' | tee "$world"/usr/local/bin/{chat-token,proxy-token,notify} >/dev/null
+    chmod +x "$world"/usr/local/bin/*
+    export CREDENTIALS_DIRECTORY=$world/credentials TENANT=tenant DRAINQ_QUEUE=$world/queue
+    drainq init
+    localized <<<"$1" >"$DRAINQ_QUEUE/drainq.json"
+    cp "$work"/client.{pem,key} "$DRAINQ_QUEUE"
+    cp "$work/client.pem" "$DRAINQ_QUEUE/erp-ca.pem"
+    ln -s "$work/collector.sock" "$world/run/collector.sock"
+    ends 0 drainq check
+    types=$(sed -nE 's/^    ([A-Za-z]+): \{.*/\1/p' <<<"$1" | sort -u)
+    [[ $1 != *"routes: { default"* ]] || types=default
+    [[ $types ]]
+    for type in $types; do
+        echo '{"user":{"id":"7"},"content":"x"}' | drainq add --type "$type" --key k
+        echo '{"user":{"id":"8"},"content":"y"}' | drainq add --type "$type" --key l
+    done
+    ends 0 drainq run --until-empty --max-time 50s -v
+    equal '' "$(drainq list)"
+}
+
+# kind DISPLAY: what a display of the two manuals about files is.
+kind() {
+    case $1 in
+    $'{\n'*) echo configuration ;;
+    'file=$(mktemp'*) echo shell ;;
+    'import json, os'*) echo python ;;
+    'file, err := os'*) echo go ;;
+    # shown, not to be typed: protocol, grammar and vectors
+    '{"bodyLength"'* | webhook-timestamp* | name\ * | valid\ *) echo shown ;;
+    *) echo unknown ;;
+    esac
+}
+
+openssl req -x509 -newkey rsa:2048 -days 2 -subj /CN=client -passout pass:open -keyout "$work/client.key" \
+    -out "$work/client.pem" 2>/dev/null
+# A collector on a socket: the receiver, behind a relay.
+python3 - "$work/collector.sock" "$address" <<'PYTHON' &
+import asyncio, sys
+
+async def carry(reader, writer):
+    while data := await reader.read(65536):
+        writer.write(data)
+    writer.close()
+
+async def relay(reader, writer):
+    there = await asyncio.open_connection(*sys.argv[2].split(":"))
+    await asyncio.gather(carry(reader, there[1]), carry(there[0], writer))
+
+async def main():
+    await (await asyncio.start_unix_server(relay, sys.argv[1])).serve_forever()
+
+asyncio.run(main())
+PYTHON
+pids+=($!)
+snippets=()
+for page in drainq-config.5 drainq-queue.5; do
+    number=0
+    while IFS= read -r -d $'\f' display; do
+        number=$((number + 1))
+        case $(kind "$display") in
+        configuration)
+            title=$(grep -m 1 -oE '[a-zA-Z]+: .*' <<<"$(sed 1,2d <<<"$display")")
+            test_that "$page: configuration $number works (${title:0:40})" configured "$display"
+            ;;
+        shown) ;;
+        unknown) test_that "$page: display $number is run by this suite" false ;;
+        *)
+            snippets+=("$(kind "$display")")
+            printf '%s\n' "$display" >"$work/snippet.${snippets[-1]}"
+            ;;
+        esac
+    done < <(displays "$page")
+done
+
+# --- drainq-queue(5)
+
+# in_LANGUAGE: runs the snippet of that language, with the payload {"n":1}, on the queue.
+in_shell() { QUEUE=$DRAINQ_QUEUE payload='{"n":1}' "${1:-sh}" -eu "$work/snippet.shell"; }
+in_python() { python3 -c "queue, payload = '$DRAINQ_QUEUE', {'n': 1}"$'\n'"$(<"$work/snippet.python")"; }
+in_go() {
+    local main=$work/enqueue.go
+    {
+        printf 'package main\nimport ("os"; "path/filepath")\nfunc enqueue(queue string, payload []byte) error {\n'
+        cat "$work/snippet.go"
+        printf 'return err\n}\nfunc main() { if enqueue(os.Args[1], []byte(os.Args[2])) != nil { os.Exit(1) } }\n'
+    } >"$main"
+    [[ -x $work/enqueue ]] || gccgo -o "$work/enqueue" "$main"
+    "$work/enqueue" "$DRAINQ_QUEUE" '{"n":1}'
+}
+
+# enqueues COMMAND…: what the command puts into the queue is delivered; where it cannot, it says so by its status.
+enqueues() {
+    local before
+    queue "$url/in"
+    before=$(grep -c POST "$work/received")
+    "$@"
+    equal 0 "$(find "$DRAINQ_QUEUE/tmp" -type f | wc -l)"
+    ends 0 drainq run
+    equal $((before + 1)) "$(grep -c POST "$work/received")"
+    rm -r "$DRAINQ_QUEUE/new"
+    ! "$@"
+}
+
+# syncs COMMAND…: the file is synced, then renamed, then the directory is synced.
+syncs() {
+    queue "$url/in"
+    strace -f -qq -e trace=fsync,rename,renameat,renameat2 -o "$work/calls" "${BASH:-bash}" -c "$(declare -f "$1"); work=$work; $*"
+    equal fsync,rename,fsync "$(grep -oE '\b(fsync|rename)' "$work/calls" | paste -sd,)"
+}
+
+test_that 'drainq-queue(5): there are a shell, a Python and a Go snippet' equal 'shell python go' "${snippets[*]}"
+test_that 'drainq-queue(5): a snippet has at most five lines' \
+    bash -c 'for file; do (($(grep -vc "^import" "$file") <= 5)) || exit 1; done' - "$work"/snippet.*
+for language in shell python go; do
+    test_that "drainq-queue(5): what $language enqueues is delivered" enqueues "in_$language"
+    test_that "drainq-queue(5): $language syncs the file, renames it, and syncs the directory" syncs "in_$language"
+done
+test_that 'drainq-queue(5): what dash enqueues is delivered' enqueues in_shell dash
 exit "$failed"

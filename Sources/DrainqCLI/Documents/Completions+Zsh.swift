@@ -32,7 +32,7 @@ func zshCompletions() -> String {
 
 /// Works on the variable `whole` of `_drainq`: the words of the line as they were.
 private let zshFunctions = #"""
-    # _drainq_queue FIELD ARGUMENT…: offers what the queue has, and nothing where there is no queue.
+    # _drainq_queue FIELD ARGUMENT...: offers what the queue has, and nothing where there is no queue.
     _drainq_queue() {
         local field=$1 queue= word program=${(Q)whole[1]}
         local -a found
