@@ -1,10 +1,10 @@
 # drainq 0.1.0: made by 'drainq completions', do not edit
-# _drainq_words 'WORD WORD…': offers those that go on from what is there.
+# _drainq_words 'WORD WORD...': offers those that go on from what is there.
 _drainq_words() {
     mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current")
     COMPREPLY=("${COMPREPLY[@]/#/$attached}")
 }
-# _drainq_queue FIELD ARGUMENT…: offers what the queue has, and nothing where there is no queue.
+# _drainq_queue FIELD ARGUMENT...: offers what the queue has, and nothing where there is no queue.
 _drainq_queue() {
     local field=$1 word
     shift

@@ -1,5 +1,5 @@
 # drainq 0.1.0: made by 'drainq completions', do not edit
-# __drainq_is COMMAND…: whether the command on the line is one of these; '' is none.
+# __drainq_is COMMAND...: whether the command on the line is one of these; '' is none.
 function __drainq_is
     set -l tokens (commandline -opc)
     set -e tokens[1]
@@ -15,7 +15,7 @@ function __drainq_is
     end
     contains -- "$tokens[1]" $argv
 end
-# __drainq_queue FIELD ARGUMENT…: what the queue has, and nothing where there is no queue.
+# __drainq_queue FIELD ARGUMENT...: what the queue has, and nothing where there is no queue.
 function __drainq_queue
     set -l tokens (commandline -opc)
     set -l program $tokens[1]

@@ -21,7 +21,7 @@ receiver '200 type=application/json body={"result":{"success":true,"id":1},"item
 entry() {
     jq -nc --arg id "$1" --arg state "$2" --arg type "$3" --arg created "$4" --argjson payload "${5:-{\}}" '
         { schema: 1, id: $id, state: $state, attempts: 1, header: { drainq: 1, id: $id, type: $type, createdAt: $created },
-          payload: $payload } + if $state == "deferred" then { due: (now + 3600 | todate) } else {} end
+          payload: $payload } + if $state == "deferred" then { due: $created } else {} end
         + if $state == "new" then { attempts: 0 } else {} end'
 }
 
@@ -65,7 +65,7 @@ declare -A claims=(
     ['drainq run']='(($(ids --state new) == 0))'
     ['drainq run --until-empty --max-time 1h']='(($(ids --state new) == 0))'
     ['drainq run --now --until-empty --rate 5/s']='(($(ids --state new --state deferred) == 0))'
-    ['drainq run --dry-run --json']='(($(wc -l <output) == 1 && $(ids --state new) == 1))'
+    ['drainq run --dry-run --json']='(($(wc -l <output) == 2 && $(ids --state new) == 1))'
     ['drainq list --state failed']='grep -q failed-now output && ! grep -q waits output'
     ['drainq list --type crm --since 2h --json']='(($(jq -s length output) == 2))'
     ['drainq show 6f9619ff-8b86-4011-b42d-00cf4fc964ff']='grep -q 6f9619ff output'
@@ -112,23 +112,21 @@ goes_well() {
     [[ -z ${claims[$line]-} ]] || (cd "$world" && cp "$work/output" output && bash -c "$(localized <<<"${claims[$line]}")")
 }
 
-# receives LINE: a receiver that is sent requests until it ends, or is ended.
+# receives LINE: a receiver that is sent requests until it ends, or is ended. It is told to say where it is.
 receives() {
-    local where= process
-    (cd "$world" && exec bash -c "exec $1") >"$work/output" 2>"$work/errors" &
+    local process
+    rm -f "$work/where"
+    (cd "$world" && exec bash -c "exec $1 --url-file '$work/where'") >"$work/output" 2>"$work/errors" &
     process=$!
-    until where=$(grep -ohE 'http://127.0.0.1:[0-9]+' "$work/output" "$work/errors" | head -n 1) && [[ -n $where ]]; do
-        kill -0 "$process" || return
-        sleep 0.05
-    done
-    for _ in 1 2 3; do curl -s -o /dev/null -d '{"n":1}' "$where" || break; done
+    until [[ -s $work/where ]]; do kill -0 "$process" || return; sleep 0.05; done
+    for _ in 1 2 3; do curl -s -o /dev/null -d '{"n":1}' "$(<"$work/where")" || break; done
     kill -INT "$process" 2>/dev/null || true
     status=0
     wait "$process" || status=$?
 }
 
 known=()
-while [[ ! ${SKIP1-} ]] && IFS= read -r line; do
+while IFS= read -r line; do
     [[ $line && $line != '# '* ]] || continue
     test_that "drainq(1): $line" goes_well "$line"
     known+=("$line")
@@ -216,7 +214,7 @@ for page in drainq-config.5 drainq-queue.5; do
         unknown) test_that "$page: display $number is run by this suite" false ;;
         *)
             snippets+=("$(kind "$display")")
-            printf '%s\n' "$display" >"$work/snippet.${snippets[-1]}"
+            printf %s "$display" >"$work/snippet.${snippets[-1]}"
             ;;
         esac
     done < <(displays "$page")
@@ -255,7 +253,7 @@ enqueues() {
 syncs() {
     queue "$url/in"
     strace -f -qq -e trace=fsync,rename,renameat,renameat2 -o "$work/calls" "${BASH:-bash}" -c "$(declare -f "$1"); work=$work; $*"
-    equal fsync,rename,fsync "$(grep -oE '\b(fsync|rename)' "$work/calls" | paste -sd,)"
+    equal fsync,rename,fsync "$(grep ' = 0$' "$work/calls" | grep -oE '\b(fsync|rename)' | paste -sd,)"
 }
 
 test_that 'drainq-queue(5): there are a shell, a Python and a Go snippet' equal 'shell python go' "${snippets[*]}"

@@ -7,7 +7,10 @@ receiver 200
 
 # What the commands find that they do not make themselves.
 mkdir -p "$work/prepared/usr/local/bin"
-ln -s "$root/etc" "$work/prepared/etc"
+cp -r etc "$work/prepared/"
+echo token >"$work/prepared/etc/drainq/api.token"
+chmod 600 "$work/prepared/etc/drainq/api.token"
+for file in etc/drainq/examples/*.json5; do localized <"$file" >"$work/prepared/$file"; done
 ln -s "$work/bin/drainq" "$work/prepared/usr/local/bin/drainq"
 printf '#!/bin/sh\necho \x27{"n":1}\x27\n' >"$work/bin/produce-events"
 chmod +x "$work/bin/produce-events"

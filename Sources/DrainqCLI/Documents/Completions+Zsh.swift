@@ -80,7 +80,7 @@ private func action(_ candidates: Candidates) -> String {
     switch candidates {
     case .none, .unknown: " "
     case .files: "_files"
-    case .directories: "_files -/"
+    case .directories: "_path_files -/"
     case .words(let words): "(\(words.joined(separator: " ")))"
     case .queue(let candidates): " _drainq_queue \(candidates.words)"
     }
