@@ -36,7 +36,7 @@ offers() {
         if [[ $word == !* ]]; then ! grep -qxF -e "${word#!}"; else grep -qxF -e "$word"; fi <<<"$got" ||
             { printf '%s\nexpected %s, got\n%s\n' "$line" "$word" "$got"; return 1; }
     done
-    if grep -iE 'error|warning|drainq:|bash:|not$' <<<"$got"; then return 1; fi
+    if grep -iE 'error|warning|drainq:|bash:' <<<"$got"; then return 1; fi
 }
 
 # becomes SHELL LINE COMPLETED: the line after a Tab, and for fish the last word of it.
