@@ -19,7 +19,7 @@ struct RunReporter {
     let voice: Voice
     /// Instead of words on standard error.
     private let log: RunLog?
-    private var progress: Progress?
+    private let progress: Progress?
     private var failures = 0
 
     init(voice: Voice, log: RunLog? = nil, progress: Progress? = nil) {
