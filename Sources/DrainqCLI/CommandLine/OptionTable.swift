@@ -224,7 +224,8 @@ extension OptionDescription {
         OptionDescription(
             .key, .text("KEY"), of: filtered, group: .filter, "with this key", "With exactly this key."),
         OptionDescription(
-            .status, .answer, repeats: true, of: filtered, group: .filter, "whose last attempt met this status or error",
+            .status, .answer, repeats: true, of: filtered, group: .filter,
+            "whose last attempt met this status or error",
             """
             Whose last attempt met this: a status such as `503`, a range such as `500-599` or `5xx`, or the name of an error \
             such as `timeout`, as for `drainq explain`; given more than once, any of these. Each file is read for it.

@@ -14,6 +14,7 @@ func list(_ command: ParsedCommand, environment: [String: String]) throws(Comman
         let terminal = Terminal.forResults(environment)
         var outlook = try Outlook(queue, known, at: now)
         var rows: [[Table.Cell]] = []
+        var strange: [[Table.Cell]] = []
         for entry in entries {
             var view = queue.view(entry, known)
             let waiting = outlook.waiting(of: entry)
@@ -25,10 +26,12 @@ func list(_ command: ParsedCommand, environment: [String: String]) throws(Comman
         if filter.states.contains(.quarantined) {
             let items = try queue.spool.quarantined().filter(filter.includes).suffix(max(0, limit - entries.count))
             for item in items {
-                if command.flag(.json) { JSONLine.write(QuarantineView(item)) } else { rows.append(row(item, now)) }
+                if command.flag(.json) { JSONLine.write(QuarantineView(item)) } else { strange.append(row(item, now)) }
             }
         }
-        if !rows.isEmpty {
+        // One table for a program; at a terminal the long names of files would take the room of everything else.
+        let tables = terminal.columns == nil ? [rows + strange] : [rows, strange]
+        for rows in tables where !rows.isEmpty {
             Table(columns: columns, rows: rows, concessions: concessions).lines(for: terminal)
                 .forEach(standardOutput.line)
         }
@@ -41,8 +44,8 @@ private let columns = ["ID", "TYPE", "STATE", "CREATED", "ATTEMPTS", "NEXT", "LA
 /// The id stays whatever happens: it is there to be copied. Of the others the type and the last answer go first.
 private let concessions: [Table.Concession] = [
     .shrink(column: 1, to: 10), .shrink(column: 6, to: 10), .drop(column: 3), .shrink(column: 5, to: 16),
-    .shrink(column: 6, to: 7), .shrink(column: 1, to: 7), .drop(column: 4), .shrink(column: 5, to: 11),
-    .drop(column: 1), .drop(column: 6),
+    .shrink(column: 6, to: 7), .shrink(column: 1, to: 7), .drop(column: 4), .shrink(column: 5, to: 9),
+    .drop(column: 1), .drop(column: 5),
 ]
 
 private func row(_ view: EntryView, _ waiting: Waiting?, _ now: Timestamp, _ terminal: Terminal) -> [Table.Cell] {
@@ -51,7 +54,8 @@ private func row(_ view: EntryView, _ waiting: Waiting?, _ now: Timestamp, _ ter
         terminal.columns == nil ? id.description : id.description.truncated(to: 9)
     }
     let last =
-        view.lastStatus.map { "\($0)" } ?? view.lastError ?? view.rule.map {
+        view.lastStatus.map { "\($0)" } ?? view.lastError
+        ?? view.rule.map {
             String($0.prefix { $0 != " " && $0 != ":" })
         }
     return [

@@ -18,7 +18,8 @@ struct BodyExcerpt {
             return
         }
         let isJSON = bytes.count == head.count && Self.isJSON(bytes)
-        let all = isJSON ? Self.spread(bytes) : text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        let all =
+            isJSON ? Self.spread(bytes) : text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         let room = terminal.columns.map { max(1, $0 - 2) } ?? .max
         lines = all.prefix(Self.mostLines).map { escapedForDisplay($0).truncated(to: room) }
         if bytes.count > head.count {

@@ -107,19 +107,19 @@ extension Waiting {
             let moment = closure.until.map { InWords.moment($0, from: now) } ?? ""
             switch closure.reason {
             case .paused: return "paused"
-            case .held: return moment.isEmpty ? "held" : "held, probe \(moment)"
-            case .askedToWait: return "server asked, \(moment)"
-            case .suspended: return "cool-down, \(moment)"
+            case .held: return moment.isEmpty ? "held" : "\(moment) (held)"
+            case .askedToWait: return "\(moment) (server)"
+            case .suspended: return "\(moment) (cool-down)"
             }
         }
     }
 
     /// The whole of it, with what ends it.
     func sentence(_ now: Timestamp, id: OperationID, destination: String) -> String {
-        func moment(_ moment: Timestamp) -> String { "\(InWords.moment(moment, from: now)) (\(moment.rfc3339))" }
+        func moment(_ moment: Timestamp) -> String { InWords.both(moment, from: now) }
         switch self {
         case .nothing: return "the next run may send it"
-        case .time(let time): return "the next attempt is \(moment(time))"
+        case .time(let time): return "the next attempt is at \(moment(time))"
         case .person: return "held by itself, until 'drainq release \(id)'"
         case .older(let older): return "behind '\(older)', which goes first"
         case .newer(let newer): return "replaced by '\(newer)', which is newer: the next run removes it unsent"
@@ -130,7 +130,7 @@ extension Waiting {
             case .paused:
                 return "its destination is paused, until 'drainq resume --destination \(destination)'"
             case .held:
-                let probe = closure.until.map { "; it is probed \(moment($0))" } ?? ""
+                let probe = closure.until.map { "; it is probed at \(moment($0))" } ?? ""
                 return "its destination is held, until 'drainq release --destination \(destination)'\(probe)"
             case .askedToWait: return "its destination has asked for time\(until)"
             case .suspended: return "its destination is left alone after failures\(until)"

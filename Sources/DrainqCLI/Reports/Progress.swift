@@ -14,6 +14,8 @@ final class Progress: Sendable {
     private static let interval: DispatchTimeInterval = .milliseconds(200)
 
     private let isInPlace: Bool
+    /// At a terminal where nobody has asked for more.
+    private let isAutomatic: Bool
     private let started = ContinuousClock.now
     private let state: Mutex<State>
 
@@ -28,7 +30,9 @@ final class Progress: Sendable {
 
     /// What `--progress` says; `nil` for none. `auto` is at a terminal, where nothing else is written for each attempt.
     init?(_ command: ParsedCommand) {
-        switch command.text(.progress) ?? "never" {
+        let wanted = command.text(.progress) ?? "never"
+        isAutomatic = wanted == "auto"
+        switch wanted {
         case "always": isInPlace = Terminal.isOnStandardError && Messages.format == .text
         case "auto":
             guard Terminal.isOnStandardError, !command.flag(.quiet), !command.flag(.verbose), !command.flag(.json),
@@ -40,6 +44,11 @@ final class Progress: Sendable {
         let stays = command.flag(.untilEmpty) || command.isGiven(.wait)
         state = Mutex(State(count: ProgressCount(countsWhatIsLeft: stays)))
         if isInPlace { tickLater() }
+    }
+
+    /// Whether it is instead of a line for each attempt that needs nobody.
+    var standsForAttempts: Bool {
+        isAutomatic && state.withLock { $0.count.total > Self.threshold }
     }
 
     /// To be called after `clear`, and after what was said then.
@@ -122,10 +131,15 @@ struct ProgressCount: Hashable, Sendable {
 
     mutating func take(_ event: RunEvent) {
         switch event {
-        case .chosen(let count, let leftDue): total = done + count + (countsWhatIsLeft ? leftDue : 0)
+        case .chosen(let count, let leftDue): choose(count, leftDue: leftDue)
         case .attempted(let attempt), .gaveUp(let attempt): take(attempt.record.outcome)
         default: break
         }
+    }
+
+    /// So many are about to be attempted; so many more are due beyond the limit.
+    mutating func choose(_ count: Int, leftDue: Int) {
+        total = done + count + (countsWhatIsLeft ? leftDue : 0)
     }
 
     mutating func take(_ outcome: Outcome) {
@@ -151,9 +165,11 @@ struct ProgressCount: Hashable, Sendable {
         }
         let long = ["\(delivered) delivered"] + counts.map { "\($0.0) \($0.1)" }
         let short = counts.map { ", \($0.0) \($0.1)" }.joined()
+        let waiting = deferred > 0 ? ", \(deferred) deferred" : ""
         let forms = [
             "\(done) of \(total) done (\(long.joined(separator: ", ")))\(pace)\(left)",
-            "\(done) of \(total)\(short)\(pace)\(left)", "\(done) of \(total)\(short)\(left)", "\(done) of \(total)\(left)",
+            "\(done) of \(total)\(short)\(pace)\(left)", "\(done) of \(total)\(short)\(left)",
+            "\(done) of \(total)\(waiting)\(left)", "\(done) of \(total)\(left)",
         ]
         let room = width - Messages.name.count
         return forms.first { $0.displayWidth <= room } ?? "\(done) of \(total)".truncated(to: room)

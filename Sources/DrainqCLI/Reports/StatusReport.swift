@@ -91,7 +91,8 @@ struct StatusReport {
             (last.delivered, "delivered"), (last.deferred, "deferred"), (last.held, "held"), (last.failed, "failed"),
         ]
         let words = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-        return "last run \(self.words(last.startedAt)): \(words.isEmpty ? "nothing delivered" : words.joined(separator: ", "))"
+        return
+            "last run \(self.words(last.startedAt)): \(words.isEmpty ? "nothing delivered" : words.joined(separator: ", "))"
             + "; exit status \(last.exitStatus)"
     }
 
@@ -115,7 +116,8 @@ struct StatusReport {
             Table.Column(title: "HELD", isNumber: true), Table.Column(title: "FAILED", isNumber: true),
             Table.Column(title: "NEXT"), Table.Column(title: "LAST SUCCESS"),
         ]
-        var rows = status.destinations.sorted { ($1.waiting, $0.destination) < ($0.waiting, $1.destination) }.map { row in
+        var rows = status.destinations.sorted { ($1.waiting, $0.destination) < ($0.waiting, $1.destination) }.map {
+            row in
             [Table.Cell(row.destination), Table.Cell(row.waiting)]
                 + groups.map { Table.Cell(row.count(of: $0.words), $0.words == ["older"] ? .waiting : .plain) }
                 + [
@@ -127,7 +129,8 @@ struct StatusReport {
             let all = status.destinations
             func sum(_ count: (QueueStatus.Row) -> Int) -> Table.Cell { Table.Cell(all.reduce(0) { $0 + count($1) }) }
             rows.insert(
-                [Table.Cell("TOTAL", .heading), sum(\.waiting)] + groups.map { group in sum { $0.count(of: group.words) } }
+                [Table.Cell("TOTAL", .heading), sum(\.waiting)]
+                    + groups.map { group in sum { $0.count(of: group.words) } }
                     + [
                         sum(\.held), sum(\.failed), Table.Cell(words(status.nextDue)),
                         Table.Cell(words(all.compactMap(\.lastSuccess).max())),

@@ -19,14 +19,16 @@ struct StoryReport {
             lines.append(terminal.painted("body:", .heading))
             let excerpt = BodyExcerpt(operation.body, terminal)
             lines += excerpt.lines.map { "  " + $0 }
-            if let rest = excerpt.rest { lines += terminal.wrapped("  … \(rest); 'drainq show --json \(view.id)' has all") }
+            if let rest = excerpt.rest {
+                lines += terminal.wrapped("  … \(rest); 'drainq show --json \(view.id)' has all")
+            }
         }
         return lines
     }
 
     // MARK: - Summary
 
-    /// `deferred: attempt 3 of 8 is made, the next attempt is in 4m (…); because 503 by status 503: default 500-599 defers`
+    /// `deferred: the next attempt is at … (in 4m); attempts: 3 of 8`, and because of what.
     private var summary: [String] {
         let state = ShownState(rawValue: view.state) ?? .new
         var text: String
@@ -55,7 +57,7 @@ struct StoryReport {
         let header = operation.header
         let source = header.bodyFile.map { ", from '\($0.path)'" } ?? ""
         let length = header.bodyFile?.length ?? operation.body.count
-        func moment(_ moment: Timestamp) -> String { "\(moment.rfc3339) (\(InWords.moment(moment, from: now)))" }
+        func moment(_ moment: Timestamp) -> String { InWords.both(moment, from: now) }
         let all: [(String, String?)] = [
             ("id", view.id), ("type", view.type), ("destination", header.url ?? view.destination),
             ("hold", hold.map { "of its destination, since \($0.since): \($0.reason)" }), ("key", header.key),
@@ -63,7 +65,11 @@ struct StoryReport {
             ("not before", header.notBefore.map(moment)), ("expires", header.expiresAt.map(moment)),
             ("due", view.due.flatMap { Timestamp(rfc3339: $0) }.map(moment)),
             ("interrupted", view.interruptions.map { "\($0) times since the last attempt that ended" }),
-            ("file", view.path), ("body", "\(length) bytes\(header.contentType.map { ", \($0)" } ?? "")\(source)"),
+            ("file", view.path),
+            (
+                "body",
+                "\(length) \(length == 1 ? "byte" : "bytes")\(header.contentType.map { ", \($0)" } ?? "")\(source)"
+            ),
         ]
         return all.compactMap { name, value in value.map { (name, $0) } }
     }
@@ -89,9 +95,12 @@ struct StoryReport {
         let begin = "  \(number). \(record.at.rfc3339)  "
         var lines = terminal.wrapped(
             "\(begin)\(outcome)  \(escapedForDisplay(met))  in \(InWords.short(record.duration))", indent: "     ")
-        lines[0] = lines[0].replacing(outcome, with: terminal.painted(outcome, record.outcome.paint), maxReplacements: 1)
+        lines[0] = lines[0].replacing(
+            outcome, with: terminal.painted(outcome, record.outcome.paint), maxReplacements: 1)
         var details = [record.rule]
-        if let seconds = record.retryAfter { details.append("the server asked for \(InWords.rough(.seconds(seconds)))") }
+        if let seconds = record.retryAfter {
+            details.append("the server asked for \(InWords.rough(.seconds(seconds)))")
+        }
         if let excerpt = record.excerpt, !excerpt.isEmpty { details.append("it said: \(excerpt)") }
         for detail in details { lines += terminal.wrapped("     " + escapedForDisplay(detail), indent: "     ") }
         return lines
@@ -120,7 +129,7 @@ extension StoryReport {
         lines[0] = terminal.painted("quarantined", .bad) + lines[0].dropFirst("quarantined".count)
         let fields: [(String, String?)] = [
             ("file", "quarantine/\(item.fileName)"), ("called", item.originalName), ("from", item.source),
-            ("since", item.at.map { "\($0.rfc3339) (\(InWords.moment($0, from: now)))" }),
+            ("since", item.at.map { InWords.both($0, from: now) }),
         ]
         for case (let name, let value?) in fields { lines += field(name, value, terminal) }
         if content.isEmpty { return lines }
