@@ -17,7 +17,7 @@ _drainq() {
         esac
     done
     case $command:$previous in
-        init:--url|add:--type|add:-t|send:--type|send:-t|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--delay|add:--at|add:--expires|send:--expires|add:--id|send:--id|send:--timeout|send:--retry-within|send:--fallback|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--type|run:-t|run:--destination|run:--rate|retry:--rate|hold:--reason|status:--interval|explain:--type|explain:-t|pause:--destination|resume:--destination|list:--limit|list:--destination|export:--destination|retry:--destination|drop:--destination|hold:--destination|release:--destination|list:--type|list:-t|export:--type|export:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t|list:--key|export:--key|retry:--key|drop:--key|hold:--key|release:--key|list:--since|export:--since|retry:--since|drop:--since|hold:--since|release:--since|list:--before|export:--before|retry:--before|drop:--before|hold:--before|release:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
+        init:--url|add:--type|add:-t|send:--type|send:-t|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--delay|add:--at|add:--expires|send:--expires|add:--id|send:--id|send:--timeout|send:--retry-within|send:--fallback|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--type|run:-t|run:--destination|run:--rate|retry:--rate|hold:--reason|status:--interval|explain:--type|explain:-t|pause:--destination|resume:--destination|list:--limit|retry:--limit|drop:--limit|hold:--limit|release:--limit|list:--destination|export:--destination|retry:--destination|drop:--destination|hold:--destination|release:--destination|list:--type|list:-t|export:--type|export:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t|list:--key|export:--key|retry:--key|drop:--key|hold:--key|release:--key|list:--since|export:--since|retry:--since|drop:--since|hold:--since|release:--since|list:--before|export:--before|retry:--before|drop:--before|hold:--before|release:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
             return
             ;;
         add:--sync|import:--sync)
@@ -38,6 +38,10 @@ _drainq() {
             ;;
         list:--state|export:--state|retry:--state|drop:--state|hold:--state|release:--state)
             mapfile -t COMPREPLY < <(compgen -W 'new deferred claimed held failed quarantined delivered' -- "$current")
+            return
+            ;;
+        list:--status|export:--status|retry:--status|drop:--status|hold:--status|release:--status)
+            mapfile -t COMPREPLY < <(compgen -W 'dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED' -- "$current")
             return
             ;;
         *:--queue|*:-q)
@@ -65,7 +69,7 @@ _drainq() {
             options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --progress --log -n --dry-run -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         list)
-            options='--limit --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         show)
             options='-q --queue --config --json -v --verbose --quiet -h --help --version'
@@ -74,16 +78,16 @@ _drainq() {
             options='--prometheus --watch --interval -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         retry)
-            options='--rate -n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--rate -n --dry-run --all --limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         drop)
-            options='-n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-n --dry-run --all --limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         hold)
-            options='-n --dry-run --all --reason --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-n --dry-run --all --reason --limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         release)
-            options='-n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-n --dry-run --all --limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         pause)
             options='--destination -q --queue --config -v --verbose --quiet -h --help --version'
@@ -92,7 +96,7 @@ _drainq() {
             options='--destination -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         export)
-            options='--all --state --destination -t --type --key --since --before -q --queue --config -v --verbose --quiet -h --help --version'
+            options='--all --state --destination -t --type --key --status --since --before -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         import)
             options='--atomic --sync -q --queue --config --json -v --verbose --quiet -h --help --version'

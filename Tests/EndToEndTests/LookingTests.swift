@@ -126,6 +126,19 @@ struct LookingTests {
         #expect(wrong.status == 64 && wrong.error.contains("did you mean refused?"))
     }
 
+    @Test func `no more are chosen than --limit says, the oldest first`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
+        let ids = try queue.run("add", input: numbered(4) + "{\n").lines
+        #expect(try queue.run("hold", "--limit", "1").status == 64)
+        #expect(
+            try queue.run("hold", "--destination", "https://a.example", "--limit", "2").lines == Array(ids.prefix(2)))
+        #expect(try queue.run("release", "--all", "--limit", "1").lines == [ids[0]])
+        let states = ["--state", "new", "--state", "quarantined"]
+        #expect(try queue.run(["drop", "--limit", "3"] + states).lines == [ids[0], ids[2], ids[3]])
+        #expect(try queue.run(["drop", "--limit", "3"] + states).lines.count == 1)
+        #expect(try queue.run("list", "--limit", "1").lines.count == 2)
+    }
+
     // MARK: - Quarantine
 
     @Test func `what list shows of quarantine is a name that other commands take`() throws {

@@ -209,6 +209,9 @@ extension OptionDescription {
             .limit, .count(1...Int.max), of: [.list], "show at most so many",
             "How many operations are shown, oldest first."),
         OptionDescription(
+            .limit, .count(1...Int.max), of: acting, "at most so many, the oldest first",
+            "Only so many of those that are chosen, the oldest first, and of what is in quarantine last."),
+        OptionDescription(
             .state, .choice(ShownState.allCases.map(\.rawValue)), repeats: true,
             of: filtered, group: .filter, "in this state",
             """

@@ -77,7 +77,9 @@ struct Action {
     func perform(_ command: ParsedCommand, on queue: OpenQueue) throws -> ExitStatus {
         let now = Timestamp.now()
         var moment = Moment(now: now, due: spacing.map { _ in now })
+        let limit = command.count(.limit) ?? .max
         var entries: [Entry] = []
+        var items: [QuarantineItem] = []
         var status = ExitStatus.ok
         if command.operands.isEmpty {
             let known = try queue.knownDestinations()
@@ -89,13 +91,11 @@ struct Action {
                     throw CommandFailure(
                         .usage, "cannot \(verb) what is in quarantine", hint: "no run attempts it anyway")
                 }
-                let items = try queue.spool.quarantined().filter(filter.includes)
-                status = try performOnQuarantined(items, command, queue, &moment)
+                items = try queue.spool.quarantined().filter(filter.includes)
             }
         } else {
             let mentions = try givenMentions(command)
             let found = try queue.mentioned(mentions)
-            var items: [QuarantineItem] = []
             for mention in mentions {
                 if found[mention] == nil {
                     status = .failed
@@ -108,8 +108,10 @@ struct Action {
                     }
                 }
             }
-            status = .first(of: [status, try performOnQuarantined(items, command, queue, &moment)])
         }
+        entries = Array(entries.prefix(limit))
+        items = Array(items.prefix(limit - entries.count))
+        status = .first(of: [status, try performOnQuarantined(items, command, queue, &moment)])
         while !entries.isEmpty {
             let batch = entries.prefix(Self.batchSize)
             entries.removeFirst(batch.count)
