@@ -32,7 +32,6 @@ struct DisplayWidthTests {
 
     @Test func `padding counts columns`() {
         #expect("日本".padded(to: 6) == "日本  ")
-        #expect("12".padded(to: 4, onTheLeft: true) == "  12")
         #expect("long".padded(to: 2) == "long")
     }
 

@@ -121,7 +121,7 @@ struct JSONOutputTests {
     private func runs() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.status(503, body: "busy"), .status(204)]))
         defer { receiver.stop() }
-        let queue = try Drainq(to: receiver, "retry: \"quick\",")
+        let queue = try Drainq(to: receiver, "retry: { schedule: [\"1h\"] },")
         try queue.run("add", input: numbered(2))
         try queue.run("add", "--url", "http://127.0.0.1:1/", input: "3")
         try queue.drop(Data("{".utf8), as: "foreign")

@@ -101,7 +101,7 @@ queue "$url/{type}" 2>/dev/null
 cat >"$DRAINQ_QUEUE/drainq.json" <<END
 { routes: {
     default: { url: "$url/{type}", destination: "inbox" },
-    crm: { url: "http://127.0.0.1:9/{type}", destination: "there", ordering: "key" },
+    crm: { url: "http://127.0.0.1:9/{type}", destination: "there", ordering: "key", retry: { schedule: ["1h"] } },
     other: { url: "http://127.0.0.1:9/{type}", destination: "closed" },
 } }
 END

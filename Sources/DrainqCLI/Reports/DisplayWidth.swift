@@ -24,10 +24,9 @@ extension StringProtocol {
         return kept + "…"
     }
 
-    /// The text with blanks up to `width` columns: after it, or before it for numbers.
-    func padded(to width: Int, onTheLeft: Bool = false) -> String {
-        let blanks = String(repeating: " ", count: Swift.max(0, width - displayWidth))
-        return onTheLeft ? blanks + self : self + blanks
+    /// The text with blanks behind it up to `width` columns.
+    func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: Swift.max(0, width - displayWidth))
     }
 
     /// The text in lines of at most `width` columns, broken at blanks; those at its beginning stay. A word that is longer
