@@ -203,7 +203,7 @@ pipes_are_whole() {
     lacks $'\e|…' "$work/piped"
     # The same operations, each on a line of its own, with whole ids.
     equal "$(cut -d' ' -f1 "$work/whole")" "$(head -n "$(wc -l <"$work/whole")" "$work/piped" | cut -d' ' -f1)"
-    has "^$id  updateProfile  deferred " "$work/piped"
+    has "^$id  +updateProfile  deferred " "$work/piped"
 }
 
 # --- what moves ---
