@@ -9,7 +9,7 @@ if ! command -v tmux >/dev/null; then
     exit 0
 fi
 unset NO_COLOR COLUMNS TMUX
-export LC_ALL=C.UTF-8
+export LC_ALL=C.UTF-8 TMUX_TMPDIR=$work
 title='a title of our own'
 
 tmux_here() { command tmux -L "drainq-$$" -f /dev/null "$@"; }
@@ -223,15 +223,15 @@ watch_redraws() {
 
 progress_moves_and_goes() {
     local moving first second
-    receive --answer '503 delay=100ms *2' --answer '400 delay=100ms' --answer '204 delay=100ms'
+    receive --answer '503 delay=200ms *2' --answer '400 delay=200ms' --answer '204 delay=200ms'
     trap 'kill "$receiver"' EXIT
     moving=$(mktemp -d "$work/queue.XXXXXX")/q
     DRAINQ_QUEUE=$moving drainq init --url "$url/{type}"
     lines 30 | DRAINQ_QUEUE=$moving drainq add >/dev/null
     type_in "DRAINQ_QUEUE='$moving' drainq run --concurrency 1"
-    until_seen '^drainq: [0-9]+ of 30'
+    until_seen '^drainq: [0-9] of 30'
     first=$(grep -oE '^drainq: [0-9]+ of 30' "$work/seen")
-    until_seen '^drainq: 2[0-9] of 30.*2 deferred.*left$'
+    until_seen '^drainq: [12][0-9] of 30.*2 deferred.*left$'
     second=$(grep -oE '^drainq: [0-9]+ of 30' "$work/seen")
     [[ $first != "$second" ]] || { echo "it stays at $first"; return 1; }
     equal 1 "$(grep -c ' of 30' "$work/seen")"
