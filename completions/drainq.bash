@@ -84,6 +84,10 @@ _drainq() {
             _drainq_words 'new deferred claimed held failed quarantined delivered'
             return
             ;;
+        list:--status|export:--status|retry:--status|drop:--status|hold:--status|release:--status)
+            mapfile -t COMPREPLY < <(compgen -W 'dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED' -- "$current")
+            return
+            ;;
         *:--queue|*:-q)
             compopt -o dirnames
             return
@@ -109,7 +113,7 @@ _drainq() {
             options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --progress --log -n --dry-run -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         list)
-            options='--limit --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         show)
             options='-q --queue --config --json -v --verbose --quiet -h --help --version'

@@ -94,7 +94,7 @@ extension SpoolRun {
             case .tooLong(let size): reason = "it is too long: \(size) bytes, \(limit) are allowed"
             case .bytes(let bytes, let status):
                 let file = QueuePath.escaped(name)
-                switch try operation(in: bytes, status, file: file, id: id, limits, roots) {
+                switch try queue.foreignOperation(in: bytes, status, file: file, id: id, limits, roots) {
                 case .success(let (operation, hasOwnID)):
                     return Submission(
                         originalName: name, claim: claim, operation: operation, hasOwnID: hasOwnID,
@@ -109,60 +109,6 @@ extension SpoolRun {
             putBack(claim, name, &admission)
         }
         return nil
-    }
-
-    /// The one JSON value in a foreign file.
-    private func operation(
-        in bytes: [UInt8], _ status: FileStatus, file: String, id: OperationID, _ limits: Limits, _ roots: [String]
-    ) throws(Errno) -> Result<(Operation, hasOwnID: Bool), OperationFileError> {
-        func refused(_ reason: String) -> Result<(Operation, hasOwnID: Bool), OperationFileError> {
-            .failure(OperationFileError(file: file, line: 1, reason: reason))
-        }
-        if status.links > 1 { return refused("it has \(status.links) names (hard links)") }
-        if bytes.isEmpty { return refused("it is empty") }
-        if let offset = bytes.firstIndex(of: 0) { return refused("it has a NUL at byte \(offset)") }
-        if String(validating: bytes, as: UTF8.self) == nil { return refused("it is not valid UTF-8") }
-        var scanner = JSONScanner(bytes)
-        let range: Range<Int>
-        do throws(JSONSyntaxError) {
-            guard let value = try scanner.next() else { return refused("it is empty") }
-            range = value
-        } catch {
-            return refused(error.offset >= bytes.count ? "it is truncated: \(error)" : "\(error)")
-        }
-        guard bytes[range.upperBound...].allSatisfy(\.isJSONWhitespace) else {
-            return refused("more than one JSON value")
-        }
-        let isStranger = try !queue.knowsOwner(of: status)
-        var systemError: Errno?
-        func examine(_ path: String) -> Result<BodyFile, BodyFileRefusal> {
-            if isStranger { return .failure(.notTheirs) }
-            let result = queue.bodyFile(at: path, roots: roots)
-            if case .failure(.system(let error)) = result { systemError = error }
-            return result
-        }
-        let (operation, hasOwnID): (Operation, Bool)
-        do throws(OperationFileError) {
-            (operation, hasOwnID) = try Envelope.operation(
-                from: bytes, in: range, file: file, defaults: Envelope.Defaults(id: id, createdAt: status.modifiedAt),
-                bodyFile: examine)
-        } catch {
-            if let systemError { throw systemError }
-            return .failure(error)
-        }
-        if operation.body.count > limits.operationBytes {
-            return refused(
-                "it is too long: a body of \(operation.body.count) bytes, \(limits.operationBytes) are allowed")
-        }
-        if OperationFile.encode(operation.header, length: 0).count > OperationFile.headerLimit {
-            return refused("key, URL and headers are longer than \(OperationFile.headerLimit) bytes")
-        }
-        if let file = operation.header.bodyFile {
-            let refusal = isStranger ? .notTheirs : queue.check(file, roots: roots)
-            if case .system(let error)? = refusal { throw error }
-            if let refusal { return refused("field 'bodyFile': \(refusal)") }
-        }
-        return .success((operation, hasOwnID))
     }
 
     /// Publishes what was read, looking for ids that the queue has already in one scan.

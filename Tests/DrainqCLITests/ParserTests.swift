@@ -93,7 +93,7 @@ struct ParserTests {
             ("--quue x run", "unknown option '--quue'", "did you mean --queue?"),
             (
                 "add --limit 5", "unknown option '--limit' for 'drainq add'",
-                "it is an option of drainq run, drainq list"
+                "it is an option of drainq run, drainq list, drainq retry, drainq drop, drainq hold, drainq release"
             ),
             ("-q x version", "unknown option '--queue' for 'drainq version'", nil),
             ("--limit 5 run", "option '--limit' stands before the command", "write it after: drainq run --limit"),

@@ -209,6 +209,9 @@ extension OptionDescription {
             .limit, .count(1...Int.max), of: [.list], "show at most so many",
             "How many operations are shown, oldest first."),
         OptionDescription(
+            .limit, .count(1...Int.max), of: acting, "at most so many, the oldest first",
+            "Only so many of those that are chosen, the oldest first, and of what is in quarantine last."),
+        OptionDescription(
             .state, .choice(ShownState.allCases.map(\.rawValue)), repeats: true,
             of: filtered, group: .filter, "in this state",
             """
@@ -223,6 +226,13 @@ extension OptionDescription {
             "Of this type; given more than once, of any of these."),
         OptionDescription(
             .key, .text("KEY"), of: filtered, group: .filter, "with this key", "With exactly this key."),
+        OptionDescription(
+            .status, .answer, repeats: true, of: filtered, group: .filter,
+            "whose last attempt met this status or error",
+            """
+            Whose last attempt met this: a status such as `503`, a range such as `500-599` or `5xx`, or the name of an error \
+            such as `timeout`, as for `drainq explain`; given more than once, any of these. Each file is read for it.
+            """),
         OptionDescription(
             .since, .time(.past), of: filtered, group: .filter, "created at this time or later",
             "Created at this time or later; `2h` is two hours ago."),

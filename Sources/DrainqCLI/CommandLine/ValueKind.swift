@@ -17,6 +17,8 @@ package enum ValueKind: Hashable, Sendable {
     case operationID
     case header
     case rate
+    /// What an attempt met, see `AnswerPattern`.
+    case answer
 
     /// The word that stands for the value; `nil` where there is none.
     package var placeholder: String? {
@@ -32,6 +34,7 @@ package enum ValueKind: Hashable, Sendable {
         case .operationID: "ID"
         case .header: "HEADER"
         case .rate: "N/s"
+        case .answer: "STATUS|ERROR"
         }
     }
 
@@ -68,6 +71,13 @@ package enum ValueKind: Hashable, Sendable {
         case .rate:
             Rate(quantity: value) == nil
                 ? Defect("not a rate", hint: "rates are a number in a time: 20/s, 90/m, 500/h") : nil
+        case .answer:
+            AnswerPattern(value) == nil
+                ? Defect(
+                    "neither a status nor an error",
+                    hint: nearest(to: value, in: ClassificationOverride.Match.errorNames).map { "did you mean \($0)?" }
+                        ?? "statuses are 503, 500-599 or 5xx; 'drainq explain' names the errors")
+                : nil
         case .header:
             HeaderField(argument: value) == nil ? Defect("not a header", hint: "headers are 'Name: value'") : nil
         }

@@ -18,6 +18,7 @@ extension ValueKind {
         switch self {
         case .flag: .none
         case .text, .count, .duration, .interval, .time, .operationID, .header, .rate: .unknown
+        case .answer: .words(ClassificationOverride.Match.errorNames)
         case .file: .files
         case .directory: .directories
         case .choice(let words): .words(words)

@@ -149,6 +149,13 @@ struct ManualWriter {
         item(
             ".It Ev JOURNAL_STREAM",
             "The device and inode of a stream to the journal, as systemd sets it; see --log of `drainq run`.")
+        item(
+            ".It Ev COLUMNS",
+            "How wide a terminal is, where it is not as wide as it says. Nothing else than a terminal is ever cut to a width."
+        )
+        item(
+            ".It Ev NO_COLOR",
+            "No colour at a terminal, if it is set to anything; nor is there any where TERM is `dumb`, or no terminal.")
         lines += [".El", ".Sh FILES", ".Bl -tag -width Ds"]
         item(".It Pa ~/.local/state/drainq", "The queue directory, unless another is named.")
         item(".It Pa drainq.json", "The configuration, in the queue directory.")

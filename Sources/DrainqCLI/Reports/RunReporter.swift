@@ -19,7 +19,7 @@ struct RunReporter {
     let voice: Voice
     /// Instead of words on standard error.
     private let log: RunLog?
-    private var progress: Progress?
+    private let progress: Progress?
     private var failures = 0
 
     init(voice: Voice, log: RunLog? = nil, progress: Progress? = nil) {
@@ -86,7 +86,9 @@ struct RunReporter {
         switch voice {
         case .silent: break
         case .json: JSONLine.write(AttemptView(event))
-        case .everything: Messages.say(event.level, line(event))
+        case .everything:
+            if !event.hasFailed, !event.isHeldByItself, progress?.standsForAttempts == true { break }
+            Messages.say(event.level, line(event))
         case .actionable:
             if event.hasFailed, failures <= Self.failuresShown {
                 Messages.error("'\(event.id)' failed: \(event.record.cause)", hint: "drainq show \(event.id)")
