@@ -53,7 +53,7 @@ _drainq() {
         esac
     done
     case $command:$previous in
-        init:--url|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--delay|add:--at|add:--expires|send:--expires|add:--id|send:--id|send:--timeout|send:--retry-within|send:--fallback|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--rate|retry:--rate|hold:--reason|status:--interval|list:--limit|list:--key|export:--key|retry:--key|drop:--key|hold:--key|release:--key|list:--since|export:--since|retry:--since|drop:--since|hold:--since|release:--since|list:--before|export:--before|retry:--before|drop:--before|hold:--before|release:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
+        init:--url|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--delay|add:--at|add:--expires|send:--expires|add:--id|send:--id|send:--timeout|send:--retry-within|send:--fallback|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--rate|retry:--rate|hold:--reason|status:--interval|list:--limit|retry:--limit|drop:--limit|hold:--limit|release:--limit|list:--key|export:--key|retry:--key|drop:--key|hold:--key|release:--key|list:--since|export:--since|retry:--since|drop:--since|hold:--since|release:--since|list:--before|export:--before|retry:--before|drop:--before|hold:--before|release:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
             return
             ;;
         add:--type|add:-t|send:--type|send:-t|run:--type|run:-t|explain:--type|explain:-t|list:--type|list:-t|export:--type|export:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t)
@@ -85,7 +85,7 @@ _drainq() {
             return
             ;;
         list:--status|export:--status|retry:--status|drop:--status|hold:--status|release:--status)
-            mapfile -t COMPREPLY < <(compgen -W 'dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED' -- "$current")
+            _drainq_words 'dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED'
             return
             ;;
         *:--queue|*:-q)
@@ -123,19 +123,19 @@ _drainq() {
             options='--prometheus --watch --interval -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         retry)
-            options='--rate -n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--rate -n --dry-run --all --limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100 --state failed --state deferred --state held
             ;;
         drop)
-            options='-n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-n --dry-run --all --limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         hold)
-            options='-n --dry-run --all --reason --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-n --dry-run --all --reason --limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100 --state new --state deferred
             ;;
         release)
-            options='-n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-n --dry-run --all --limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100 --state held
             ;;
         pause)
@@ -145,7 +145,7 @@ _drainq() {
             options='--destination -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         export)
-            options='--all --state --destination -t --type --key --since --before -q --queue --config -v --verbose --quiet -h --help --version'
+            options='--all --state --destination -t --type --key --status --since --before -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         import)
