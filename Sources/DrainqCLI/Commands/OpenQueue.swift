@@ -63,9 +63,22 @@ func readConfiguration(at path: String?, queue: String) throws -> Configuration 
         throw error
     } catch {
         if path == nil, access(file, F_OK) != 0, errno == ENOENT { return Configuration() }
+        let status = ExitStatus(ofReading: error)
         throw CommandFailure(
-            .configuration, "cannot read '\(file)': \(readable(error))",
-            hint: "the configuration must be readable by the user that runs drainq")
+            status, "cannot read '\(file)': \(readable(error))",
+            hint: status == .inputOutput ? nil : "the configuration must be readable by the user that runs drainq")
+    }
+}
+
+extension ExitStatus {
+    /// A configuration that cannot be read: the file system's failure, a lack of permission, or a mistake in naming it.
+    fileprivate init(ofReading error: any Error) {
+        self =
+            switch ((error as? CocoaError)?.underlying as? POSIXError)?.code {
+            case .EACCES, .EPERM: .permission
+            case .ENOENT, .ENOTDIR, .EISDIR, .ELOOP, .ENAMETOOLONG, nil: .configuration
+            default: .inputOutput
+            }
     }
 }
 

@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+"""Kills the program (SIGKILL, by strace) before its system calls, one after the other, and looks at what is left.
+
+Every call that changes something is a point, and a sample of the others (all of them with DRAINQ_TORTURE=10): a command
+is run on a copy of a queue and killed there, the queue is looked at from outside, and another run goes over it without
+help. What must hold:
+
+- What was answered for is in exactly one place, or delivered; nothing is anywhere twice, and everything is whole.
+- What has been answered with 200 waits nowhere: it is gone, kept, or claimed by the run that was killed.
+- The run that comes next delivers the rest, and leaves no claims and no temporary files behind.
+- The receiver has everything at least once, and more than once only what was claimed when the run was killed and had
+  been received by then (window W1). Those are counted and told.
+- No delivery agent outlives its run.
+"""
+
+import collections
+import json
+import os
+import signal
+import sys
+
+from injection import calls, each, interfered, lead, left, received, sample, twin
+from torture import Queue, Receiver, effort, end, expect, scratch, test
+
+# Answers by the path's first part, which is the operation's type.
+faulty = Receiver("/later* 503 *1000000", "/never* 400 *1000000", "200", bodies=True)
+healthy = Receiver("200", bodies=True)
+# How many points besides the calls that change something.
+others = 8
+
+
+def operation(id, type="now", **fields):
+    return json.dumps({"drainq": 1, "id": id, "type": type, "payload": {"id": id}, **fields})
+
+
+def queue(*operations, route={}, **configuration):
+    """A queue with these operations in it. Requests go to the faulty receiver."""
+    new = Queue(faulty.url + "/{type}/POINT/", route=route, **configuration)
+    if operations:
+        result = new("add", "--envelope", input="\n".join(operations))
+        expect(result.returncode == 0, result)
+    return new
+
+
+def taken(receiver, point):
+    """Ids of operations in the order in which they were taken; a batch has several in its body."""
+    refused = ("/later", "/never") if receiver is faulty else ()
+    bodies = (
+        request["body"] for request in received(receiver, point) if not request["target"].startswith(refused))
+    return [item["id"] for body in bodies for item in (body if isinstance(body, list) else [body])]
+
+
+def places(queue):
+    """Where each operation is; files dropped in by others are operations too."""
+    found = queue.operations()
+    for id, where in found.items():
+        expect(len(where) == 1, id, "is in", where)
+    return {id: where[0] for id, where in found.items()}
+
+
+def killed(original, call, point, *arguments, **options):
+    """A copy of the queue in which the command was killed before the call; None if it did not come to that."""
+    queue = twin(original, point)
+    mark = "TORTURE_POINT=" + point
+    result, _ = interfered(
+        queue, call, f"signal=KILL:when={call.number}", *arguments,
+        env={**os.environ, "TORTURE_POINT": point}, **options)
+    if result.returncode != -signal.SIGKILL:
+        return None, None
+    expect(not left(mark.encode()), "processes of the run that was killed are left:", left(mark.encode()))
+    return queue, result
+
+
+def finish(queue, *arguments):
+    """Lets another run go over what is left, to a receiver that takes everything."""
+    lead(queue, faulty.url, healthy.url)
+    result = queue("run", "--now", "--until-empty", "--max-time", "60s", *arguments)
+    expect(result.returncode == 0 and not result.stderr, "the next run:", result)
+    for state in ("new", "deferred", "claimed", "tmp", "quarantine"):
+        expect(not os.listdir(queue.path / state), "left in", state, os.listdir(queue.path / state))
+
+
+def sweep(told, original, *arguments, check, **options):
+    """Kills the command at its points, and has `check` look at each copy: it returns how many re-deliveries there were."""
+    result, points = calls(twin(original, "traced"), *arguments, **options)
+    name = f"p{os.urandom(4).hex()}"
+
+    def kill(numbered):
+        index, call = numbered
+        point = f"{name}-{index}"
+        queue, result = killed(original, call, point, *arguments, **options)
+        if queue is None:
+            return None
+        try:
+            return check(queue, result, point)
+        except Exception as error:
+            raise AssertionError(f"killed before {call.text}: {error}") from error
+
+    counts = each(kill, enumerate(sample(points, others)))
+    expect(counts, "the command was never killed:", result)
+    told.append(f"{len(counts)} points")
+    told.append(f"{sum(counts)} re-deliveries")
+
+
+# MARK: - Runs
+
+
+def afterRun(ids, kept=False, gone=()):
+    """What must hold after a run was killed that had these to deliver. `gone` may have been superseded."""
+
+    def check(queue, result, point):
+        found = places(queue)
+        finish(queue)
+        before, after = taken(faulty, point), taken(healthy, point)
+        again = 0
+        for id in ids:
+            place = found.get(id)
+            times = (before + after).count(id)
+            if place is None:
+                expect(id in before or id in gone, id, "is nowhere, and was not delivered")
+            if id in before:
+                expect(place in (None, "claimed", "delivered"), id, "was delivered, and is in", place)
+            if place == "failed":
+                expect(times == 0, id, "failed, and was delivered")
+            else:
+                expect(times > 0 or id in gone, id, "was never delivered")
+            if times > 1:
+                expect(place == "claimed" and times == 2, id, "was delivered", times, "times, and was in", place)
+            again += max(0, times - 1)
+        if kept:
+            expect(sorted(places(queue)) == sorted(ids), "kept are", places(queue))
+        return again
+
+    return check
+
+
+def inOrder(check, sequence):
+    """And these were delivered one after the other, none after a later one."""
+
+    def both(queue, result, point):
+        again = check(queue, result, point)
+        order = [sequence.index(id) for id in taken(faulty, point) + taken(healthy, point) if id in sequence]
+        expect(order == sorted(order), "out of order:", order)
+        return again
+
+    return both
+
+
+with test("a run that dies loses nothing, and sends again only what it had claimed") as told:
+    ids = ["a", "b", "c", "d"]
+    sweep(told, queue(*map(operation, ids)), "run", "--concurrency", 2, check=afterRun(ids))
+
+with test("a run that dies among delivered, deferred and failed operations has each in one place") as told:
+    types = {"a": "now", "b": "later", "c": "never", "d": "now"}
+    waiting = queue(
+        *(operation(id, type) for id, type in types.items()), destinations={faulty.url: {"transport": "libcurl"}})
+    sweep(told, waiting, "run", check=afterRun(types))
+
+with test("what is kept when it is delivered is kept whichever run is killed") as told:
+    ids = ["a", "b"]
+    sweep(
+        told, queue(*map(operation, ids), retention={"delivered": "1d"}), "run", check=afterRun(ids, kept=True))
+
+with test("operations of one key stay in their order over a run that dies") as told:
+    ids = ["a", "b", "c"]
+    sweep(
+        told, queue(*(operation(id, key="k") for id in ids), route={"ordering": "key"}), "run",
+        check=inOrder(afterRun(ids), ids))
+
+with test("an older value of a key never follows a newer one over a run that dies") as told:
+    ids = ["a", "b", "c"]
+    sweep(
+        told, queue(*(operation(id, key="k") for id in ids), route={"coalesce": True}), "run",
+        check=inOrder(afterRun(ids, gone=["a", "b"]), ids))
+
+with test("a batch whose run dies is sent again as a whole, or not at all") as told:
+    ids = ["a", "b", "c"]
+    sweep(told, queue(*map(operation, ids), route={"batch": {"max": 2}}), "run", check=afterRun(ids))
+
+with test("a run that dies while it recovers a dead one is recovered in turn") as told:
+    ids = ["a", "b", "c"]
+    dying = queue(*map(operation, ids))
+    _, points = calls(twin(dying, "traced"), "run")
+    claims = [call for call in points if call.name == "sendto"]
+    left_behind, _ = killed(dying, claims[-1], "POINT", "run")
+    expect("claimed" in places(left_behind).values(), "nothing was claimed:", places(left_behind))
+    # What the first run sent before it died has another point in its path: it is not counted here.
+    sweep(told, left_behind, "run", check=afterRun(ids))
+
+with test("files that others drop in are admitted once, whichever run dies over them") as told:
+    dropped = queue()
+    for id in ("a", "b"):
+        (dropped.path / "new" / f"{id}.json").write_text(operation(id))
+
+    def check(queue, result, point):
+        finish(queue)
+        before, after = taken(faulty, point), taken(healthy, point)
+        for id in ("a", "b"):
+            expect(id in before + after, id, "was never delivered")
+        return len(before + after) - 2
+
+    sweep(told, dropped, "run", check=check)
+
+# MARK: - Other commands
+
+
+def afterAdd(ids):
+    """What `add` has answered for is there; the rest is there or not, and never in part."""
+
+    def check(queue, result, point):
+        answered = result.stdout.split()
+        found = places(queue)
+        for id in answered:
+            expect(found.get(id) in ("new", "deferred", "failed", "delivered"), id, "was answered, and is in", found)
+        expect(set(found) <= set(ids), "there is what was not given:", found)
+        finish(queue)
+        times = collections.Counter(taken(healthy, point))
+        for id in ids:
+            expected = 1 if found.get(id) in ("new", "deferred") else 0
+            expect(times[id] == expected, id, "was in", found.get(id), "and was delivered", times[id], "times")
+        return 0
+
+    return check
+
+
+def sweepAdd(told, ids, *arguments):
+    sweep(
+        told, queue(), "add", "--envelope", *arguments, input="\n".join(map(operation, ids)), check=afterAdd(ids))
+
+
+with test("what add answers for is there when add dies") as told:
+    sweepAdd(told, ["a", "b", "c"])
+
+with test("what a bulk add answers for is there when it dies") as told:
+    sweepAdd(told, [f"o{number}" for number in range(20)])
+
+with test("an atomic add that dies leaves operations or none, and each whole") as told:
+    sweepAdd(told, ["a", "b", "c"], "--atomic")
+
+with test("what import answers for is there when import dies") as told:
+    source = queue(*map(operation, ["a", "b", "c"]))
+    exported = source("export").stdout
+    expect(len(exported.splitlines()) == 3, exported)
+    sweep(told, queue(), "import", input=exported, check=afterAdd(["a", "b", "c"]))
+
+with test("what send has queued is delivered once when send dies") as told:
+
+    def check(queue, result, point):
+        found = places(queue)
+        finish(queue)
+        expect(taken(healthy, point) == list(found), "queued was", found)
+        return 0
+
+    sweep(told, queue(), "send", "--envelope", input=operation("a", "later"), check=check)
+
+with test("send that dies never queues what it has delivered") as told:
+
+    def check(queue, result, point):
+        expect(places(queue) == {}, places(queue))
+        finish(queue)
+        return 0
+
+    sweep(told, queue(), "send", "--envelope", input=operation("a"), check=check)
+
+
+def failedQueue():
+    made = queue(*(operation(id, "never") for id in ("a", "b")))
+    expect(made("run").returncode == 1 and set(places(made).values()) == {"failed"}, places(made))
+    return made
+
+
+def afterMoving(ids, before, after):
+    """Each is where it was or where it was to go; a second time finishes the rest, and a run delivers all."""
+
+    def check(queue, result, point):
+        answered = result.stdout.split()
+        found = places(queue)
+        for id in ids:
+            expect(found.get(id) in ((after,) if id in answered else (before, after)), id, "is in", found.get(id))
+        queue("retry", "--all")
+        queue("release", "--all")
+        finish(queue)
+        expect(sorted(taken(healthy, point)) == sorted(ids), "delivered were", taken(healthy, point))
+        return 0
+
+    return check
+
+
+with test("what retry moves is in one place when retry dies") as told:
+    sweep(told, failedQueue(), "retry", "--all", check=afterMoving(["a", "b"], "failed", "deferred"))
+
+with test("what hold and release rename is in one place when they die") as told:
+    waiting = queue(*map(operation, ["a", "b"]))
+    sweep(told, waiting, "hold", "--all", check=afterMoving(["a", "b"], "new", "new"))
+    expect(waiting("hold", "--all").returncode == 0, "hold")
+    sweep(told, waiting, "release", "--all", check=afterMoving(["a", "b"], "new", "new"))
+
+with test("what drop has answered for never comes back when drop dies") as told:
+
+    def check(queue, result, point):
+        found = places(queue)
+        for id in result.stdout.split():
+            expect(id not in found, id, "was dropped, and is in", found.get(id))
+        finish(queue)
+        expect(sorted(taken(healthy, point)) == sorted(found), "left were", found)
+        return 0
+
+    sweep(told, queue(*map(operation, ["a", "b", "c"])), "drop", "--all", check=check)
+
+end()
