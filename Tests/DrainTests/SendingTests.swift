@@ -3,13 +3,13 @@ import Policy
 import Spool
 import Testing
 
+@testable import Drain
+
 #if canImport(Glibc)
     import Glibc
 #else
     import Darwin
 #endif
-
-@testable import Drain
 
 @Suite final class SendingTests {
     /// What could not be remembered.

@@ -19,7 +19,7 @@ import os
 import signal
 import sys
 
-from injection import calls, each, interfered, lead, left, received, sample, twin
+from injection import calls, callsOfAgents, each, interfered, lead, left, received, sample, twin
 from torture import Queue, Receiver, effort, end, expect, scratch, test
 
 # Answers by the path's first part, which is the operation's type.
@@ -200,6 +200,40 @@ with test("files that others drop in are admitted once, whichever run dies over 
         return len(before + after) - 2
 
     sweep(told, dropped, "run", check=check)
+
+with test("an attempt whose delivery agent dies is made again, and nothing is lost") as told:
+    ids = ["a", "b", "c"]
+
+    def kill(numbered):
+        index, (original, call) = numbered
+        point = f"agents-{index}"
+        queue = twin(original, point)
+        mark = "TORTURE_POINT=" + point
+        # Each agent that comes after one that died dies at the same call.
+        result, _ = interfered(
+            queue, call, f"signal=KILL:when={call.number}", "run", follow=True,
+            env={**os.environ, "TORTURE_POINT": point})
+        try:
+            expect(result.returncode in (0, 74, 75), "ended with", result)
+            expect(not left(mark.encode()), "processes are left:", left(mark.encode()))
+            found = places(queue)
+            expect(set(found.values()) <= {"new", "deferred"}, "they are in", found)
+            finish(queue)
+            before, after = taken(faulty, point), taken(healthy, point)
+            for id in ids:
+                expect(id in after or id not in found and id in before, id, "is lost:", found, before, after)
+            return len(before + after) - len(ids)
+        except Exception as error:
+            raise AssertionError(f"agents killed before {call}: {error}") from error
+
+    points = []
+    for transport in "urlsession", "libcurl":
+        original = queue(*map(operation, ids), destinations={faulty.url: {"transport": transport}})
+        found = callsOfAgents(twin(original, "traced"), "run")
+        points += [(original, call) for call in sample(found, others * 2, lambda call: False)]
+    counts = each(kill, enumerate(points))
+    told.append(f"{len(counts)} points")
+    told.append(f"{sum(counts)} sent more than once, as their outcome was unknown")
 
 # MARK: - Other commands
 

@@ -151,6 +151,31 @@ with test("a run whose file system breaks down says so, and loses nothing") as t
     for broken in ["EIO"], ["ENOSPC"], ["EROFS"]:
         sweep(told, queue(*mixed), "run", check=afterRun(types), errors=broken, forever=True, most=8)
 
+with test("what cannot be removed after its delivery is named and stops the run, and is put aside at last") as told:
+    stuck = queue(*(operation(id) for id in ("a", "b", "c")))
+    words = ["run", "--now", "--concurrency", 1]
+    runs = 0
+    while True:
+        # In a copy it can be removed: where that is tried.
+        traced = twin(stuck, "traced")
+        lead(traced, "/stuck/", "/traced/")
+        _, points = calls(traced, *words)
+        removals = [call for call in points if re.match(r'unlinkat\(\d+, "claimed/[^"]*-a,', call.text)]
+        if not removals:
+            break
+        runs += 1
+        stuck = twin(stuck, "stuck")
+        result, _ = interfered(stuck, removals[0], f"error=EIO:when={removals[0].number}+", *words)
+        expect(result.returncode == 74, result)
+        named = re.search("cannot remove '(claimed/.*)': Input/output error\n.*it has been delivered", result.stderr)
+        expect(named and (stuck.path / named[1]).exists(), result)
+        expect(taken(faulty, "stuck") == ["a"] * runs, "sent were", taken(faulty, "stuck"))
+        expect(runs < 9, "it is sent for ever")
+    result = stuck(*words)
+    expect(result.returncode == 65 and "quarantine" in result.stderr, result)
+    expect(taken(faulty, "stuck") == ["a"] * runs + ["b", "c"], "sent were", taken(faulty, "stuck"))
+    told.append(f"sent {runs} times")
+
 with test("a run that keeps what it delivers loses nothing by a call that fails") as told:
     kept = queue(operation("a"), operation("b"), retention={"delivered": "1d"})
     sweep(told, kept, "run", check=afterRun(["a", "b"]))

@@ -12,6 +12,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import shutil
 import tempfile
 import time
@@ -57,12 +58,30 @@ def calls(queue, *arguments, **options):
     return result, found
 
 
-def interfered(queue, call, how, *arguments, **options):
+def callsOfAgents(queue, *arguments):
+    """Calls that delivery agents make and the command itself never does, also not before it opens the queue; the text
+    is empty. Which thread of an agent makes the nth of them is not known beforehand."""
+    log = tempfile.mktemp(dir=scratch)
+    queue(*arguments, before=strace(log, "signal=none", follow=True))
+    counts = collections.Counter()
+    for line in pathlib.Path(log).read_text(errors="replace").splitlines():
+        thread, _, text = line.partition(" ")
+        if match := re.match(r"(\w+)\(", text.lstrip()):
+            counts[thread, match[1]] += 1
+    # The first thread that makes calls is the command's.
+    command = next(iter(counts))[0]
+    own = {name for thread, name in counts if thread == command}
+    return sorted({
+        Call(name, number, "") for (_, name), count in counts.items() if name not in own
+        for number in range(1, count + 1)})
+
+
+def interfered(queue, call, how, *arguments, follow=False, **options):
     """Runs the command with something done to one of its calls: how it ended, and the line of the call if it came to
     that. A kill has no line that says so: the status does."""
     log = tempfile.mktemp(dir=scratch)
     expressions = [f"trace={call.name}", f"inject={call.name}:{how}", "signal=none"]
-    result = queue(*arguments, before=strace(log, *expressions), **options)
+    result = queue(*arguments, before=strace(log, *expressions, follow=follow), **options)
     lines = pathlib.Path(log).read_text(errors="replace").splitlines()
     os.unlink(log)
     return result, [line for line in lines if "(INJECTED)" in line]
@@ -84,7 +103,7 @@ def each(work, points):
         return [result for result in pool.map(work, points) if result is not None]
 
 
-def twin(queue, point, url=None):
+def twin(queue, point):
     """A copy of a queue whose requests have the point in their path, where its receiver finds them by."""
     other = copy.copy(queue)
     other.path = pathlib.Path(tempfile.mkdtemp(dir=scratch), "q")
