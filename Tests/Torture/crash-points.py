@@ -17,7 +17,8 @@ import collections
 import json
 import os
 import signal
-import sys
+import subprocess
+import time
 
 from injection import calls, callsOfAgents, each, interfered, lead, left, received, sample, twin
 from torture import Queue, Receiver, effort, end, expect, scratch, test
@@ -200,6 +201,26 @@ with test("files that others drop in are admitted once, whichever run dies over 
         return len(before + after) - 2
 
     sweep(told, dropped, "run", check=check)
+
+with test("what a living run has claimed is left alone until it dies") as told:
+    silent = Receiver("silence", bodies=True)
+    alive = queue(operation("a"), operation("b"))
+    lead(alive, faulty.url, silent.url)
+    lead(alive, "POINT", "alive")
+    run = subprocess.Popen(alive.command("run"))
+    deadline = time.monotonic() + 60
+    while len(silent.requests()) < 2:
+        expect(time.monotonic() < deadline and run.poll() is None, "the run sends nothing")
+        time.sleep(0.01)
+    lead(alive, silent.url, healthy.url)
+    for words in ["run", "--now"], ["check", "--repair"], ["retry", "--all", "--state", "claimed"]:
+        alive(*words)
+        expect(set(places(alive).values()) == {"claimed"}, words, "has moved what is claimed:", places(alive))
+    expect(taken(healthy, "alive") == [], "sent were", taken(healthy, "alive"))
+    run.kill()
+    run.wait()
+    finish(alive)
+    expect(sorted(taken(healthy, "alive")) == ["a", "b"], "sent were", taken(healthy, "alive"))
 
 with test("an attempt whose delivery agent dies is made again, and nothing is lost") as told:
     ids = ["a", "b", "c"]

@@ -19,9 +19,10 @@ import errno
 import json
 import os
 import re
+import subprocess
 
 from injection import calls, each, interfered, lead, received, sample, twin
-from torture import Queue, Receiver, effort, end, expect, test
+from torture import Queue, Receiver, effort, end, expect, scratch, test
 
 faulty = Receiver("/later* 503 *1000000", "/never* 400 *1000000", "200", bodies=True)
 healthy = Receiver("200", bodies=True)
@@ -280,6 +281,56 @@ with test("commands that only show say what they could not read") as told:
 
 with test("check says what it could not find out") as told:
     sweep(told, queue(*mixed), "check")
+
+with test("a rename that has happened and says that it has not is known for what it is") as told:
+    # As NFS may answer a rename whose first answer was lost.
+    source, liar = scratch / "liar.c", scratch / "liar.so"
+    source.write_text("""
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <errno.h>
+        #include <stdlib.h>
+        static int lies(int result) {
+            static int count;
+            if (result != 0 || ++count != atoi(getenv("LIE_AT"))) return result;
+            errno = ENOENT;
+            return -1;
+        }
+        int renameat(int from, const char *old, int to, const char *new) {
+            int (*real)(int, const char *, int, const char *) = dlsym(RTLD_NEXT, "renameat");
+            return lies(real(from, old, to, new));
+        }
+        int renameat2(int from, const char *old, int to, const char *new, unsigned flags) {
+            int (*real)(int, const char *, int, const char *, unsigned) = dlsym(RTLD_NEXT, "renameat2");
+            return lies(real(from, old, to, new, flags));
+        }
+    """)
+    subprocess.run(["clang", "-shared", "-fPIC", "-o", liar, source, "-ldl"], check=True)
+
+    def sweepLies(original, *arguments, check, **options):
+        _, points = calls(twin(original, "traced"), *arguments, **options)
+        # What is written beside the operations is not looked at again after a lie, and is told to have failed.
+        renames = [call for call in points if call.name in ("renameat", "renameat2")]
+
+        def lie(index):
+            point = f"lie-{arguments[0]}-{index}"
+            queue = twin(original, point)
+            environment = {**os.environ, "LD_PRELOAD": str(liar), "LIE_AT": str(index)}
+            result = queue(*arguments, env=environment, **options)
+            try:
+                isAside = '"state/' in renames[index - 1].text
+                expect(result.returncode in (1, 74) if isAside else result.returncode in (0, 1), "ended with", result)
+                check(queue, result, point, [])
+            except Exception as problem:
+                raise AssertionError(f"lied at {renames[index - 1].text}: {problem}\n{result}") from problem
+            return 1
+
+        return len(each(lie, range(1, len(renames) + 1)))
+
+    count = sweepLies(queue(*mixed), "run", check=afterRun(types))
+    count += sweepLies(
+        queue(), "add", "--envelope", input="\n".join(map(operation, "abc")), check=afterAdd(["a", "b", "c"]))
+    told.append(f"{count} points")
 
 with test("a call that is interrupted is not seen") as told:
 
