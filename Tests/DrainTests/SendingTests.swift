@@ -31,7 +31,8 @@ import Testing
 
     @Test func `what was delivered is answered also where it cannot be remembered`() throws {
         let bench = try Bench()
-        try #require(mkdir("\(bench.spool.path)/state/lock", 0o700) == 0)
+        let lock = "\(bench.spool.path)/state/lock"
+        try #require(unlink(lock) == 0 && mkdir(lock, 0o700) == 0)
         guard case .delivered = try send(bench, operation(bench), answer: { _ in .status(200) }) else {
             Issue.record("it would be sent again")
             return
