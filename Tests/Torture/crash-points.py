@@ -14,49 +14,18 @@ help. What must hold:
 """
 
 import collections
-import json
 import os
 import signal
 import subprocess
 import time
 
-from injection import calls, callsOfAgents, each, interfered, lead, left, received, sample, twin
-from torture import Queue, Receiver, effort, end, expect, scratch, test
+from injection import (
+    calls, callsOfAgents, each, faulty, finish, healthy, interfered, lead, left, operation, places, queue, revive, sample,
+    taken, twin)
+from torture import Receiver, end, expect, test
 
-# Answers by the path's first part, which is the operation's type.
-faulty = Receiver("/later* 503 *1000000", "/never* 400 *1000000", "200", bodies=True)
-healthy = Receiver("200", bodies=True)
 # How many points besides the calls that change something.
 others = 8
-
-
-def operation(id, type="now", **fields):
-    return json.dumps({"drainq": 1, "id": id, "type": type, "payload": {"id": id}, **fields})
-
-
-def queue(*operations, route={}, **configuration):
-    """A queue with these operations in it. Requests go to the faulty receiver."""
-    new = Queue(faulty.url + "/{type}/POINT/", route=route, **configuration)
-    if operations:
-        result = new("add", "--envelope", input="\n".join(operations))
-        expect(result.returncode == 0, result)
-    return new
-
-
-def taken(receiver, point):
-    """Ids of operations in the order in which they were taken; a batch has several in its body."""
-    refused = ("/later", "/never") if receiver is faulty else ()
-    bodies = (
-        request["body"] for request in received(receiver, point) if not request["target"].startswith(refused))
-    return [item["id"] for body in bodies for item in (body if isinstance(body, list) else [body])]
-
-
-def places(queue):
-    """Where each operation is; files dropped in by others are operations too."""
-    found = queue.operations()
-    for id, where in found.items():
-        expect(len(where) == 1, id, "is in", where)
-    return {id: where[0] for id, where in found.items()}
 
 
 def killed(original, call, point, *arguments, **options):
@@ -70,15 +39,6 @@ def killed(original, call, point, *arguments, **options):
         return None, None
     expect(not left(mark.encode()), "processes of the run that was killed are left:", left(mark.encode()))
     return queue, result
-
-
-def finish(queue, *arguments):
-    """Lets another run go over what is left, to a receiver that takes everything."""
-    lead(queue, faulty.url, healthy.url)
-    result = queue("run", "--now", "--until-empty", "--max-time", "60s", *arguments)
-    expect(result.returncode == 0 and not result.stderr, "the next run:", result)
-    for state in ("new", "deferred", "claimed", "tmp", "quarantine"):
-        expect(not os.listdir(queue.path / state), "left in", state, os.listdir(queue.path / state))
 
 
 def sweep(told, original, *arguments, check, **options):
@@ -332,8 +292,7 @@ def afterMoving(ids, before, after):
         found = places(queue)
         for id in ids:
             expect(found.get(id) in ((after,) if id in answered else (before, after)), id, "is in", found.get(id))
-        queue("retry", "--all")
-        queue("release", "--all")
+        revive(queue)
         finish(queue)
         expect(sorted(taken(healthy, point)) == sorted(ids), "delivered were", taken(healthy, point))
         return 0

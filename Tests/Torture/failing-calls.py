@@ -16,16 +16,14 @@ queue without help. Every call that changes something is a point, and a sample o
 
 import collections
 import errno
-import json
 import os
 import re
 import subprocess
 
-from injection import calls, each, interfered, lead, received, sample, twin
-from torture import Queue, Receiver, effort, end, expect, scratch, test
+from injection import (
+    calls, each, faulty, finish, healthy, interfered, lead, operation, places, queue, received, revive, sample, taken, twin)
+from torture import effort, end, expect, scratch, test
 
-faulty = Receiver("/later* 503 *1000000", "/never* 400 *1000000", "200", bodies=True)
-healthy = Receiver("200", bodies=True)
 errors = ["EIO", "ENOSPC", "EACCES", "EMFILE", "EROFS", "ESTALE"]
 # How many points besides the calls that change something.
 others = 16
@@ -34,43 +32,6 @@ never = collections.defaultdict(lambda: {"exit_group"})
 never["EINTR"] = {"exit_group", "clone3", "clone", "vfork", "socketpair", "pipe2", "kill", "shutdown"}
 # An answer that is lost here was given all the same.
 pipe = {"sendto", "recvfrom", "poll", "socketpair", "clone3", "clone", "vfork", "shutdown", "kill", "wait4"}
-
-
-def operation(id, type="now", **fields):
-    return json.dumps({"drainq": 1, "id": id, "type": type, "payload": {"id": id}, **fields})
-
-
-def queue(*operations, **configuration):
-    new = Queue(faulty.url + "/{type}/POINT/{id}", **configuration)
-    if operations:
-        result = new("add", "--envelope", input="\n".join(operations))
-        expect(result.returncode == 0, result)
-    return new
-
-
-def taken(receiver, point):
-    """Ids of operations in the order in which they were taken."""
-    refused = ("/later", "/never") if receiver is faulty else ()
-    targets = (request["target"] for request in received(receiver, point))
-    return [target.rsplit("/", 1)[1] for target in targets if not target.startswith(refused)]
-
-
-def places(queue):
-    found = queue.operations()
-    for id, where in found.items():
-        expect(len(where) == 1, id, "is in", where)
-    return {id: where[0] for id, where in found.items()}
-
-
-def finish(queue):
-    """Lets another run go over what is left, to a receiver that takes everything."""
-    lead(queue, faulty.url, healthy.url)
-    queue("retry", "--all")
-    queue("release", "--all")
-    result = queue("run", "--now", "--until-empty", "--max-time", "60s")
-    expect(result.returncode == 0 and not result.stderr, "the next run:", result)
-    for state in ("new", "deferred", "claimed", "tmp"):
-        expect(not os.listdir(queue.path / state), "left in", state, os.listdir(queue.path / state))
 
 
 def judge(usual, result, hits, error):
@@ -132,6 +93,8 @@ def sweep(told, original, *arguments, check=None, errors=errors, forever=False, 
 def afterRun(ids):
     def check(queue, result, point, hits):
         places(queue)
+        expect(result.returncode != 77 or not received(faulty, point), "something was attempted")
+        revive(queue)
         finish(queue)
         came = taken(faulty, point) + taken(healthy, point)
         expect(set(came) == set(ids), "delivered were", came)
@@ -209,6 +172,7 @@ def afterAdd(ids):
         found = places(queue)
         isOutput = any(hit.startswith("write(1,") for hit in hits)
         expect(isOutput or sorted(answered) == sorted(found), "answered were", answered, "there are", found)
+        expect(result.returncode != 77 or not answered, "something was attempted")
         finish(queue)
         expect(sorted(taken(healthy, point)) == sorted(found), "delivered were", taken(healthy, point))
 
@@ -235,6 +199,10 @@ with test("import one of whose calls fails answers for nothing that is not there
 def afterMoving(ids):
     def check(queue, result, point, hits):
         expect(sorted(places(queue)) == sorted(ids), "there are", places(queue))
+        isDurable = not any(hit.startswith("fsync(") for hit in hits)
+        expect(isDurable or not result.stdout, "answered for what is not durable:", result.stdout)
+        expect(result.returncode != 77 or not result.stdout, "something was attempted")
+        revive(queue)
         finish(queue)
         expect(sorted(taken(healthy, point)) == sorted(ids), "delivered were", taken(healthy, point))
 

@@ -1,4 +1,5 @@
-"""System calls of one command: which it makes, and the same command with one of them interfered with.
+"""System calls of one command: which it makes, and the same command with one of them interfered with; and the queues and
+receivers on which that is done.
 
 Only the command's main thread is traced, for that is where a queue is touched; delivery agents are left alone. Counters
 begin with the program, so calls before the queue is opened (the loader's) are known by their numbers and left out.
@@ -17,10 +18,11 @@ import shutil
 import tempfile
 import time
 
-from torture import effort, expect, scratch
+from torture import Queue, Receiver, effort, expect, scratch
 
-# What a command does that something else can see. Before, between and after these there is no other state of the queue,
-# of the delivery agent or of what has been answered, so a kill before each of them, and at the end, is one in each state.
+# What a command does that something else can see, together with each openat that makes a file. Before, between and after
+# these there is no other state of the queue, of the delivery agent or of what has been answered, so a kill before each
+# of them, and at the end, is one in each state.
 changing = {
     "write", "fsync", "syncfs", "fchmod", "renameat", "renameat2", "linkat", "unlinkat", "mkdirat",
     "sendto", "recvfrom", "clone3", "clone", "vfork", "shutdown", "kill", "exit_group",
@@ -87,7 +89,11 @@ def interfered(queue, call, how, *arguments, follow=False, **options):
     return result, [line for line in lines if "(INJECTED)" in line]
 
 
-def sample(points, most, isAlways=lambda call: call.name in changing):
+def changes(call):
+    return call.name in changing or "O_CREAT" in call.text
+
+
+def sample(points, most, isAlways=changes):
     """The points that are always wanted, and of the others as many as there is time for, spread over all of them."""
     always = [point for point in points if isAlways(point)]
     others = [point for point in points if not isAlways(point)]
@@ -150,3 +156,54 @@ def has(pid, mark):
         return mark in pathlib.Path("/proc", pid, "environ").read_bytes().split(b"\0")
     except OSError:
         return False
+
+
+# MARK: - Queues and receivers
+
+# Answers by the path's first part, which is the operation's type.
+faulty = Receiver("/later* 503 *1000000", "/never* 400 *1000000", "200", bodies=True)
+healthy = Receiver("200", bodies=True)
+
+
+def operation(id, type="now", **fields):
+    return json.dumps({"drainq": 1, "id": id, "type": type, "payload": {"id": id}, **fields})
+
+
+def queue(*operations, route={}, **configuration):
+    """A queue with these operations in it. Requests go to the faulty receiver."""
+    new = Queue(faulty.url + "/{type}/POINT/", route=route, **configuration)
+    if operations:
+        result = new("add", "--envelope", input="\n".join(operations))
+        expect(result.returncode == 0, result)
+    return new
+
+
+def taken(receiver, point):
+    """Ids of operations in the order in which they were taken; a batch has several in its body."""
+    refused = ("/later", "/never") if receiver is faulty else ()
+    bodies = (
+        request["body"] for request in received(receiver, point) if not request["target"].startswith(refused))
+    return [item["id"] for body in bodies for item in (body if isinstance(body, list) else [body])]
+
+
+def places(queue):
+    """Where each operation is; files dropped in by others are operations too."""
+    found = queue.operations()
+    for id, where in found.items():
+        expect(len(where) == 1, id, "is in", where)
+    return {id: where[0] for id, where in found.items()}
+
+
+def revive(queue):
+    """Has everything tried again that has failed or is held."""
+    queue("retry", "--all")
+    queue("release", "--all")
+
+
+def finish(queue, *arguments):
+    """Lets another run go over what is left, to a receiver that takes everything."""
+    lead(queue, faulty.url, healthy.url)
+    result = queue("run", "--now", "--until-empty", "--max-time", "60s", *arguments)
+    expect(result.returncode == 0 and not result.stderr, "the next run:", result)
+    for state in ("new", "deferred", "claimed", "tmp", "quarantine"):
+        expect(not os.listdir(queue.path / state), "left in", state, os.listdir(queue.path / state))
