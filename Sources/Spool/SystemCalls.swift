@@ -152,9 +152,7 @@ private func listNames(
     _ directory: Int32, _ path: SystemCalls.Path, _ body: (UnsafeBufferPointer<UInt8>) -> Bool
 ) throws(Errno) {
     let descriptor = try checked { openat(directory, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
-    var opened = fdopendir(descriptor)
-    while opened == nil, errno == EINTR { opened = fdopendir(descriptor) }
-    guard let stream = opened else {
+    guard let stream = fdopendir(descriptor) else {
         let code = errno
         close(descriptor)
         throw Errno(code)
