@@ -56,7 +56,7 @@ private func configurationDirectory(_ file: String) -> String {
 func readConfiguration(at path: String?, queue: String) throws -> Configuration {
     let file = path ?? "\(queue)/drainq.json"
     do {
-        let data = try Data(contentsOf: URL(filePath: file))
+        let data = try uninterrupted { try Data(contentsOf: URL(filePath: file)) }
         return try ConfigurationFile.read(
             Array(data), name: path ?? "drainq.json", directory: configurationDirectory(file))
     } catch let error as ConfigurationErrors {
@@ -70,11 +70,22 @@ func readConfiguration(at path: String?, queue: String) throws -> Configuration 
     }
 }
 
+/// Foundation does not begin again what a signal has interrupted.
+private func uninterrupted<Result>(_ body: () throws -> Result) throws -> Result {
+    while true {
+        do { return try body() } catch  where posixCode(of: error) == .EINTR { continue }
+    }
+}
+
+private func posixCode(of error: any Error) -> POSIXErrorCode? {
+    ((error as? CocoaError)?.underlying as? POSIXError)?.code
+}
+
 extension ExitStatus {
     /// A configuration that cannot be read: the file system's failure, a lack of permission, or a mistake in naming it.
     fileprivate init(ofReading error: any Error) {
         self =
-            switch ((error as? CocoaError)?.underlying as? POSIXError)?.code {
+            switch posixCode(of: error) {
             case .EACCES, .EPERM: .permission
             case .ENOENT, .ENOTDIR, .EISDIR, .ELOOP, .ENAMETOOLONG, nil: .configuration
             default: .inputOutput
