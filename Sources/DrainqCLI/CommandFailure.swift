@@ -16,11 +16,12 @@ package struct CommandFailure: Error, Hashable, Sendable {
         messages = [Message(text: text, hint: hint)]
     }
 
-    package init(_ error: SpoolError) {
+    /// `hasBegun`: a part of the work has been done, and no status may say that nothing was attempted.
+    package init(_ error: SpoolError, hasBegun: Bool = false) {
         let status: ExitStatus =
             switch error.kind {
             case .noSuchQueue, .notAQueue: .noQueue
-            case .permission: .permission
+            case .permission: hasBegun ? .inputOutput : .permission
             case .newerFormat: .configuration
             case .io, .notRemovedAfterDelivery: .inputOutput
             }

@@ -3,15 +3,14 @@ package import Policy
 /// What a person does with operations. Each is one rename of a name that is there or not: a run that was faster wins,
 /// and the answer says so.
 extension SpoolDirectory {
-    /// Does what a person asks for many operations, and makes all of it durable when `body` has returned or thrown: a
-    /// directory is synced once, and not for each of them.
-    package func together<Result>(_ body: () throws -> Result) throws -> Result {
+    /// Does what a person asks for many operations, and makes all of it durable when `body` has returned: a directory is
+    /// synced once, and not for each of them. An error that is thrown means that none of it is promised.
+    package func together(_ body: () -> Void) throws(SpoolError) {
         postponed = ([], [])
-        let result = Swift.Result { try body() }
+        body()
         let (gained, lost) = postponed ?? ([], [])
         postponed = nil
         for directory in Array(gained) + lost.subtracting(gained) { try syncDirectory(directory) }
-        return try result.get()
     }
 
     /// Row X, D, N or K → D or N: tried again with all its attempts, as soon as a run comes.

@@ -81,7 +81,8 @@ final class Agent {
         flush()
     }
 
-    /// Writes what the socket takes now. A dead agent is noticed where its end is read: reports may still be there.
+    /// Writes what the socket takes now. A dead agent is noticed where its end is read: reports may still be there. One
+    /// that lives and cannot be written to has missed a frame: it is told to go, or it would be waited for.
     func flush() {
         while hasUnsent {
             let count = outbox.withUnsafeBytes { bytes in
@@ -92,6 +93,7 @@ final class Agent {
             } else if errno == EAGAIN {
                 return
             } else if errno != EINTR {
+                dismiss()
                 break
             }
         }

@@ -6,7 +6,11 @@ func add(_ command: ParsedCommand, environment: [String: String]) throws(Command
     try failing {
         let queue = try OpenQueue(command, environment)
         var addition = Addition(queue: queue, command: command)
-        try addition.perform()
+        do {
+            try addition.perform()
+        } catch let error as SpoolError {
+            throw CommandFailure(error, hasBegun: addition.hasAnswered)
+        }
         return .first(of: addition.applying)
     }
 }
@@ -22,6 +26,7 @@ private struct Addition {
     private var admittance: Admittance
     private var batch: [OperationInput.Given] = []
     private(set) var applying: Set<ExitStatus> = []
+    private(set) var hasAnswered = false
 
     init(queue: OpenQueue, command: ParsedCommand) {
         self.queue = queue
@@ -91,6 +96,7 @@ private struct Addition {
             taken.map(\.operation), within: &admittance, durable: command.text(.sync) != "none",
             givenIDs: Set(taken.filter(\.hasOwnID).map(\.operation.header.id)), allOrNone: isAtomic)
         for (given, result) in zip(taken, accepted.results) { answer(given, result) }
+        hasAnswered = true
         for entry in accepted.dropped {
             Messages.notice(
                 "dropped '\(entry.name.id)', the oldest: the queue is full and limits.whenFull is dropOldest")

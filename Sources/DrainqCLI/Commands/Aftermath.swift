@@ -13,12 +13,17 @@ struct Aftermath {
         news.take(event)
     }
 
-    /// Leaves it. What is only there to be watched is a warning where it cannot be done, and changes nothing of the run.
-    mutating func leave(_ summary: RunSummary, _ status: ExitStatus, in queue: OpenQueue) throws {
-        let view = SummaryView(summary, status)
-        // A run that had nothing to do writes nothing, so that an idle timer costs no sync.
-        if view.didSomething {
-            try queue.spool.writeState("last-run.json", Array((JSONLine.text(view) + "\n").utf8))
+    /// Leaves the summary. A run that had nothing to do writes nothing, so that an idle timer costs no sync.
+    func leaveSummary(_ summary: RunSummary, in queue: OpenQueue) throws(SpoolError) {
+        let view = SummaryView(summary, exitStatus(of: summary))
+        guard view.didSomething else { return }
+        try queue.spool.writeState("last-run.json", Array((JSONLine.text(view) + "\n").utf8))
+    }
+
+    /// Leaves the rest. What is only there to be watched is a warning where it cannot be done, and changes nothing of the
+    /// run.
+    mutating func leave(_ summary: RunSummary, _ status: ExitStatus, in queue: OpenQueue) {
+        if SummaryView(summary, status).didSomething {
             counters.countRun(status)
             do throws(SpoolError) {
                 try counters.addToFile(in: queue.spool)

@@ -6,8 +6,12 @@ func importOperations(_ command: ParsedCommand, environment: [String: String]) t
     try failing {
         let queue = try OpenQueue(command, environment)
         var importation = try Importation(queue: queue, command: command)
-        for path in command.operands.isEmpty ? ["-"] : command.operands { try importation.read(from: path) }
-        try importation.end()
+        do {
+            for path in command.operands.isEmpty ? ["-"] : command.operands { try importation.read(from: path) }
+            try importation.end()
+        } catch let error as SpoolError {
+            throw CommandFailure(error, hasBegun: importation.hasAnswered)
+        }
         return .first(of: importation.applying)
     }
 }
@@ -27,6 +31,7 @@ private struct Importation {
     private var batch: [(operation: PortableOperation, source: String, line: Int)] = []
     private var bytes = 0
     private(set) var applying: Set<ExitStatus> = []
+    private(set) var hasAnswered = false
 
     init(queue: OpenQueue, command: ParsedCommand) throws {
         self.queue = queue
@@ -104,6 +109,7 @@ private struct Importation {
         for ((operation, source, line), result) in zip(taken, accepted.results) {
             answer(operation.entry, source, line, result)
         }
+        hasAnswered = true
         for entry in accepted.dropped {
             Messages.notice(
                 "dropped '\(entry.name.id)', the oldest: the queue is full and limits.whenFull is dropOldest")

@@ -112,19 +112,37 @@ struct Action {
         entries = Array(entries.prefix(limit))
         items = Array(items.prefix(limit - entries.count))
         status = .first(of: [status, try performOnQuarantined(items, command, queue, &moment)])
+        var hasBegun = false
         while !entries.isEmpty {
             let batch = entries.prefix(Self.batchSize)
             entries.removeFirst(batch.count)
-            var done: [(entry: Entry, moment: Moment)] = []
-            // What is answered has been made durable.
-            defer { for (entry, moment) in done { answer(entry.name.id, entry, moment, command) } }
-            try queue.spool.together {
+            do {
+                try perform(on: batch, queue, command, &moment, &status, &hasBegun)
+            } catch let error as SpoolError {
+                throw CommandFailure(error, hasBegun: hasBegun)
+            }
+        }
+        return status
+    }
+
+    /// So many share a sync.
+    private static let batchSize = 1000
+
+    private func perform(
+        on batch: some Sequence<Entry>, _ queue: OpenQueue, _ command: ParsedCommand, _ moment: inout Moment,
+        _ status: inout ExitStatus, _ hasBegun: inout Bool
+    ) throws {
+        var done: [(entry: Entry, moment: Moment)] = []
+        var work = Result<Void, any Error>.success(())
+        try queue.spool.together {
+            work = Result {
                 for entry in batch {
                     let id = entry.name.id
                     if let reason = objection(entry) {
                         status = .failed
                         Messages.error("cannot \(verb) '\(id)': \(reason)", hint: "drainq show \(id)")
                     } else if try command.flag(.dryRun) || body(queue, entry, moment) {
+                        hasBegun = true
                         done.append((entry, moment))
                         moment = moment.next(spacing)
                     } else {
@@ -134,11 +152,10 @@ struct Action {
                 }
             }
         }
-        return status
+        // What is answered has been made durable, also where the work ended early.
+        for (entry, moment) in done { answer(entry.name.id, entry, moment, command) }
+        try work.get()
     }
-
-    /// So many share a sync.
-    private static let batchSize = 1000
 
     private func performOnQuarantined(
         _ items: [QuarantineItem], _ command: ParsedCommand, _ queue: OpenQueue, _ moment: inout Moment

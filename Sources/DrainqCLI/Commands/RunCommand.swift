@@ -61,10 +61,17 @@ func drain(
         reporter.take($0)
         aftermath.take($0, at: world.now())
     }
-    let summary = try run()
+    var summary = try run()
+    do throws(SpoolError) {
+        try aftermath.leaveSummary(summary, in: queue)
+    } catch {
+        // The attempts have been made: whatever it is, it is no reason to say that nothing was.
+        summary.inputOutputErrors += 1
+        reporter.take(.inputOutputError(error))
+    }
     let status = exitStatus(of: summary)
     reporter.finish(summary, status)
-    try aftermath.leave(summary, status, in: queue)
+    aftermath.leave(summary, status, in: queue)
     return status
 }
 
