@@ -64,7 +64,7 @@ func drain(
     let summary = try run()
     let status = exitStatus(of: summary)
     reporter.finish(summary, status)
-    try aftermath.leave(summary, status, in: queue)
+    aftermath.leave(summary, status, in: queue)
     return status
 }
 
