@@ -16,6 +16,7 @@ Then the syncs that the promise hangs on are left out one by one: each must be m
 """
 
 import concurrent.futures
+import contextlib
 import functools
 import json
 import os
@@ -171,7 +172,8 @@ def moments(kind, scenario, wanted, left_out=()):
                 # What opens nothing new writes nothing; and not all threads that stop have made a call.
                 if made and ("O_CREAT" in made[-1] or not made[-1].startswith("openat")) and wanted():
                     yield Moment(image, made[-1], promised, output, receiver)
-                os.kill(int(stopped[number]), signal.SIGCONT)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(stopped[number]), signal.SIGCONT)
             seen = len(stopped)
         yield Moment(image, "the end", promised, output, receiver)
     receiver.end()
@@ -209,12 +211,12 @@ def check(kind, scenario, moment):
                 hold(len(found.get(operation, [])) < 2, operation, "is in", found.get(operation))
                 hold(operation in found or operation in moment.delivered or coalesces or "foreign" in operation,
                      operation, "is lost")
-            result = queue("run", "--until-empty", "--now", "--config", configuration)
+            result = queue("run", "--json", "--until-empty", "--now", "--config", configuration)
             expect(result.returncode == 0, result.returncode, result.stderr)
             left = [path for state in ("new", "deferred", "claimed", "tmp", "quarantine") for path in queue.files(state)]
             hold(not left, "a run has left", *left)
             failed = [operation for operation, states in standing(queue).items() if states == ["failed"]]
-            again = local.receiver.ids()[local.seen:]
+            again = local.receiver.arrivals(result, local.seen)
             local.seen += len(again)
     finally:
         shutil.rmtree(moment.image.parent)

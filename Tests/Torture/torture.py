@@ -158,6 +158,16 @@ class Receiver:
         lines = [json.loads(line) for line in self.log.read_text().splitlines()]
         return [line for line in lines if line["event"] == "request"]
 
+    def arrivals(self, result, since):
+        """The ids after the first `since` ones, when as many are written down as the summary of `run --json` says that were
+        sent: the ledger comes behind the answers."""
+        attempts = json.loads(result.stdout.splitlines()[-1])["attempts"]
+        deadline = time.monotonic() + 20
+        while len(self.ids()) < since + attempts:
+            expect(time.monotonic() < deadline, "the ledger lacks some of", attempts, "attempts")
+            time.sleep(0.01)
+        return self.ids()[since:]
+
     def ids(self):
         """The id of each operation that was received, as often as it was: routes put it into the path's last part."""
         return [request["target"].rsplit("/", 1)[-1] for request in self.requests()]
@@ -166,9 +176,11 @@ class Receiver:
 def strace(*expressions, only=None):
     """The words that run a program under strace and inject: `strace("unlinkat:signal=KILL:when=2")`. Counters are per
     thread. `only` limits what counts to calls on these paths."""
-    words = ["strace", "-f", "-qq", "-o", "/dev/null"]
+    # Of several lists of what to trace the last one would be the only one.
+    traced = ",".join(expression.split(":")[0] for expression in expressions)
+    words = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + traced]
     for expression in expressions:
-        words += ["-e", "trace=" + expression.split(":")[0], "-e", "inject=" + expression]
+        words += ["-e", "inject=" + expression]
     for path in only or ():
         words += ["-P", str(path)]
     return words
