@@ -26,7 +26,9 @@ class Disk:
 
     def __init__(self, place, wants, receiver, **options):
         self.place, self.wants = place, wants
-        self.queue = Queue(receiver.url + "/{id}", place / "q", **options)
+        # Whatever fails, all are tried.
+        destinations = {receiver.url: {"suspendAfter": 0}}
+        self.queue = Queue(receiver.url + "/{id}", place / "q", destinations=destinations, **options)
 
     def fill(self):
         fill = self.place / "fill"
@@ -73,24 +75,27 @@ def names(queue, state):
 
 
 def expect_tidy(queue, result):
-    """Nothing is half-written, and a full disk is told by one line with its hint."""
+    """Nothing is half-written, and a full disk is told by one line with its hint, or by two: what the run and what it
+    leaves behind could not write."""
     expect(not list(queue.files("tmp")) and not list(queue.files("claimed")), "left behind", result.stderr)
     told = [line for line in result.stderr.splitlines() if "No space left" in line]
-    expect(len(told) < 2, result.stderr)
+    expect(len(told) <= 2, result.stderr)
 
 
 with test("a full disk is drained to empty") as told:
     for kind, disk in disks(receiver := Receiver()):
         ids = disk.queue("add", input="".join(lines(20))).stdout.split()
         disk.fill()
-        result = disk.queue("run")
+        before = len(receiver.ids())
+        result = disk.queue("run", "--json")
         expect(result.returncode == 0, kind, result.returncode, result.stderr)
-        expect(sorted(receiver.ids()[-20:]) == sorted(ids) and not disk.queue.operations(), kind, result.stderr)
+        sent = receiver.arrivals(result, before)
+        expect(sorted(sent) == sorted(ids) and not disk.queue.operations(), kind, result.stderr)
         expect_tidy(disk.queue, result)
         told.append(kind)
 
 with test("a failed attempt needs no space: it is deferred, and delivered when the server is back") as told:
-    for kind, disk in disks(receiver := Receiver("503*24", "204")):
+    for kind, disk in disks(receiver := Receiver(*["503 *24", "204 *12"] * 4)):
         ids = disk.queue("add", input="".join(lines(12))).stdout.split()
         disk.fill()
         for attempt in (1, 2):
@@ -105,7 +110,7 @@ with test("a failed attempt needs no space: it is deferred, and delivered when t
         told.append(kind)
 
 with test("an operation is given up, tried again and dropped without space") as told:
-    for kind, disk in disks(Receiver("400*6", "204")):
+    for kind, disk in disks(Receiver(*["400 *6", "204 *5"] * 4)):
         ids = disk.queue("add", input="".join(lines(6))).stdout.split()
         disk.fill()
         result = disk.queue("run")
@@ -164,39 +169,34 @@ with test("minimumFree keeps add out in time, and delivers") as told:
     for kind, disk in disks(Receiver(), limits={"minimumFree": "200kB"}):
         if disk.wants == "inodes":
             continue
-        result = disk.queue("add", input="".join(lines(4000, size=4000)))
+        result = disk.queue("add", input="".join(lines(400, size=40_000)))
         ids = result.stdout.split()
         free = os.statvfs(disk.place)
         expect(result.returncode == 74 and "less than 200000 bytes would stay free" in result.stderr, kind, result.stderr)
         expect(set(disk.queue.operations()) == set(ids), kind)
         # What directories and file tails take is not counted beforehand.
         expect(free.f_bavail * free.f_frsize > 60_000, kind, free.f_bavail * free.f_frsize)
-        result = disk.queue("run", "--limit", 5000)
+        result = disk.queue("run", "--limit", 500)
         expect(result.returncode == 0 and not disk.queue.operations(), kind, result.stderr)
         told.append(f"{kind}: {len(ids)} taken")
 
 with test("what a run cannot remember is told once, and stops no delivery") as told:
-    # Nobody listens on the other one: the ledger has something to write at every answer.
     gone = Receiver()
     gone.end()
-    for kind, disk in disks(receiver := Receiver(), metrics={"textfile": str(scratch / "no such directory" / "file")}):
-        document = json.loads((disk.queue.path / "drainq.json").read_text())
-        document["routes"]["gone"] = {"url": gone.url}
-        (disk.queue.path / "drainq.json").write_text(json.dumps(document))
-        disk.queue("add", "--type", "gone", input="".join(lines(20)))
-        ids = disk.queue("add", input="".join(lines(3))).stdout.split()
-        disk.fill()
-        # What becomes free is taken at once.
-        state = disk.queue.path / "state"
-        subprocess.run(["chattr", "+i", str(state)], check=True, capture_output=True) if kind.startswith("ext4") else None
-        try:
-            result = disk.queue("run")
-        finally:
-            subprocess.run(["chattr", "-i", str(state)], capture_output=True)
-        expect(result.returncode in (74, 75), kind, result.returncode, result.stderr)
-        expect(set(receiver.ids()[-3:]) == set(ids), kind, receiver.ids(), result.stderr)
-        expect(len([line for line in result.stderr.splitlines() if "hint" not in line]) <= 3, kind, result.stderr)
-        told.append(kind)
+    queue = Queue((receiver := Receiver()).url + "/{id}", metrics={"textfile": str(scratch / "none" / "file")})
+    document = json.loads((queue.path / "drainq.json").read_text())
+    document["routes"]["gone"] = {"url": gone.url}
+    (queue.path / "drainq.json").write_text(json.dumps(document))
+    # Nobody listens there: the ledger has something to write at each attempt.
+    queue("add", "--type", "gone", input="".join(lines(20)))
+    ids = queue("add", input="".join(lines(3))).stdout.split()
+    for name in ("destinations.json", "last-run.json", "metrics.json"):
+        (queue.path / "state" / f".{name}").mkdir()
+    result = queue("run")
+    expect(result.returncode == 74 and sorted(receiver.ids()) == sorted(ids), result.returncode, result.stderr)
+    for name in ("destinations.json", "last-run.json", "none/.file.new"):
+        expect(result.stderr.count(name) <= 1, name, result.stderr)
+    expect(len(result.stderr.splitlines()) <= 4, result.stderr)
 
 with test("a file system that becomes read-only sends nothing more, and all goes on when it can be written again") as told:
     image = scratch / "image"

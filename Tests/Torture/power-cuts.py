@@ -5,10 +5,11 @@ A queue stands on an image mounted by loop. drainq is stopped after each system 
 removes something (a sample of these in CI), and the image is copied as it is: what the file system had not written by
 then is not in the copy, as after a cut. The copy is mounted, and:
 
-- every operation that had been answered for (its id was printed) is there, whole and in one place, or was delivered
-  according to the receiver's ledger;
+- every operation that had been answered for (its id was printed) is there, whole and in one place (on btrfs also in two),
+  or was delivered according to the receiver's ledger;
 - nothing stands in the queue that is not whole;
-- a run on the copy, with nobody's help, delivers all that is left, and leaves nothing in tmp/, claimed/ or quarantine/;
+- a run on the copy, with nobody's help, delivers all that is left, each once, and leaves nothing in tmp/, claimed/ or
+  quarantine/; what a run that had ended has delivered is not among it;
 - the last value that arrives of a key is its newest one;
 - what was told to be tried again is tried again.
 
@@ -208,7 +209,8 @@ def check(kind, scenario, moment):
             queue = Queue.standing(place / "q")
             found = standing(queue)
             for operation in moment.promised:
-                hold(len(found.get(operation, [])) < 2, operation, "is in", found.get(operation))
+                # btrfs can bring a name back from before a rename: two generations, of which drainq keeps the later.
+                hold(len(found.get(operation, [])) < 2 or kind == "btrfs", operation, "is in", found.get(operation))
                 hold(operation in found or operation in moment.delivered or coalesces or "foreign" in operation,
                      operation, "is lost")
             result = queue("run", "--json", "--until-empty", "--now", "--config", configuration)
@@ -227,7 +229,11 @@ def check(kind, scenario, moment):
     for key in ("a", "b") if coalesces else ():
         values = [operation for operation in arrived if operation.startswith(key)]
         hold(values and values[-1] == f"{key}-2", "what arrived of a key is", values)
-    return len(set(moment.delivered) & set(again))
+    twice = set(moment.delivered) & set(again)
+    hold(len(again) == len(set(again)), "sent twice by one run:", again)
+    # What a run that has ended has delivered is gone for good.
+    hold(not twice or moment.call != "the end", "sent again:", twice)
+    return len(twice)
 
 
 def cut(kind, scenario, share):
@@ -254,7 +260,7 @@ def cut(kind, scenario, share):
     return count, again
 
 
-for kind, share in {"ext4": 0.2, "xfs": 0.05, "btrfs": 0.05}.items():
+for kind, share in {"ext4": 0.1, "xfs": 0.05, "btrfs": 0.05}.items():
     with test(f"a power cut on {kind} loses nothing that was answered for, and a run delivers the rest") as told:
         results = [cut(kind, scenario, share if effort == 1 else 1) for scenario in scenarios]
         told.append(f"{sum(count for count, _ in results)} cuts, {sum(again for _, again in results)} re-deliveries")
