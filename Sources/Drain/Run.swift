@@ -54,6 +54,7 @@ package final class Run {
     var ledger = DestinationLedger()
     /// Whether it could not be written.
     var isLedgerLost = false
+    private var isFullDiskTold = false
     /// The right to attempt what has an order; `nil` where another run has it, or nothing has one.
     var sequenceLock: SequenceLock?
     /// A cool-down that was there before the run is ignored with `--now`, one that begins in it is not.
@@ -293,9 +294,13 @@ package final class Run {
         report(.quarantined(item))
     }
 
-    /// One operation or file could not be dealt with; the others go on.
+    /// One operation or file could not be dealt with; the others go on. A full disk is told once.
     func inputOutput(_ error: SpoolError) {
         summary.inputOutputErrors += 1
+        if error.isFullDisk {
+            if isFullDiskTold { return }
+            isFullDiskTold = true
+        }
         report(.inputOutputError(error))
     }
 

@@ -56,13 +56,13 @@ def disks(receiver, **options):
                 yield f"{kind} without {wants}", Disk(place, wants, receiver, **options)
 
 
-def fresh(kind):
+def fresh(kind, block=4096):
     if kind == "tmpfs":
         return mounted("tmpfs", "-t", "tmpfs", "-o", "size=512k,nr_inodes=90")
     image = scratch / "image"
     with open(image, "wb") as file:
         os.truncate(file.fileno(), 8 << 20)
-    subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", "-N", "256", str(image)], check=True)
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", "-b", str(block), "-N", "256", str(image)], check=True)
     return mounted(image, "-o", "loop")
 
 
@@ -109,12 +109,31 @@ with test("a failed attempt needs no space: it is deferred, and delivered when t
         expect(result.returncode == 0 and not disk.queue.operations(), kind, result.stderr)
         told.append(kind)
 
-with test("an operation is given up, tried again and dropped without space") as told:
-    for kind, disk in disks(Receiver(*["400 *6", "204 *5"] * 4)):
-        ids = disk.queue("add", input="".join(lines(6))).stdout.split()
+with test("a directory that would have to grow keeps what finds no room where it was, and nobody else from its delivery") as told:
+    with fresh("ext4", block=1024) as place:
+        disk = Disk(place, "space", receiver := Receiver("503 *30", "204"))
+        (disk.queue.path / "drainq.json").write_text(json.dumps({"routes": {
+            "default": {"url": receiver.url + "/{id}"}, "good": {"url": (good := Receiver()).url + "/{id}"}},
+            "destinations": {receiver.url: {"suspendAfter": 0}}}))
+        disk.queue("add", input="".join(lines(30)))
+        ids = disk.queue("add", "--type", "good", input="".join(lines(5))).stdout.split()
         disk.fill()
         result = disk.queue("run")
-        expect(result.returncode in (1, 74) and len(names(disk.queue, "failed")) == 6, kind, result.stderr)
+        expect(result.returncode == 74, result.returncode, result.stderr)
+        expect_tidy(disk.queue, result)
+        new, deferred = names(disk.queue, "new"), names(disk.queue, "deferred")
+        expect(new and deferred and len(new) + len(deferred) == 30 and not set(ids) & set(disk.queue.operations()), new)
+        disk.empty()
+        result = disk.queue("run", "--now")
+        expect(result.returncode == 0 and not disk.queue.operations(), result.returncode, result.stderr)
+        told.append(f"{len(new)} found no room")
+
+with test("an operation is given up, tried again and dropped without space") as told:
+    for kind, disk in disks(Receiver(*["400 *4", "204 *3"] * 4)):
+        ids = disk.queue("add", input="".join(lines(4))).stdout.split()
+        disk.fill()
+        result = disk.queue("run")
+        expect(result.returncode in (1, 74) and len(names(disk.queue, "failed")) == 4, kind, result.stderr)
         expect(disk.queue("drop", ids[0]).returncode == 0, kind)
         expect(disk.queue("retry", "--all").returncode == 0, kind)
         expect(set(disk.queue.operations()) == set(ids[1:]), kind, disk.queue.operations())

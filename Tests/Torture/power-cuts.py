@@ -42,6 +42,8 @@ file_systems = {
     "xfs": (["mkfs.xfs", "-q", "-f"], 300, "loop,nouuid"),
     "btrfs": (["mkfs.btrfs", "-q", "-f"], 128, "loop,commit=300"),
 }
+if "CI" not in os.environ:
+    file_systems = {kind: words for kind, words in file_systems.items() if shutil.which(words[0][0])}
 local = threading.local()
 
 
@@ -260,7 +262,8 @@ def cut(kind, scenario, share):
     return count, again
 
 
-for kind, share in {"ext4": 0.1, "xfs": 0.05, "btrfs": 0.05}.items():
+for kind in file_systems:
+    share = 0.06 if kind == "ext4" else 0.025
     with test(f"a power cut on {kind} loses nothing that was answered for, and a run delivers the rest") as told:
         results = [cut(kind, scenario, share if effort == 1 else 1) for scenario in scenarios]
         told.append(f"{sum(count for count, _ in results)} cuts, {sum(again for _, again in results)} re-deliveries")
