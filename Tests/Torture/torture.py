@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,10 @@ for name in list(os.environ):
         del os.environ[name]
 # A crash's backtrace would outlive it, with its descriptors.
 os.environ["SWIFT_BACKTRACE"] = "enable=no"
+
+
+# What is registered for the end is done also where somebody's patience has ended.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 @atexit.register

@@ -376,7 +376,7 @@ for links in (False, True):
         for each in scenarios:
             chance = random.Random(f"{each['name']} {links}")
             try:
-                more = draw(each, chance, 20 * effort, links, recoveries=6 * effort)
+                more = draw(each, chance, 12 * effort, links, recoveries=4 * effort)
             except Lost as error:
                 raise AssertionError(f"{each['name']}: {error}") from error
             states, recovered = states + more[0], recovered + more[1]
