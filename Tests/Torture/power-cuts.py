@@ -162,22 +162,28 @@ def moments(kind, scenario, wanted, left_out=()):
         subprocess.run(["sync", "-f", str(place)], check=True)
         with open(given) as input, open(output, "wb") as out:
             process = subprocess.Popen(
-                [*words, *queue.command(*scenario.words)], stdin=input, stdout=out, stderr=subprocess.DEVNULL)
+                [*words, *queue.command(*scenario.words)], stdin=input, stdout=out, stderr=subprocess.DEVNULL,
+                start_new_session=True)
         seen = 0
-        while process.poll() is None:
-            text = log.read_text(errors="replace")
-            stopped = re.findall(r"^(\d+) +--- stopped by SIGSTOP", text, re.M)
-            if len(stopped) == seen:
-                time.sleep(0.002)
-                continue
-            for number in range(seen, len(stopped)):
-                made = re.findall(rf"^{stopped[number]} +(\w+\(.*)", text, re.M)
-                # What opens nothing new writes nothing; and not all threads that stop have made a call.
-                if made and ("O_CREAT" in made[-1] or not made[-1].startswith("openat")) and wanted():
-                    yield Moment(image, made[-1], promised, output, receiver)
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(stopped[number]), signal.SIGCONT)
-            seen = len(stopped)
+        try:
+            while process.poll() is None:
+                text = log.read_text(errors="replace")
+                stopped = re.findall(r"^(\d+) +--- stopped by SIGSTOP", text, re.M)
+                if len(stopped) == seen:
+                    time.sleep(0.002)
+                    continue
+                for number in range(seen, len(stopped)):
+                    made = re.findall(rf"^{stopped[number]} +(\w+\(.*)", text, re.M)
+                    # What opens nothing new writes nothing; and not all threads that stop have made a call.
+                    if made and ("O_CREAT" in made[-1] or not made[-1].startswith("openat")) and wanted():
+                        yield Moment(image, made[-1], promised, output, receiver)
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(int(stopped[number]), signal.SIGCONT)
+                seen = len(stopped)
+        finally:
+            # What is stopped would stay so for ever, with the image.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
         yield Moment(image, "the end", promised, output, receiver)
     receiver.end()
     shutil.rmtree(image.parent)
