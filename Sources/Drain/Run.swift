@@ -52,6 +52,9 @@ package final class Run {
     var unusual: Set<Digest> = []
     var paced: Set<Digest> = []
     var ledger = DestinationLedger()
+    /// Whether it could not be written.
+    var isLedgerLost = false
+    private var isFullDiskTold = false
     /// The right to attempt what has an order; `nil` where another run has it, or nothing has one.
     var sequenceLock: SequenceLock?
     /// A cool-down that was there before the run is ignored with `--now`, one that begins in it is not.
@@ -199,7 +202,7 @@ package final class Run {
                 let route = configuration.route(of: claim.name.type)
                 guard case .operation(let stored) = try claims.read(claim, limits: configuration.limits),
                     let settlement = Settlement.decide(
-                        onExpiryOf: stored.operation.header, route: route, now: world.now())
+                        onExpiryOf: stored.operation, route: route, now: world.now())
                 else {
                     _ = try claims.settle(claim, .putBack, record: nil, now: world.now())
                     continue
@@ -291,9 +294,13 @@ package final class Run {
         report(.quarantined(item))
     }
 
-    /// One operation or file could not be dealt with; the others go on.
+    /// One operation or file could not be dealt with; the others go on. A full disk is told once.
     func inputOutput(_ error: SpoolError) {
         summary.inputOutputErrors += 1
+        if error.isFullDisk {
+            if isFullDiskTold { return }
+            isFullDiskTold = true
+        }
         report(.inputOutputError(error))
     }
 
@@ -303,11 +310,20 @@ package final class Run {
         if summary.end == .done { summary.end = .broken(error.description) }
     }
 
+    /// `state/retention`: when `failed/` was last looked through.
+    private static let lastLook = "retention"
+
     private func prune() {
         let now = world.now()
         let retention = configuration.retention
         do throws(SpoolError) {
-            if let kept = retention.failed { _ = try spool.prune(.failed, olderThan: now - kept) }
+            let last = try spool.readState(Self.lastLook).flatMap {
+                Timestamp(rfc3339: String(decoding: $0, as: UTF8.self).filter { !$0.isNewline })
+            }
+            if let look = retention.look(last: last, now: now) {
+                if let limit = look.limit { _ = try spool.prune(.failed, olderThan: limit) }
+                if look.isRemembered { try spool.writeState(Self.lastLook, Array("\(now.rfc3339)\n".utf8)) }
+            }
             if retention.delivered > .zero { _ = try spool.prune(.delivered, olderThan: now - retention.delivered) }
         } catch {
             inputOutput(error)

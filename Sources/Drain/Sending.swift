@@ -103,7 +103,7 @@ package final class Sending {
                     operation, reason: Self.words(closure, state, destination), isHeld: closure.reason == .held)
             }
             if let settlement = Settlement.decide(
-                onExpiryOf: operation.header, route: route, now: world.now())
+                onExpiryOf: operation, route: route, now: world.now())
             {
                 return .failed(event(settlement, operation, name, destination, route))
             }

@@ -28,6 +28,12 @@ package struct CommandFailure: Error, Hashable, Sendable {
         self.init(status, error.description, hint: error.hint)
     }
 
+    /// What was answered before is safe; whoever gave the input has to know where the rest of it begins.
+    package init(_ error: SpoolError, verb: String, from line: Int, of source: String) {
+        self.init(error)
+        messages[0].text = "cannot \(verb) line \(line) of '\(source)' and what follows: \(error)"
+    }
+
     package init(_ error: UsageError) {
         self.init(.usage, error.message, hint: error.hint)
     }

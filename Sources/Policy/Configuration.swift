@@ -90,14 +90,3 @@ package struct Limits: Hashable, Sendable {
         self.whenFull = whenFull
     }
 }
-
-/// How long what is done with is kept. `nil` for `failed` is for ever; `.zero` for `delivered` is not at all.
-package struct Retention: Hashable, Sendable {
-    package var delivered: Duration
-    package var failed: Duration?
-
-    package init(delivered: Duration = .zero, failed: Duration? = nil) {
-        self.delivered = delivered
-        self.failed = failed
-    }
-}

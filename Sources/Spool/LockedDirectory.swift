@@ -8,8 +8,11 @@ import Policy
 
 /// A directory that belongs to one live process: `tmp/<writer>/` or `claimed/<run>/`, with a locked file `lock` in it.
 ///
-/// The lock file is made once and never renamed or rewritten. It is removed last, by whoever holds its lock, so a
-/// directory with files in it and no lock file has no owner.
+/// The lock file is made once and never rewritten. It is removed last, by whoever holds its lock, so a directory with
+/// files in it and no lock file has no owner.
+///
+/// A run's directory is kept as `state/spare` when it is empty, where there is none: a run that finds the disk full, or
+/// no inode left, takes it for its own, so that delivering needs no space.
 final class LockedDirectory {
     let path: QueuePath
     /// The directory's own name: `20261121T091500.123456Z-9f86d081884c7d65`.
@@ -44,10 +47,18 @@ final class LockedDirectory {
         for _ in 0..<100 {
             let random = String(UInt64.random(in: .min ... .max), radix: 16)
             let name = "\(now.compactMicroseconds)-\(String(repeating: "0", count: 16 - random.count))\(random)"
-            if let directory = try make(QueuePath(in: parent, name.utf8), name, queue) { return directory }
+            let path = QueuePath(in: parent, name.utf8)
+            do throws(Errno) {
+                if let directory = try make(path, name, queue) { return directory }
+            } catch let full where full.isFullDisk && parent == QueueState.claimed.path {
+                do throws(Errno) { try queue.system.rename(queue.root, spare.bytes, path.bytes) } catch { throw full }
+                if let directory = try takeOver(path, name: name, queue) { return directory }
+            }
         }
         throw Errno(EBUSY)
     }
+
+    static let spare = QueuePath("state/spare")
 
     /// Whether `make` gives names like this one.
     static func isName(_ name: String) -> Bool {
@@ -133,7 +144,8 @@ final class LockedDirectory {
         }
     }
 
-    /// Removes the lock file and the directory, if nothing else is in it: what is left stays, without an owner.
+    /// Removes the lock file and the directory, or keeps them as the spare one, if nothing else is in it: what is left
+    /// stays, without an owner.
     func remove() {
         var isEmpty = true
         do throws(Errno) {
@@ -142,6 +154,9 @@ final class LockedDirectory {
                 return isEmpty
             }
             guard isEmpty else { return }
+            if path.parent == QueueState.claimed.path, try !queue.exists(Self.spare) {
+                return try queue.system.rename(queue.root, path.bytes, Self.spare.bytes)
+            }
             try queue.system.unlink(queue.root, lockPath.bytes)
             try queue.system.removeDirectory(queue.root, path.bytes)
         } catch {

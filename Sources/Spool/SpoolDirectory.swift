@@ -98,6 +98,13 @@ package final class SpoolDirectory {
         if try queue.readFile(formatPath, limit: 64) == nil {
             try queue.writeState("format", Array("\(formatVersion)\n".utf8))
         }
+        // What runs cannot make when the disk is full.
+        try queue.attempt("begin a run in", QueueState.claimed.path) { () throws(Errno) in
+            if try !queue.exists(LockedDirectory.spare) {
+                try LockedDirectory.make(in: QueueState.claimed.path, at: Timestamp(microseconds: 0), queue).remove()
+            }
+        }
+        try queue.lockSequences()?.release()
         return queue
     }
 

@@ -41,6 +41,9 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         self.init(kind: kind, verb: verb, path: path.description, code: error.code)
     }
 
+    /// Whether space or inodes are wanting: what needs none can go on.
+    package var isFullDisk: Bool { Errno(code).isFullDisk }
+
     /// `cannot claim 'new/…': Permission denied`
     package var description: String {
         let reason =
@@ -62,7 +65,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notRemovedAfterDelivery: "it has been delivered; it will be delivered again unless the file is removed"
         case .io:
             switch code {
-            case ENOSPC, EDQUOT: "the disk is full"
+            case ENOSPC, EDQUOT: "the disk is full, or has no inode left"
             case EROFS: "the file system is mounted read-only"
             default: nil
             }

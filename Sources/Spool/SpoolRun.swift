@@ -79,10 +79,12 @@ package final class SpoolRun {
         return file
     }
 
-    /// Makes what was settled since the last call durable: targets' directories first, then sources'. Window W1 closes
-    /// here. A sync that failed is not believed when it is repeated: the error stands.
+    /// Makes what was settled since the last call durable: targets' directories first, then the run's own, which is the
+    /// source of what was settled and the target of what is still in flight, then those that claims came from. Window W1
+    /// closes here. A sync that failed is not believed when it is repeated: the error stands.
     package func flush() throws(SpoolError) {
-        let order = Array(gained) + lost.subtracting(gained)
+        let order = Array(gained) + [directory.path] + lost.subtracting(gained).subtracting([directory.path])
+        if gained.isEmpty, lost.isEmpty { return }
         gained = []
         lost = []
         var first: SpoolError?

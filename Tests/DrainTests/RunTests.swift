@@ -155,6 +155,23 @@ import Testing
         #expect(try bench.names(.delivered).isEmpty)
     }
 
+    @Test func `a clock that is a year ahead for less than a day removes nothing from failed`() throws {
+        let bench = try Bench()
+        bench.configuration.retention.failed = .seconds(30 * 86_400)
+        let now = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6))
+        bench.now = now
+        try bench.add(1)
+        #expect(try bench.run { _ in .status(404) }.failed == 1)
+        for days in [365, 365, 0, 31] {
+            bench.now = now + .seconds(days * 86_400)
+            _ = try bench.run()
+            #expect(try bench.names(.failed).count == 1)
+        }
+        bench.now = now + .seconds(32 * 86_400)
+        _ = try bench.run()
+        #expect(try bench.names(.failed).isEmpty)
+    }
+
     @Test func `time up leaves the rest due`() throws {
         let bench = try Bench()
         try bench.add(3)

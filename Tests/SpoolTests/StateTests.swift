@@ -30,7 +30,7 @@ struct StateTests {
         #expect(try open.updateState("x", durable: durable) { _ in nil } == [1, 2])
         #expect(try open.updateState("none", durable: durable) { _ in nil } == nil)
         #expect(try open.readState("x") == [1, 2] && open.readState("none") == nil)
-        #expect(queue.names("state") == ["format", "lock", "x"])
+        #expect(queue.names("state") == ["format", "lock", "sequence.lock", "spare", "x"])
     }
 
     @Test func `a durable change is synced before and after the rename, another one never`() throws {
@@ -96,7 +96,7 @@ struct StateTests {
             let standing = try fresh.open().readState("x")
             #expect(standing == new || standing == old && result == nil)
             #expect(try fresh.open().updateState("x", durable: false) { $0.map { $0 + [3] } } == standing! + [3])
-            #expect(fresh.names("state") == ["format", "lock", "x"])
+            #expect(fresh.names("state") == ["format", "lock", "sequence.lock", "spare", "x"])
             if calls.count < index { break }
         }
     }
@@ -119,6 +119,7 @@ struct StateTests {
     @Test func `a sequence lock that cannot be taken is an error, not somebody else's`() throws {
         for call in ["open", "chmod", "lock"] {
             let fresh = try TemporaryQueue()
+            try FileManager.default.removeItem(atPath: fresh.path + "/state/sequence.lock")
             let calls = InterceptedCalls()
             let open = try fresh.open(calls.calls)
             let standing = calls.descriptors

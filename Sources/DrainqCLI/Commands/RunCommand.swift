@@ -61,14 +61,7 @@ func drain(
         reporter.take($0)
         aftermath.take($0, at: world.now())
     }
-    var summary = try run()
-    do throws(SpoolError) {
-        try aftermath.leaveSummary(summary, in: queue)
-    } catch {
-        // The attempts have been made: whatever it is, it is no reason to say that nothing was.
-        summary.inputOutputErrors += 1
-        reporter.take(.inputOutputError(error))
-    }
+    let summary = try run()
     let status = exitStatus(of: summary)
     reporter.finish(summary, status)
     aftermath.leave(summary, status, in: queue)

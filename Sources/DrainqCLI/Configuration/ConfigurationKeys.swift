@@ -96,7 +96,11 @@ enum ConfigurationKeys {
             into: \.retention.delivered),
         ConfigurationKey(
             "retention.failed", optional: .duration, example: #""30d""#, "null: for ever",
-            "How long an operation that was given up stays in failed/. For ever unless set.",
+            """
+            How long an operation that was given up stays in failed/. For ever unless set. From a day on, runs look once a \
+            day and remove what was too old at the last look already, so that a clock which is ahead for less than a day \
+            costs nothing.
+            """,
             into: \.retention.failed),
     ]
 
