@@ -22,7 +22,7 @@ package struct CommandFailure: Error, Hashable, Sendable {
             case .noSuchQueue, .notAQueue: .noQueue
             case .permission: .permission
             case .newerFormat: .configuration
-            case .io, .notRemovedAfterDelivery: .inputOutput
+            case .io, .notRemovedAfterDelivery, .lostHold: .inputOutput
             }
         self.init(status, error.description, hint: error.hint)
     }

@@ -1,5 +1,11 @@
 package import Policy
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 /// A run's hold on the queue: its directory under `claimed/`, locked while the process lives. Used from one thread.
 ///
 /// If it goes away without `end()`, the next run recovers what it held.
@@ -12,12 +18,31 @@ package final class SpoolRun {
     var gained: Set<QueuePath> = []
     var lost: Set<QueuePath> = []
 
+    /// When its lock was last seen to be its own, or is known not to be: from then on nothing is touched any more.
+    private var confirmedAt: Duration
+    package private(set) var isLost = false
+
     /// Its directory's name under `claimed/`.
     package var name: String { directory.name }
 
     init(queue: SpoolDirectory, directory: LockedDirectory) {
         self.queue = queue
         self.directory = directory
+        confirmedAt = queue.system.elapsed()
+    }
+
+    /// Looks, once a second, whether the lock is still this run's, before it does what only its owner may do. A run that
+    /// was stopped, on a host that was cut off, finds here that it was taken for dead.
+    func confirm() throws(SpoolError) {
+        let now = queue.system.elapsed()
+        if !isLost, now - confirmedAt < .seconds(1) { return }
+        do throws(Errno) {
+            guard !isLost, try directory.isHeld else { throw Errno(ESTALE) }
+            confirmedAt = now
+        } catch {
+            isLost = true
+            throw SpoolError(kind: .lostHold, verb: "keep", path: directory.path.description, code: error.code)
+        }
     }
 
     // MARK: - Claims
@@ -29,6 +54,7 @@ package final class SpoolRun {
         let claim = Claim(name: entry.name, from: entry.state)
         guard entry.state == .new || entry.state == .deferred, !held.contains(where: { $0.name == claim.name })
         else { return nil }
+        try confirm()
         let (from, to) = (QueuePath(entry.path), path(of: claim))
         let won = try queue.attempt("claim", from) { () throws(Errno) in
             do throws(Errno) {
@@ -82,6 +108,7 @@ package final class SpoolRun {
     /// Makes what was settled since the last call durable: targets' directories first, then sources'. Window W1 closes
     /// here. A sync that failed is not believed when it is repeated: the error stands.
     package func flush() throws(SpoolError) {
+        if isLost { return }
         let order = Array(gained) + lost.subtracting(gained)
         gained = []
         lost = []
@@ -98,6 +125,11 @@ package final class SpoolRun {
         var first: SpoolError?
         func note(_ body: () throws(SpoolError) -> Void) {
             do throws(SpoolError) { try body() } catch { first = first ?? error }
+        }
+        note { () throws(SpoolError) in try confirm() }
+        if isLost {
+            directory.release()
+            throw first!
         }
         for claim in held { note { () throws(SpoolError) in try putBack(claim) } }
         note { () throws(SpoolError) in try flush() }
@@ -141,6 +173,7 @@ extension SpoolDirectory {
         return try attempt("begin a run in", claimed) { () throws(Errno) in
             let directory = try LockedDirectory.make(in: claimed, at: now, self)
             do throws(Errno) {
+                guard try directory.excludes else { throw Errno(ENOLCK) }
                 try sync(claimed)
             } catch {
                 directory.remove()
