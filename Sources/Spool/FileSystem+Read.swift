@@ -42,7 +42,8 @@ extension FileSystem {
 func hostIdentity() -> String {
     var name = [CChar](repeating: 0, count: 256)
     gethostname(&name, name.count - 1)
-    return text("/etc/machine-id") + String(decoding: name.map { UInt8(bitPattern: $0) }.prefix { $0 != 0 }, as: UTF8.self)
+    return text("/etc/machine-id")
+        + String(decoding: name.map { UInt8(bitPattern: $0) }.prefix { $0 != 0 }, as: UTF8.self)
 }
 
 /// The text of a small file; empty where it cannot be read.

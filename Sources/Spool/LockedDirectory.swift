@@ -98,9 +98,11 @@ final class LockedDirectory {
         let (system, root) = (queue.system, queue.root)
         let lockPath = QueuePath(in: path, "lock".utf8)
         let descriptor: Int32
+        var hasOwner = true
         do throws(Errno) {
             descriptor = try system.open(root, lockPath.bytes, O_RDWR | O_NOFOLLOW, 0)
         } catch let error where error == .missing {
+            hasOwner = false
             // Its owner died between mkdir and open, or its remover before rmdir.
             do throws(Errno) {
                 descriptor = try system.open(root, lockPath.bytes, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
@@ -109,7 +111,7 @@ final class LockedDirectory {
             }
         }
         let directory = LockedDirectory(path: path, name: name, queue: queue, descriptor: descriptor)
-        guard canJudge(name, queue), try directory.isHeld else { return nil }
+        guard !hasOwner || canJudge(name, queue), try directory.isHeld else { return nil }
         return directory
     }
 

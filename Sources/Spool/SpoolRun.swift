@@ -1,11 +1,5 @@
 package import Policy
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 /// A run's hold on the queue: its directory under `claimed/`, locked while the process lives. Used from one thread.
 ///
 /// If it goes away without `end()`, the next run recovers what it held.
@@ -37,7 +31,7 @@ package final class SpoolRun {
         let now = queue.system.elapsed()
         if !isLost, now - confirmedAt < .seconds(1) { return }
         do throws(Errno) {
-            guard !isLost, try directory.isHeld else { throw Errno(ESTALE) }
+            guard !isLost, try directory.isHeld else { throw .stale }
             confirmedAt = now
         } catch {
             isLost = true
@@ -173,7 +167,7 @@ extension SpoolDirectory {
         return try attempt("begin a run in", claimed) { () throws(Errno) in
             let directory = try LockedDirectory.make(in: claimed, at: now, self)
             do throws(Errno) {
-                guard try directory.excludes else { throw Errno(ENOLCK) }
+                guard try directory.excludes else { throw .noLocks }
                 try sync(claimed)
             } catch {
                 directory.remove()

@@ -113,7 +113,7 @@ import Testing
 
     @Test(arguments: ["lock is another's", "EIO", "ESTALE", "directory is gone"])
     func `a run that has lost its lock touches nothing any more`(how: String) throws {
-        let entries = try queue.add(["a", "b"])
+        let entries = try queue.add(["a", "b", "c"])
         let calls = InterceptedCalls()
         var system = calls.calls
         var elapsed: Duration = .zero
@@ -147,13 +147,13 @@ import Testing
             }
             #expect(error?.kind == .lostHold && error?.path == "claimed/\(run.name)")
         }
-        #expect(throws: SpoolError.self) { try run.claim(entries[1]) }
+        #expect(throws: SpoolError.self) { try run.claim(entries[2]) }
         #expect(throws: SpoolError.self) { try run.admitForeign(now: now, limits: Limits()) }
         try run.flush()
         #expect(throws: SpoolError.self) { try run.end() }
         #expect(Set(calls.log).isSubset(of: ["status", "statusAt"]))
         #expect(calls.descriptors.count == 1, "the queue alone is open")
-        #expect(try queue.entries().map(\.state) == [.claimed, .claimed])
+        #expect(try queue.entries().map(\.state) == [.new, .claimed, .claimed])
     }
 
     @Test func `a run does not begin where locks keep nobody out`() throws {
@@ -194,6 +194,18 @@ import Testing
         try run.end()
         #expect(try spool.accept([queue.operation("b")], limits: Limits(), durable: false).results.count == 1)
         #expect(queue.names("claimed").isEmpty && queue.names("tmp").isEmpty)
+    }
+
+    @Test(arguments: ["open", "status", "read"])
+    func `a file that another host replaces while it is opened is looked up again`(call: String) throws {
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        try open.writeState("x", [1])
+        calls.reset(.once(call, ESTALE))
+        #expect(try open.readState("x") == [1])
+        calls.reset(.always(call, ESTALE))
+        #expect(throws: SpoolError.self) { try open.readState("x") }
+        #expect(calls.descriptors.count == 1)
     }
 
     @Test func `what a host that came back has settled meanwhile is no error of whoever recovers`() throws {

@@ -60,12 +60,14 @@ class Crowd:
             thread.join()
         expect(not self.complaints, "\n".join(self.complaints[:5]))
 
-    def run(self, *options, allowed=(0, 75)):
-        """One run, whose log is kept; its status is one of those allowed, or it was killed."""
+    def run(self, *options, allowed=(0, 75), before=(), place=None):
+        """One run, whose log is kept; its status is one of those allowed, or it was killed. `place` is where the queue
+        is for it, if that is not where it is for us."""
         log = tempfile.NamedTemporaryFile(dir=scratch, delete=False)
         words = ["run", "--now", "--limit", 300, "--concurrency", concurrency, "--grace", "2s"]
+        command = self.queue.command(*words, "--wait", "2s", "--log", "json", *options)
         process = subprocess.Popen(
-            self.queue.command(*words, "--wait", "2s", "--log", "json", *options), stdin=subprocess.DEVNULL,
+            [*before, *command[:-1], str(place or self.queue.path)], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=log, start_new_session=True)
         with self.lock:
             self.logs.append(log.name)
@@ -74,7 +76,9 @@ class Crowd:
         with self.lock:
             self.running.discard(process)
             self.statuses[process.returncode] += 1
-        expect(process.returncode in (*allowed, -signal.SIGKILL), "run ended with", process.returncode, log.name)
+        if process.returncode not in (*allowed, -signal.SIGKILL):
+            said = [line for line in open(log.name, errors="replace") if '"attempt"' not in line]
+            raise AssertionError(f"a run ended with {process.returncode}: {''.join(said[:5])}")
 
     def strike(self, pause, how):
         """Kills one of the runs, or its agents, or both."""
@@ -100,9 +104,9 @@ class Crowd:
             for agent in open(f"/proc/{pid}/task/{pid}/children").read().split():
                 os.kill(int(agent), signal.SIGKILL)
 
-    def add(self, values, *options):
+    def add(self, values, *options, as_line=lambda value: value):
         """Adds one operation for each value, and keeps which id `add` gave to which."""
-        lines = "".join(json.dumps(value) + "\n" for value in values)
+        lines = "".join(json.dumps(as_line(value)) + "\n" for value in values)
         result = self.queue("add", *options, input=lines)
         expect(result.returncode == 0, "add:", result.stderr)
         ids = result.stdout.split()
@@ -162,7 +166,8 @@ def reckon(crowd, receiver, answers, told):
             # Its run was killed before it could tell.
             silent += 1
         else:
-            expect(fates == 1, id, "ended", ends[id], "times, stands in", standing, id in crowd.dropped, id in superseded)
+            expect(fates == 1, id, "was delivered", ends[id], "times, stands in", standing,
+                   "dropped" * (id in crowd.dropped), "superseded" * (id in superseded))
         expect(not ends[id] or good[id], id, "is said to be delivered and was not")
     expect(not places, "nobody was told of", list(places)[:3])
     expect(not list(queue.files("quarantine")), "something is in quarantine")
@@ -197,10 +202,8 @@ def prepare(count, **options):
     words, answers = faulty(count)
     receiver = Receiver(*words)
     default = {**route, **options.pop("route", {})}
-    queue = Queue(
-        receiver.url + "/{id}", route=default,
-        destinations={receiver.url: {"suspendAfter": 0, "stormGuard": 0, "transport": options.pop("transport", "auto")}},
-        **options)
+    settings = {"suspendAfter": 0, "stormGuard": 0, "transport": options.pop("transport", "auto")}
+    queue = Queue(receiver.url + "/{id}", route=default, destinations={receiver.url: settings}, **options)
     return queue, receiver, answers, Crowd(queue)
 
 

@@ -55,7 +55,8 @@ private func checkClaims(_ queue: OpenQueue, _ findings: inout Findings) throws 
     let proof = try queue.spool.prove(now: .now())
     if proof.locks {
         findings.fine(
-            "locks: flock(2) keeps a second process out, so a run is alive while its lock is held (\(proof.fileSystem.type))")
+            "locks: flock(2) keeps a second process out, so a run is alive while its lock is held (\(proof.fileSystem.type))"
+        )
         if proof.fileSystem.lockReach == .thisHost { try checkOtherHosts(queue, proof.fileSystem, &findings) }
     } else {
         findings.problem(
