@@ -25,7 +25,7 @@ import Testing
         #expect(summary.delivered == 10 && summary.leftDue == 2)
     }
 
-    @Test func `a run that has lost its lock stops, says so once, and leaves what it had claimed to the next one`() throws {
+    @Test func `a run that has lost its lock stops, says so once, and leaves what it claimed to the next one`() throws {
         let bench = try Bench()
         try bench.add(5)
         var (elapsed, isLost) = (Duration.zero, false)
