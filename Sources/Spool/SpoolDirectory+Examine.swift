@@ -125,13 +125,8 @@ extension SpoolDirectory {
     /// The runs of other hosts of which nobody here can say whether they are alive, as the locks of this file system do
     /// not reach so far; none where they do.
     package func unjudgedRuns() throws(SpoolError) -> [String] {
-        var runs: [String] = []
-        for name in try names(in: QueueState.claimed.path).map({ QueuePath.escaped($0) }) {
-            guard LockedDirectory.isName(name), !LockedDirectory.canJudge(name, self) else { continue }
-            // Without a lock file nobody owns it, wherever it was made.
-            if try status(QueuePath("claimed/\(name)/lock"), "look at") != nil { runs.append(name) }
-        }
-        return runs
+        try names(in: QueueState.claimed.path).map { QueuePath.escaped($0) }
+            .filter { LockedDirectory.isName($0) && !LockedDirectory.canJudge($0, self) }
     }
 
     // MARK: - Twins

@@ -112,7 +112,7 @@ def shared(count, path=None):
     return queue, receiver, answers, Crowd(queue)
 
 
-def across(told, names, count, make_host, path=None, place=None):
+def across(told, names, count, make_host, path=None, place=None, patience=300):
     """Runs on every host at once; one after the other dies in the middle and comes back under the same name. `place` is
     where hosts have the queue, and `path` where we have it."""
     queue, receiver, answers, crowd = shared(count, path)
@@ -136,9 +136,11 @@ def across(told, names, count, make_host, path=None, place=None):
         crowd.again(disaster)
         for _ in range(count // 50):
             crowd.add([{"n": n} for n in range(50)])
-        crowd.wait_for(lambda: not any(queue.files("new")), 300)
+        crowd.wait_for(lambda: not any(queue.files("new")), patience)
         settle(crowd)
         expect(not queue.operations(), "the queue was not drained")
+        # Of a run that had nothing to lose, too.
+        crowd.run()
         expect(not os.listdir(queue.path / "claimed"), "a run's directory was left")
         reckon(crowd, receiver, answers, told)
         told.append(f"{crowd.kills // 2} deaths of a host")
@@ -168,5 +170,5 @@ def sending(host, queue, receiver, *options, path=None):
     run = subprocess.Popen(
         [*host.words, *queue.command("run", "--now", "--concurrency", 1, *options)[:-2], "--queue", str(place)],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    until(lambda: len(receiver.requests()) > before, "a request")
+    until(lambda: len(receiver.requests()) > before, "a request", limit=300)
     return run

@@ -59,6 +59,7 @@ static int lies(const char *call, atomic_uint *count, struct lie *lie) {
     }
 
 int flock(int, int);
+int setrlimit(int, const void *);
 
 LYING(renameat, (int from, const char *old, int to, const char *new), from, old, to, new)
 LYING(renameat2, (int from, const char *old, int to, const char *new, unsigned flags), from, old, to, new, flags)
@@ -69,6 +70,7 @@ LYING(fstat, (int descriptor, struct stat *status), descriptor, status)
 LYING(fstatat, (int directory, const char *path, struct stat *status, int flags), directory, path, status, flags)
 LYING(flock, (int descriptor, int operation), descriptor, operation)
 LYING(fsync, (int descriptor), descriptor)
+LYING(setrlimit, (int resource, const void *limit), resource, limit)
 
 /* One that is made and fails would leave a descriptor open: these only fail, and only in a queue, where paths are relative. */
 static int opening(const char *name, int directory, const char *path, int flags, mode_t mode, atomic_uint *count) {

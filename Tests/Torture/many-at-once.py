@@ -15,6 +15,7 @@ one, and the last one arrives.
 
 import collections
 import json
+import signal
 
 from crowd import delivering, disorder, prepare, reckon, settle
 from torture import effort, end, expect, test
@@ -28,7 +29,8 @@ def main():
         disorder(crowd, 4, size, 50)
         settle(crowd)
         expect(not queue.operations(), "the queue was not drained")
-        reckon(crowd, receiver, answers, told)
+        # URLSession may hang when a connection that it uses again is reset.
+        reckon(crowd, receiver, answers, told, replaced=size // 100)
         expect(crowd.kills == 0)
         receiver.end()
 
@@ -49,8 +51,10 @@ def main():
         queue, receiver, answers, crowd = prepare(2 * size, transport="libcurl")
         for index in range(size // 100):
             crowd.add([{"n": n} for n in range(100)])
+        # One that is told before it listens ends at once: it has nothing yet.
+        allowed = (0, 75, -signal.SIGTERM)
         for _ in range(8):
-            crowd.again(crowd.run)
+            crowd.again(lambda: crowd.run(allowed=allowed))
         crowd.again(crowd.strike, (0.05, 0.3), "term")
         crowd.wait_for(lambda: not any(queue.files("new")), 300)
         crowd.end()
@@ -59,7 +63,6 @@ def main():
                "an interruption was counted")
         expect(not any(queue.files("claimed")), "a claim was left")
         expect(not any(event["event"] == "recovered" for event in crowd.events()), "a claim had to be recovered")
-        expect(set(crowd.statuses) <= {0, 75}, crowd.statuses)
         settle(crowd)
         reckon(crowd, receiver, answers, told)
         told += [f"{struck} told to stop"]
