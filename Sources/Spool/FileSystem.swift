@@ -18,8 +18,7 @@ package struct FileSystem: Hashable, Sendable {
         case thisHost
     }
 
-    /// From what each file system's client does with flock(2). What is not in the table is mounted by one kernel alone, so
-    /// that its locks are all there are.
+    /// From what each file system's client does with flock(2). On a local one this kernel's locks are all there are.
     package var lockReach: LockReach {
         switch type {
         case "nfs4": return hasLocalLocks ? .thisHost : .everyHost
@@ -27,13 +26,20 @@ package struct FileSystem: Hashable, Sendable {
         case "nfs": return hasLocalLocks || options.contains("nolock") ? .thisHost : .everyHost
         case "fuse.glusterfs", "ceph", "fuse.ceph-fuse", "gfs2", "ocfs2": return .everyHost
         case "lustre": return options.contains("flock") ? .everyHost : .thisHost
-        // A block device behind a program, as with ntfs-3g.
-        case "fuseblk": return .everyHost
-        case "cifs", "smb3", "9p", "virtiofs", "afs", "beegfs", "gpfs", "pvfs2", "vboxsf", Self.unknown.type:
-            return .thisHost
-        default: return type.hasPrefix("fuse") ? .thisHost : .everyHost
+        default: return isLocal ? .everyHost : .thisHost
         }
     }
+
+    /// Whether one kernel alone mounts it, so that what it says of a file is so now: all but the shared ones that are known,
+    /// and FUSE without a block device (`fuseblk`, as with ntfs-3g).
+    package var isLocal: Bool {
+        !Self.shared.contains(type) && (!type.hasPrefix("fuse") || type == "fuseblk")
+    }
+
+    private static let shared: Set<String> = [
+        "nfs", "nfs4", "ceph", "gfs2", "ocfs2", "lustre", "cifs", "smb3", "9p", "virtiofs", "afs", "beegfs", "gpfs",
+        "pvfs2", "vboxsf", unknown.type,
+    ]
 
     private var hasLocalLocks: Bool { !options.isDisjoint(with: ["local_lock=flock", "local_lock=all"]) }
 

@@ -93,8 +93,19 @@ final class LockedDirectory {
         return directory
     }
 
-    /// Takes over a directory whose owner is dead; `nil` while its owner is alive, or when somebody else is at it.
+    /// Takes over a directory whose owner is dead; `nil` while its owner is alive, or when somebody else is at it, as where
+    /// the lock file is stale: another host has just removed it.
     static func takeOver(_ path: QueuePath, name: String, _ queue: SpoolDirectory) throws(Errno) -> LockedDirectory? {
+        do throws(Errno) {
+            return try takeOverUnlessStale(path, name: name, queue)
+        } catch let error where error == .stale {
+            return nil
+        }
+    }
+
+    private static func takeOverUnlessStale(
+        _ path: QueuePath, name: String, _ queue: SpoolDirectory
+    ) throws(Errno) -> LockedDirectory? {
         let (system, root) = (queue.system, queue.root)
         let lockPath = QueuePath(in: path, "lock".utf8)
         let descriptor: Int32

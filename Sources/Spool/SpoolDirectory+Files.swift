@@ -97,10 +97,14 @@ extension SpoolDirectory {
     }
 
     /// What another host has replaced or moved since its name was looked up is stale (NFS, GlusterFS): the name is looked
-    /// up again.
+    /// up again, for as long as such file systems believe what they remember of names.
     func content(_ path: QueuePath, limit: Int) throws(Errno) -> Content {
-        for _ in 0..<4 {
-            do throws(Errno) { return try contentAtOnce(path, limit: limit) } catch let error where error == .stale {}
+        for attempt in 0..<8 {
+            do throws(Errno) {
+                return try contentAtOnce(path, limit: limit)
+            } catch let error where error == .stale {
+                system.sleep(.milliseconds(10 << attempt))
+            }
         }
         return try contentAtOnce(path, limit: limit)
     }

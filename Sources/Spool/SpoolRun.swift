@@ -143,20 +143,48 @@ package final class SpoolRun {
         _ = try settle(claim, .putBack, record: nil, now: claim.name.createdAt)
     }
 
-    /// Finishes moves that were interrupted between link and unlink: the claim is the name that stays. Returns how many
-    /// names the inode has then.
+    /// Finishes moves between link and unlink, interrupted or still under way: the claim is the name that stays, durably.
+    /// Returns how many names the inode has then.
+    ///
+    /// Whoever is at such a move finds the name gone that it wants to remove, which is what it wanted. A shared file system
+    /// may remember names for a while that another host has removed: it is given time.
     private func removeOtherNames(of claim: Claim) throws(SpoolError) -> Int {
         let path = path(of: claim)
         guard let status = try queue.status(path, "look at") else { return 0 }
         var others: [QueuePath] = []
-        for state in [QueueState.new, .deferred, .failed, .quarantine, .delivered] {
-            try queue.forEachEntry(in: state) { if $0.name.id == claim.name.id { others.append(QueuePath($0.path)) } }
+        for other in try candidates(for: claim.name.id) where other != path {
+            if try queue.status(other, "look at")?.isSameFile(as: status) == true { others.append(other) }
         }
-        for other in others where try queue.status(other, "look at")?.isSameFile(as: status) == true {
-            try queue.attempt("remove", other) { () throws(Errno) in try queue.system.unlink(queue.root, other.bytes) }
+        if !others.isEmpty { try queue.syncDirectory(directory.path) }
+        for other in others {
+            try queue.attempt("remove", other) { () throws(Errno) in
+                do throws(Errno) { try queue.system.unlink(queue.root, other.bytes) } catch let error
+                    where error == .missing
+                {}
+            }
             lost.insert(other.parent)
         }
+        for attempt in 0..<9 where !queue.fileSystem.isLocal {
+            if try queue.status(path, "look at")?.links ?? 0 < 2 { break }
+            queue.system.sleep(.milliseconds(10 << attempt))
+        }
         return try queue.status(path, "look at")?.links ?? 0
+    }
+
+    /// Paths that an operation's file may have: in each state, with each run, and with each writer, where names say nothing.
+    private func candidates(for id: OperationID) throws(SpoolError) -> [QueuePath] {
+        var paths: [QueuePath] = []
+        for state in QueueState.allCases {
+            try queue.forEachEntry(in: state) { if $0.name.id == id { paths.append(QueuePath($0.path)) } }
+        }
+        let tmp = QueuePath("tmp")
+        for writer in try queue.names(in: tmp).map({ QueuePath(in: tmp, $0) })
+        where try queue.status(writer, "look at")?.kind == .directory {
+            // One that is just ending takes its directory with it.
+            guard let files = try? queue.names(in: writer) else { continue }
+            paths += files.map { QueuePath(in: writer, $0) }
+        }
+        return paths
     }
 }
 

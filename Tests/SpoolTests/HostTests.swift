@@ -196,10 +196,69 @@ import Testing
         #expect(queue.names("claimed").isEmpty && queue.names("tmp").isEmpty)
     }
 
+    @Test(arguments: ["tmp", "claimed", "deferred"])
+    func `an operation that is claimed while it is between two names is whole, and has one name then`(
+        where place: String
+    )
+        throws
+    {
+        let entry = try queue.add(["a"])[0]
+        let rival = try queue.open().beginRun(now: now)
+        let directory = place == "deferred" ? place : "\(place)/\(rival.name)"
+        mkdir("\(queue.path)/\(directory)", 0o700)
+        var later = entry.name
+        later.attempts = 1
+        let other = "\(queue.path)/\(directory)/\(place == "tmp" ? "1" : later.description)"
+        let run = try queue.open().beginRun(now: now)
+        link("\(queue.path)/\(entry.path)", other)
+        let claim = try #require(try run.claim(entry))
+        guard case .operation = try run.read(claim, limits: Limits()) else { throw Errno(0) }
+        #expect(access(other, F_OK) != 0)
+        #expect(try queue.entries().count == 1)
+    }
+
+    @Test func `a shared file system has time to forget a name that another host has removed`() throws {
+        let entry = try queue.add(["a"])[0]
+        let elsewhere = "\(queue.path)/elsewhere"
+        var system = SystemCalls.real
+        var pauses = 0
+        system.fileSystem = { _ in FileSystem(type: "nfs4") }
+        system.sleep = { _ in
+            pauses += 1
+            if pauses == 3 { unlink(elsewhere) }
+        }
+        let run = try queue.open(system).beginRun(now: now)
+        link("\(queue.path)/\(entry.path)", elsewhere)
+        let claim = try #require(try run.claim(entry))
+        guard case .operation = try run.read(claim, limits: Limits()) else { throw Errno(0) }
+        #expect(pauses == 3)
+    }
+
+    @Test func `a run's directory that another host is just removing is left to it`() throws {
+        let entry = try queue.add(["a"])[0]
+        let name: String
+        do {
+            let dead = try queue.open().beginRun(now: now)
+            _ = try dead.claim(entry)
+            name = dead.name
+        }
+        var system = SystemCalls.real
+        system.open = { (directory, path, flags, mode) throws(Errno) in
+            if String(cString: path) == "claimed/\(name)/lock" { throw Errno(ESTALE) }
+            return try SystemCalls.real.open(directory, path, flags, mode)
+        }
+        let run = try queue.open(system).beginRun(now: now)
+        #expect(try run.recover(now: now) == Recovery())
+        try run.end()
+        #expect(try queue.recover().returned.count == 1)
+    }
+
     @Test(arguments: ["open", "status", "read"])
     func `a file that another host replaces while it is opened is looked up again`(call: String) throws {
         let calls = InterceptedCalls()
-        let open = try queue.open(calls.calls)
+        var system = calls.calls
+        system.sleep = { _ in }
+        let open = try queue.open(system)
         try open.writeState("x", [1])
         calls.reset(.once(call, ESTALE))
         #expect(try open.readState("x") == [1])

@@ -208,8 +208,8 @@ def prepare(count, **options):
     return queue, receiver, answers, Crowd(queue)
 
 
-def settle(crowd):
-    """Ends what goes on, and drains the queue in peace."""
+def settle(crowd, **where):
+    """Ends what goes on, and drains the queue in peace; `where` is what `run` takes."""
     crowd.end()
     crowd.over.clear()
     crowd.threads = []
@@ -219,7 +219,7 @@ def settle(crowd):
     for _ in range(20):
         if not any(crowd.queue.operations()):
             return
-        crowd.run("--until-empty", "--max-time", "60s")
+        crowd.run("--until-empty", "--max-time", "60s", **where)
 
 
 def disorder(crowd, adders, count, size):

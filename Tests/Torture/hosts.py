@@ -137,10 +137,12 @@ def across(told, names, count, make_host, path=None, place=None, patience=300):
         for _ in range(count // 50):
             crowd.add([{"n": n} for n in range(50)])
         crowd.wait_for(lambda: not any(queue.files("new")), patience)
-        settle(crowd)
+        crowd.end()
+        there = {"before": next(iter(alive.values())).words, "place": place}
+        settle(crowd, **there)
         expect(not queue.operations(), "the queue was not drained")
         # Of a run that had nothing to lose, too.
-        crowd.run()
+        crowd.run(**there)
         expect(not os.listdir(queue.path / "claimed"), "a run's directory was left")
         reckon(crowd, receiver, answers, told)
         told.append(f"{crowd.kills // 2} deaths of a host")

@@ -2,12 +2,12 @@
 
     python3 Tests/Torture/nfs-guest.py --boot
 
-Not a suite of .ci/run: emulated, it takes many minutes. It needs root, qemu-system-x86, linux-image-amd64, busybox-static,
-cpio, nfs-kernel-server and nfs-common, and writes nothing here but a temporary directory.
+Not a suite of .ci/run: emulated, it takes many minutes. It needs root, qemu-system-x86, linux-image-amd64,
+busybox-static, cpio, nfs-kernel-server and nfs-common, and writes nothing here but a temporary directory.
 
-What is injected: hosts that die in the middle, with their mounts; a host cut off from the server for longer than its lease
-while it waits for an answer. What holds: the reckoning of `crowd.py`; nothing is left in `claimed/`, though NFS keeps
-hidden names of open files; the host that was cut off finds its lock lost and settles nothing.
+What is injected: hosts that die in the middle, with their mounts; a host cut off from the server for longer than its
+lease while it waits for an answer. What holds: the reckoning of `crowd.py`; nothing is left in `claimed/`, though NFS
+keeps hidden names of open files; the host that was cut off finds its lock lost and settles nothing.
 """
 
 import os
@@ -55,7 +55,8 @@ mount -t sysfs sysfs /root/sys
 mount -t devtmpfs devtmpfs /root/dev
 mount -t tmpfs tmpfs /root/run
 mount -t tmpfs tmpfs /root/var/lib/nfs
-exec switch_root /root /bin/sh -c 'export PATH=/usr/sbin:/usr/bin:/sbin:/bin DRAINQ={binary} DRAINQ_TORTURE={effort} CI=1
+exec switch_root /root /bin/sh -c 'export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+    export DRAINQ={binary} DRAINQ_TORTURE={effort} CI=1
     /usr/bin/python3 {here / "nfs-guest.py"}
     echo guest: $?
     echo o >/proc/sysrq-trigger

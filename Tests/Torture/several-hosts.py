@@ -143,7 +143,7 @@ with test("where locks reach one host only, another host's run is left alone, al
 
 @contextlib.contextmanager
 def glusterfs():
-    """A server of GlusterFS on a network of its own; yields what mounts its volume on a host, and makes hosts for it."""
+    """A server of GlusterFS on a network of its own; yields what makes a host with its volume, and where that is."""
     home = pathlib.Path(tempfile.mkdtemp(dir=scratch))
     server = Host("server")
     (home / "glusterd").mkdir()

@@ -1,7 +1,7 @@
 """`many-at-once` under the thread sanitizer: python3 Tests/Torture/threads.py
 
-Not a suite of .ci/run: it builds drainq anew, and everything takes ten times as long. A report of the sanitizer ends the
-program that it is about with status 66, which no test allows, and is printed here.
+Not a suite of .ci/run: it builds drainq anew, and everything takes ten times as long. A report of the sanitizer ends
+the program that it is about with status 66, which no test allows, and is printed here.
 """
 
 import os
@@ -18,8 +18,8 @@ subprocess.run(build, cwd=top, check=True)
 with tempfile.TemporaryDirectory() as directory:
     library = f"{directory}/lies.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, here / "lies.c"], check=True)
-    # The sanitizer does not see how a contended Mutex is handed over (its slow path is in the library, which is built
-    # without, and in the kernel). `zYuYT` is in the names of the bodies of withLock: the one way to what a Mutex guards.
+    # The sanitizer does not see how a contended Mutex is handed over (its slow path is in a library that is built
+    # without, and in the kernel). `zYuYT` is in the names of withLock's bodies: the one way to what a Mutex guards.
     suppressions = pathlib.Path(directory, "suppressions")
     suppressions.write_text("race:*zYuYT*\n")
     suite = subprocess.run([here / "many-at-once.py"], env={
