@@ -16,6 +16,8 @@ extension Run {
         }
         while true {
             if round.graceEnd == nil, mustStop() { round.graceEnd = .now + options.grace }
+            // What is in flight is somebody else's to settle.
+            if hasLostHold { round.graceEnd = .now }
             var pause: Duration?
             if round.graceEnd == nil { pause = begin(&round, claims) }
             if summary.end != .done, round.graceEnd == nil { continue }

@@ -66,6 +66,8 @@ package final class Run {
     var pace: Pace
     /// Operations that this run deferred and has not seen through since.
     var waiting: Set<OperationID> = []
+    /// The queue's lock on this run has been lost: others may be at what it had claimed.
+    var hasLostHold = false
     /// Operations this run could not read or settle: left alone until the next one.
     var leftAlone: Set<OperationID> = []
     let started = ContinuousClock.now
@@ -294,8 +296,14 @@ package final class Run {
         report(.quarantined(item))
     }
 
-    /// One operation or file could not be dealt with; the others go on. A full disk is told once.
+    /// One operation or file could not be dealt with; the others go on. A full disk is told once; so is a lost hold, which
+    /// ends the run.
     func inputOutput(_ error: SpoolError) {
+        if error.kind == .lostHold {
+            if hasLostHold { return }
+            hasLostHold = true
+            if summary.end == .done { summary.end = .broken(error.description) }
+        }
         summary.inputOutputErrors += 1
         if error.isFullDisk {
             if isFullDiskTold { return }

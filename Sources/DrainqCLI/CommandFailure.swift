@@ -23,7 +23,7 @@ package struct CommandFailure: Error, Hashable, Sendable {
             case .noSuchQueue, .notAQueue: .noQueue
             case .permission: hasBegun ? .inputOutput : .permission
             case .newerFormat: .configuration
-            case .io, .notRemovedAfterDelivery: .inputOutput
+            case .io, .notRemovedAfterDelivery, .lostHold: .inputOutput
             }
         self.init(status, error.description, hint: error.hint)
     }

@@ -16,6 +16,8 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case newerFormat
         /// The server took it, but its file cannot be removed: going on would multiply duplicates.
         case notRemovedAfterDelivery
+        /// A run's lock is not its own any more: what it had claimed is for others to recover.
+        case lostHold
     }
 
     package var kind: Kind
@@ -50,6 +52,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
             switch kind {
             case .notAQueue: "not a queue"
             case .newerFormat: "written by a newer drainq"
+            case .lostHold: "its lock is lost: \(Errno(code))"
             case .noSuchQueue, .permission, .io, .notRemovedAfterDelivery: Errno(code).description
             }
         return "cannot \(verb) '\(path)': \(reason)"
@@ -63,8 +66,11 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notAQueue: "a queue has the directories new, deferred, claimed and tmp; drainq init makes them"
         case .newerFormat: "use the drainq that wrote it, or a newer one"
         case .notRemovedAfterDelivery: "it has been delivered; it will be delivered again unless the file is removed"
+        case .lostHold: "this run stops and touches nothing more; the next one takes over what it had claimed"
         case .io:
             switch code {
+            case ENOLCK, ENOTSUP, EOPNOTSUPP, ENOSYS:
+                "without flock(2) nobody knows which run is alive: put the queue on a file system that has it"
             case ENOSPC, EDQUOT: "the disk is full, or has no inode left"
             case EROFS: "the file system is mounted read-only"
             default: nil

@@ -14,6 +14,7 @@ extension SpoolRun {
     package func admitForeign(
         now: Timestamp, limits: Limits, bodyFileRoots: [String] = []
     ) throws(SpoolError) -> Admission {
+        try confirm()
         var foreign: [[UInt8]] = []
         let new = QueueState.new.path
         try queue.attempt("list", new) { () throws(Errno) in

@@ -46,6 +46,11 @@ package struct SystemCalls {
     package var listAll: (Int32, Path, (UnsafeBufferPointer<UInt8>) -> Bool) throws(Errno) -> Void
     /// What an unprivileged user may still write to the file system.
     package var freeBytes: (Int32) throws(Errno) -> Int
+    package var fileSystem: (Int32) -> FileSystem
+    /// What tells this host from others, from boot to boot.
+    package var host: () -> String
+    /// Since some moment; it goes on while the machine sleeps.
+    package var elapsed: () -> Duration
     package var sleep: (Duration) -> Void
 }
 
@@ -114,9 +119,14 @@ extension SystemCalls {
                 try checked { fstatvfs(descriptor, &status) }
                 return Int(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
             },
+            fileSystem: { FileSystem(of: $0) },
+            host: { hostIdentity() },
+            elapsed: { ContinuousClock.now - beginning },
             sleep: { duration in usleep(UInt32(clamping: duration.wholeMicroseconds)) })
     }
 }
+
+private let beginning = ContinuousClock.now
 
 /// Calls again after EINTR, and throws what `errno` says of any other failure.
 @discardableResult

@@ -43,6 +43,18 @@ struct StateTests {
         }
     }
 
+    @Test func `a rename whose reply was lost has happened all the same`() throws {
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset(.lie("rename", ENOENT, at: 1))
+        try open.writeState("x", [1])
+        calls.reset(.lie("rename", ENOENT, at: 1))
+        try open.publish([2], at: "\(queue.path)/published")
+        #expect(queue.bytes("state/x") == [1] && queue.bytes("published") == [2])
+        calls.reset(.always("rename", ENOENT))
+        #expect(throws: SpoolError.self) { try open.writeState("x", [3]) }
+    }
+
     @Test func `changes of many writers at once are all there`() async throws {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
