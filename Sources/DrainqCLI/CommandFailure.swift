@@ -20,7 +20,7 @@ package struct CommandFailure: Error, Hashable, Sendable {
         let status: ExitStatus =
             switch error.kind {
             case .noSuchQueue, .notAQueue: .noQueue
-            case .permission: .permission
+            case .permission, .untrusted: .permission
             case .newerFormat: .configuration
             case .io, .notRemovedAfterDelivery: .inputOutput
             }

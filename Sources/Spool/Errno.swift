@@ -20,4 +20,6 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     static let missing = Errno(ENOENT)
     static let notADirectory = Errno(ENOTDIR)
     static let notPermitted = Errno(EPERM)
+    static let forbidden = Errno(EACCES)
+    static let wouldBlock = Errno(EWOULDBLOCK)
 }

@@ -16,6 +16,8 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case newerFormat
         /// The server took it, but its file cannot be removed: going on would multiply duplicates.
         case notRemovedAfterDelivery
+        /// Somebody can write to it who should not.
+        case untrusted(Distrust)
     }
 
     package var kind: Kind
@@ -47,6 +49,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
             switch kind {
             case .notAQueue: "not a queue"
             case .newerFormat: "written by a newer drainq"
+            case .untrusted(let distrust): distrust.reason
             case .noSuchQueue, .permission, .io, .notRemovedAfterDelivery: Errno(code).description
             }
         return "cannot \(verb) '\(path)': \(reason)"
@@ -60,6 +63,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notAQueue: "a queue has the directories new, deferred, claimed and tmp; drainq init makes them"
         case .newerFormat: "use the drainq that wrote it, or a newer one"
         case .notRemovedAfterDelivery: "it has been delivered; it will be delivered again unless the file is removed"
+        case .untrusted(let distrust): distrust.hint
         case .io:
             switch code {
             case ENOSPC, EDQUOT: "the disk is full"

@@ -123,13 +123,14 @@ def parse(contents):
 
 
 class Receiver:
-    """`drainq receive` in the background; it answers as `answers` say, and writes down what it got."""
+    """`drainq receive` in the background; it answers as `answers` say, and writes down what it got, with `bodies` those
+    too."""
 
-    def __init__(self, *answers, **options):
+    def __init__(self, *answers, bodies=False, **options):
         directory = pathlib.Path(tempfile.mkdtemp(dir=scratch))
         self.log = directory / "log"
         url = directory / "url"
-        words = [word for answer in answers for word in ("--answer", answer)]
+        words = [word for answer in answers for word in ("--answer", answer)] + ["--bodies"] * bodies
         self.process = subprocess.Popen(
             [binary, "receive", "--json", "--max-time", "2h", "--url-file", str(url), *words],
             stdout=open(self.log, "wb"), stdin=subprocess.DEVNULL, **options)
