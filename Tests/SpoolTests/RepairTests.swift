@@ -93,7 +93,7 @@ struct RepairTests {
     @Test func `a place that others may drop files into stays one`() throws {
         for path in [".", "new", "tmp", "state"] { chmod("\(queue.path)/\(path)", path == "new" ? 0o1733 : 0o711) }
         try mends([.directoryMode("state", is: 0o711)])
-        #expect(try mode("new") == 0o733 && mode("tmp") == 0o711 && mode(".") == 0o711)
+        #expect(try mode("new") == 0o1733 && mode("tmp") == 0o711 && mode(".") == 0o711)
     }
 
     @Test func `what dead writers left in tmp is removed, what live ones write is not`() throws {
