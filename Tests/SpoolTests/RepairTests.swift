@@ -99,7 +99,7 @@ struct RepairTests {
     @Test func `what dead writers left in tmp is removed, what live ones write is not`() throws {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
-        calls.reset(.crash(at: 9))
+        calls.reset(.crash(at: 18))
         #expect(throws: SpoolError.self) { try open.accept([queue.operation("a")], limits: Limits()) }
         let dead = queue.names("tmp")[0]
         let live = try LiveWriter(queue, now)
