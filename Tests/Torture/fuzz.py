@@ -53,7 +53,7 @@ def build():
          "-module-name", "Policy", "-suppress-warnings", "-wmo", "-num-threads", "2",
          *(word for feature in features for word in ("-enable-upcoming-feature", feature)),
          *files, "-o", str(fuzzer)],
-        check=True, timeout=600)
+        check=True, timeout=900)
 
 
 def fuzz(target):
