@@ -48,12 +48,13 @@ def build():
             files.append(str(copy))
     files.append(str(here / "Fuzz" / "Targets.swift"))
     features = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
-    subprocess.run(
+    result = subprocess.run(
         ["swiftc", "-O", "-sanitize=fuzzer,address", "-parse-as-library", "-swift-version", "6", "-package-name", "drainq",
          "-module-name", "Policy", "-suppress-warnings", "-wmo", "-num-threads", "2",
          *(word for feature in features for word in ("-enable-upcoming-feature", feature)),
          *files, "-o", str(fuzzer)],
-        check=True, timeout=900)
+        capture_output=True, text=True, timeout=900)
+    expect(result.returncode == 0, result.stderr[-3000:])
 
 
 def fuzz(target):

@@ -39,7 +39,9 @@ private func expect(_ holds: Bool, _ words: @autoclosure () -> String) {
     let isTheirs =
         (try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)) != nil
     let hasOddities = bytes.contains(UInt8(ascii: "\\")) || bytes.contains(where: { "eE".utf8.contains($0) })
-    if isTheirs { expect(value != nil, "Foundation takes it") }
+    // Foundation takes a comma behind the last element.
+    let hasLastComma = String(decoding: bytes, as: UTF8.self).contains(/,\s*[}\]]/)
+    if isTheirs, !hasLastComma { expect(value != nil, "Foundation takes it") }
     if value != nil, !hasOddities, bytes.count < 300 { expect(isTheirs, "Foundation does not take it") }
 }
 
@@ -111,15 +113,13 @@ private func tokens(of text: ArraySlice<UInt8>) -> [[UInt8]]? {
     }
 }
 
-/// What is JSON is JSON5 with the same meaning, and errors can be printed.
+/// What is JSON is JSON5 too, and each error says where it is.
 @Sendable private func configuration(_ bytes: [UInt8]) {
     do throws(ConfigurationErrors) {
         _ = try ConfigurationFile.read(bytes, name: "drainq.json", directory: "/etc")
     } catch {
-        for error in error.errors {
-            let isPrintable = error.description.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
-            expect(isPrintable, "an error that cannot be printed")
-        }
+        expect(!error.errors.isEmpty, "an error that says nothing")
+        expect(error.errors.allSatisfy { $0.description.hasPrefix("drainq.json:") }, "an error without a place")
     }
     if let range = try? JSONDocument(bytes).range, bytes.count < 200, bytes[range.lowerBound] == UInt8(ascii: "{") {
         expect((try? JSON5Parser.value(of: bytes)) != nil, "JSON that is no JSON5")
@@ -146,16 +146,20 @@ private func tokens(of text: ArraySlice<UInt8>) -> [[UInt8]]? {
     if let frame = try? Frame(payload: bytes[...]), let written = frame.bytes {
         expect((try? Frame(payload: written.dropFirst(4))) == frame, "another frame")
     }
-    var (whole, pieces) = (FrameBuffer(longest: 1 << 20), FrameBuffer(longest: 1 << 20))
-    whole.append(bytes)
-    var (left, right): ([Frame], [Frame]) = ([], [])
-    while let frame = try? whole.next() { left.append(frame) }
-    for byte in bytes {
-        pieces.append([byte])
-        while let frame = try? pieces.next() { right.append(frame) }
+    func read(_ pieces: [ArraySlice<UInt8>]) -> [Frame] {
+        var buffer = FrameBuffer(longest: 1 << 20)
+        var found: [Frame] = []
+        for piece in pieces {
+            buffer.append(piece)
+            do throws(FrameError) {
+                while let frame = try buffer.next() { found.append(frame) }
+            } catch {
+                return found
+            }
+        }
+        return found
     }
-    if right.count > left.count { fatalError("pieces make more frames") }
-    expect(zip(left, right).allSatisfy(==), "pieces make other frames")
+    expect(read(bytes.indices.map { bytes[$0...$0] }) == read([bytes[...]]), "pieces make other frames")
 }
 
 /// A redirect stays where it came from, and makes a URL that can be requested.
