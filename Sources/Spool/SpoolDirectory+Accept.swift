@@ -44,7 +44,6 @@ extension SpoolDirectory {
         _ files: some Collection<IncomingFile>, _ found: [OperationID: QueueState],
         within admittance: inout Admittance, durable: Bool, allOrNone: Bool
     ) throws(SpoolError) -> Accepted {
-        try checkTrust()
         var isDone = false
         defer { admittance.endBatch(isDone: isDone) }
         try admittance.beginBatch(self)
