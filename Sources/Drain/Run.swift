@@ -71,6 +71,8 @@ package final class Run {
     /// Operations this run could not read or settle: left alone until the next one.
     var leftAlone: Set<OperationID> = []
     let started = ContinuousClock.now
+    /// So many times `SpoolRun.admissionSize` files of others are taken in before a pass.
+    private static let admissions = 10
 
     package init(
         spool: SpoolDirectory, configuration: Configuration, options: RunOptions, world: World,
@@ -163,14 +165,23 @@ package final class Run {
     }
 
     private func nextPass(_ claims: SpoolRun, budget: Int) throws(SpoolError) -> Pass {
-        let admission = try claims.admitForeign(
-            now: world.now(), limits: configuration.limits, bodyFileRoots: configuration.bodyFileRoots)
-        for item in admission.quarantined { quarantined(item) }
-        for error in admission.errors { inputOutput(error) }
+        try admit(claims)
         var pass = try choose(budget: budget)
         supersede(&pass, claims)
         expire(pass, claims)
         return pass
+    }
+
+    /// Takes in what others have dropped, and no more of it than leaves the pass time to deliver; the rest waits.
+    private func admit(_ claims: SpoolRun) throws(SpoolError) {
+        for _ in 0..<Self.admissions where Interruption.received.count == 0 {
+            let admission = try claims.admitForeign(
+                now: world.now(), limits: configuration.limits, bodyFileRoots: configuration.bodyFileRoots)
+            for item in admission.quarantined { quarantined(item) }
+            for error in admission.errors { inputOutput(error) }
+            summary.leftForeign = admission.hasMore && admission.errors.isEmpty
+            if !summary.leftForeign { return }
+        }
     }
 
     /// Row N, D → gone, durable before the newer operation is sent: no older value comes back behind it. Where one cannot
@@ -250,7 +261,7 @@ package final class Run {
         if let end, now >= end { return stopped(pass) }
         // What this pass deferred is not in its listing: list again before deciding that nothing is left.
         guard let again = try? choose(budget: options.limit) else { return true }
-        if !again.chosen.isEmpty { return true }
+        if !again.chosen.isEmpty || summary.leftForeign { return true }
         if options.stay == .untilEmpty, again.waiting == 0 {
             summary.nextDue = nil
             return false

@@ -22,6 +22,7 @@ package struct CommandFailure: Error, Hashable, Sendable {
             switch error.kind {
             case .noSuchQueue, .notAQueue: .noQueue
             case .permission: hasBegun ? .inputOutput : .permission
+            case .untrusted: .permission
             case .newerFormat: .configuration
             case .io, .notRemovedAfterDelivery, .lostHold: .inputOutput
             }

@@ -25,4 +25,6 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     static let notADirectory = Errno(ENOTDIR)
     static let notPermitted = Errno(EPERM)
     static let stale = Errno(ESTALE)
+    static let forbidden = Errno(EACCES)
+    static let wouldBlock = Errno(EWOULDBLOCK)
 }

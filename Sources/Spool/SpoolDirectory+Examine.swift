@@ -48,14 +48,17 @@ extension SpoolDirectory {
     // MARK: - Modes
 
     /// Who lets others write to `new/` has made it a place to drop files into; then it and the way to it are as they are
-    /// meant to be. Everything else is nobody's business but the owner's.
+    /// meant to be, and so is a directory that its setgid bit gives to a group, as far as they can be trusted. Everything
+    /// else is nobody's business but the owner's.
     func damagedModes() throws(SpoolError) -> [Damage] {
         var damages: [Damage] = []
         let isDropPlace = try (status(QueueState.new.path, "look at")?.permissions ?? 0) & 0o022 != 0
         for directory in ["."] + Self.directories {
             guard let status = try status(QueuePath(directory), "look at"), status.kind == .directory else { continue }
-            let isOpen = isDropPlace && [".", "new", "tmp"].contains(directory)
-            let isRight = isOpen ? status.permissions & 0o700 == 0o700 : status.permissions == 0o700
+            let isOpen = isDropPlace && [".", "new", "tmp"].contains(directory) || status.setsGroup
+            let isRight =
+                isOpen && status.distrust(as: directory) == nil
+                ? status.permissions & 0o700 == 0o700 : status.permissions == 0o700
             if !isRight { damages.append(.directoryMode(directory, is: status.permissions)) }
         }
         for directory in Self.directoriesOfFiles {
@@ -98,6 +101,7 @@ extension SpoolDirectory {
         guard let status = try status(path, "look at") else { return false }
         let isOld = now - status.modifiedAt > Self.foreignTemporaryAge
         guard status.kind == .directory else { return isOld }
+        guard try attempt("look at", path, { () throws(Errno) in try knowsOwner(of: status) }) else { return false }
         let hasLock = try self.status(QueuePath(in: path, "lock".utf8), "look at") != nil
         let isOurs = LockedDirectory.isName(QueuePath.escaped(name))
         guard hasLock || isOld || isOurs else { return false }

@@ -18,6 +18,8 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case notRemovedAfterDelivery
         /// A run's lock is not its own any more: what it had claimed is for others to recover.
         case lostHold
+        /// Somebody can write to it who should not.
+        case untrusted(Distrust)
     }
 
     package var kind: Kind
@@ -53,6 +55,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
             case .notAQueue: "not a queue"
             case .newerFormat: "written by a newer drainq"
             case .lostHold: "its lock is lost: \(Errno(code))"
+            case .untrusted(let distrust): distrust.reason
             case .noSuchQueue, .permission, .io, .notRemovedAfterDelivery: Errno(code).description
             }
         return "cannot \(verb) '\(path)': \(reason)"
@@ -67,6 +70,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case .newerFormat: "use the drainq that wrote it, or a newer one"
         case .notRemovedAfterDelivery: "it has been delivered; it will be delivered again unless the file is removed"
         case .lostHold: "this run stops and touches nothing more; the next one takes over what it had claimed"
+        case .untrusted(let distrust): distrust.hint
         case .io:
             switch code {
             case ENOLCK, ENOTSUP, EOPNOTSUPP, ENOSYS:

@@ -87,10 +87,7 @@ package final class SpoolRun {
         }
         let isKnown = try queue.attempt("read", path) { () throws(Errno) in try queue.knowsOwner(of: stored.status) }
         guard isKnown else {
-            return .notAnOperation(
-                reason:
-                    "it belongs to user \(stored.status.owner), not to the queue's owner, root or the user that runs drainq"
-            )
+            return .notAnOperation(reason: Self.strangers(stored.status.owner))
         }
         // More than one name of its inode is a move that was interrupted, or somebody else's link.
         if stored.status.links > 1, try removeOtherNames(of: claim) > 1 {
@@ -191,7 +188,9 @@ package final class SpoolRun {
 
 extension SpoolDirectory {
     /// Takes the hold that claims need, which also proves that the queue can be written before anything is sent.
+    /// Throws `untrusted` where others could meddle.
     package func beginRun(now: Timestamp) throws(SpoolError) -> SpoolRun {
+        try checkTrust()
         let claimed = QueueState.claimed.path
         return try attempt("begin a run in", claimed) { () throws(Errno) in
             let directory = try LockedDirectory.make(in: claimed, at: now, self)

@@ -204,7 +204,8 @@ extension FileStatus {
         self.init(
             kind: kind, size: Int(status.st_size), links: Int(status.st_nlink), device: UInt64(status.st_dev),
             inode: UInt64(status.st_ino), owner: status.st_uid,
-            permissions: UInt32(status.st_mode & 0o777),
+            permissions: UInt32(status.st_mode & 0o777), isSticky: status.st_mode & S_ISVTX != 0,
+            setsGroup: status.st_mode & S_ISGID != 0,
             modifiedNanoseconds: Int64(modified.tv_sec) * 1_000_000_000 + Int64(modified.tv_nsec),
             changedAt: Timestamp(changed))
     }

@@ -31,6 +31,11 @@ func check(_ command: ParsedCommand, environment: [String: String]) throws(Comma
             var queue = OpenQueue(spool: try SpoolDirectory(opening: path), configuration: configuration)
             queue.environment = environment
             findings.fine("directory")
+            do throws(SpoolError) {
+                try queue.checkTrustOfConfiguration(command)
+            } catch {
+                findings.problems(CommandFailure(error), "configuration")
+            }
             try checkDamage(queue.spool, isRepairing: isRepairing, &findings)
             try checkClaims(queue, &findings)
             try checkFiles(queue, &findings)

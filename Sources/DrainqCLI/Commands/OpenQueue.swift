@@ -36,6 +36,11 @@ struct OpenQueue {
         self.environment = environment
     }
 
+    /// Throws where the queue's own configuration could be another's; one that `--config` names is trusted as it is.
+    func checkTrustOfConfiguration(_ command: ParsedCommand) throws(SpoolError) {
+        if command.text(.config) == nil { try spool.checkTrustOfConfiguration() }
+    }
+
     /// With what runs remember of destinations at this moment.
     func knownDestinations() throws -> KnownDestinations {
         KnownDestinations(configuration, try LedgerFile(spool: spool).read())

@@ -13,6 +13,7 @@ import Spool
 func send(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(command, environment)
+        try queue.checkTrustOfConfiguration(command)
         if let fallback = command.text(.fallback), (try? JSONValue(Array(fallback.utf8))) == nil {
             throw CommandFailure(.usage, "'--fallback \(fallback)' is not JSON", hint: "such as '[]' or 'null'")
         }

@@ -44,6 +44,14 @@ enum ConfigurationKeys {
             """,
             read: readSecrets),
         ConfigurationKey(
+            "passEnvironment", .variables, default: "[]", example: #"["AWS_PROFILE"]"#, "variables for commands",
+            """
+            Variables of the environment that the commands of secrets, headersCommand and hooks get besides those of \
+            every program, such as PATH, HOME, LANG and http_proxy; see ENVIRONMENT OF COMMANDS. A variable that is a \
+            secret is never passed.
+            """,
+            into: \.passEnvironment),
+        ConfigurationKey(
             "conditions.network", .word, default: #""any""#, example: #""unmetered""#, "any, online or unmetered",
             """
             The network that a run needs to attempt anything: any; online, a way out; or unmetered, a way out that is not \
