@@ -13,7 +13,7 @@ displays() {
         sed -E 's/^\\&//; s/\\\(dq/"/g; s/\\\(aq/'"'"'/g; s/\\\(ga/`/g; s/\\\(ha/^/g; s/\\\(ti/~/g; s/\\-/-/g; s/\\e/\\/g'
 }
 
-receiver '200 type=application/json body={"result":{"success":true,"id":1},"items":[{"status":200}]}'
+receiver '200 type=application/json body={"result":{"success":true,"id":1},"items":[{"status":200},{"status":200}]}'
 
 # --- drainq(1)
 
@@ -166,6 +166,18 @@ configured() {
     equal '' "$(drainq list)"
 }
 
+# shared DISPLAY: after these commands somebody without rights of his own can submit, and the queue is in order.
+shared() {
+    queue "$url/in"
+    chmod 711 "$work" "${DRAINQ_QUEUE%/q}"
+    QUEUE=$DRAINQ_QUEUE sh -eu -c "${1/ submit / nogroup }"
+    setpriv --reuid=nobody --regid=nogroup --clear-groups \
+        sh -eu -c 'umask 027; echo "{\"n\":1}" >"$1/tmp/n"; mv "$1/tmp/n" "$1/new/n"' - "$DRAINQ_QUEUE"
+    drainq check
+    ends 0 drainq run -v
+    equal '' "$(drainq list)"
+}
+
 # kind DISPLAY: what a display of the two manuals about files is.
 kind() {
     case $1 in
@@ -173,6 +185,7 @@ kind() {
     'file=$(mktemp'*) echo shell ;;
     'import json, os'*) echo python ;;
     'file, err := os'*) echo go ;;
+    'chmod '*'"$QUEUE'* | 'chgrp '*'"$QUEUE'*) echo sharing ;;
     # shown, not to be typed: protocol, grammar and vectors
     '{"bodyLength"'* | webhook-timestamp* | name\ * | valid\ *) echo shown ;;
     *) echo unknown ;;
@@ -210,6 +223,7 @@ for page in drainq-config.5 drainq-queue.5; do
             title=$(grep -m 1 -oE '[a-zA-Z]+: .*' <<<"$(sed 1,2d <<<"$display")")
             test_that "$page: configuration $number works (${title:0:40})" configured "$display"
             ;;
+        sharing) test_that "$page: what a stranger drops is delivered (${display%%$'\n'*})" shared "$display" ;;
         shown) ;;
         unknown) test_that "$page: display $number is run by this suite" false ;;
         *)
