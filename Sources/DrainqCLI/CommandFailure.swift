@@ -30,8 +30,8 @@ package struct CommandFailure: Error, Hashable, Sendable {
     }
 
     /// What was answered before is safe; whoever gave the input has to know where the rest of it begins.
-    package init(_ error: SpoolError, verb: String, from line: Int, of source: String) {
-        self.init(error)
+    package init(_ error: SpoolError, hasBegun: Bool, verb: String, from line: Int, of source: String) {
+        self.init(error, hasBegun: hasBegun)
         messages[0].text = "cannot \(verb) line \(line) of '\(source)' and what follows: \(error)"
     }
 

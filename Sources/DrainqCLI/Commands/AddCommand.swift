@@ -103,7 +103,8 @@ private struct Addition {
                 taken.map(\.operation), within: &admittance, durable: command.text(.sync) != "none",
                 givenIDs: Set(taken.filter(\.hasOwnID).map(\.operation.header.id)), allOrNone: isAtomic)
         } catch {
-            throw CommandFailure(error, verb: "add", from: taken[0].place.line, of: taken[0].place.source)
+            throw CommandFailure(
+                error, hasBegun: hasAnswered, verb: "add", from: taken[0].place.line, of: taken[0].place.source)
         }
         for (given, result) in zip(taken, accepted.results) { answer(given, result) }
         hasAnswered = true

@@ -114,7 +114,7 @@ private struct Importation {
                 taken.map(\.operation), besides: &present, within: &admittance, durable: command.text(.sync) != "none",
                 allOrNone: command.flag(.atomic))
         } catch {
-            throw CommandFailure(error, verb: "import", from: taken[0].line, of: taken[0].source)
+            throw CommandFailure(error, hasBegun: hasAnswered, verb: "import", from: taken[0].line, of: taken[0].source)
         }
         for ((operation, source, line), result) in zip(taken, accepted.results) {
             answer(operation.entry, source, line, result)
