@@ -13,9 +13,9 @@ package struct InheritedVariables: Sendable {
     }
 
     /// For delivery agents: the same but for who and where they are, and what libcurl, its TLS library, the resolver, the
-    /// dynamic linker and what watches a process (coverage, sanitizers) read.
+    /// dynamic linker and what is put under a process to test it (coverage, sanitizers, another clock) read.
     static let forAgents = InheritedVariables(
-        names: forAll.union(ofAgents), beginnings: ["LC_", "LD_", "DYLD_"])
+        names: forAll.union(ofAgents), beginnings: ["LC_", "LD_", "DYLD_", "FAKETIME"])
 
     private static let forAll: Set<String> = [
         "PATH", "LANG", "LANGUAGE", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "http_proxy", "https_proxy", "HTTPS_PROXY",

@@ -46,6 +46,13 @@ def stepping(file):
     return clock(0, "-u", "FAKETIME", f"FAKETIME_TIMESTAMP_FILE={file}", "FAKETIME_NO_CACHE=1")
 
 
+def until(run, came):
+    """Waits until something has come while the run goes on."""
+    while not came():
+        expect(run.poll() is None, "the run has ended before, with", run.returncode)
+        time.sleep(0.01)
+
+
 def add(queue, count=1, offset=0, *words, **fields):
     lines = "".join(json.dumps({"n": number, **fields}) + "\n" for number in range(count))
     result = queue("add", *words, input=lines, before=clock(offset))
@@ -81,8 +88,7 @@ with test("a step within a run changes neither its waits nor its deadlines") as 
         (operation,) = add(queue)
         start = time.monotonic()
         run = subprocess.Popen([*stepping(file), *queue.command("run", "--until-empty", "--max-time", "60s")])
-        while not receiver.ids():
-            time.sleep(0.01)
+        until(run, receiver.ids)
         file.write_text(f"{step:+d}")
         expect(run.wait(timeout=60) == 0 and receiver.ids() == [operation] * 2, step, run.returncode)
         expect(time.monotonic() - start < 30, "waited", time.monotonic() - start)
@@ -92,8 +98,7 @@ with test("a step within a run changes neither its waits nor its deadlines") as 
         start = time.monotonic()
         run = subprocess.Popen(
             [*stepping(file), *queue.command("run", "--max-time", "3s")], stderr=subprocess.DEVNULL)
-        while not receiver.requests():
-            time.sleep(0.01)
+        until(run, receiver.requests)
         file.write_text(f"{step:+d}")
         run.wait(timeout=60)
         took = time.monotonic() - start
