@@ -69,7 +69,7 @@ import Testing
         #expect(start.duration(to: .now) < .seconds(1))
     }
 
-    @Test func `an agent that hangs is killed for the attempt that is late, and the others are made again`() throws {
+    @Test func `when an agent hangs with several attempts, all are made again, and nobody pays for another`() throws {
         let receiver = try LoopbackReceiver(script: .always(Answer.status(200).delayed(.milliseconds(100))))
         let sink = AgentSink(executable: drainq, concurrency: 2, grace: .milliseconds(200))
         defer { sink.close() }
@@ -78,8 +78,34 @@ import Testing
         var late = OutgoingRequest.post(to: receiver)
         late.timeouts.total = .milliseconds(300)
         let reports = try sink.deliver([late, .post(to: receiver)])
+        #expect(reports.map(\.result.answer?.status) == [200, 200])
+    }
+
+    @Test func `what makes its agent hang is late again when it is alone, and the only one that pays`() throws {
+        let started = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: started) }
+        let receiver = try LoopbackReceiver(
+            script: .deciding { request, _ in
+                guard request.path == "/hang" else { return Answer.status(200).delayed(.milliseconds(100)) }
+                // The agent that was started last.
+                let processes = (try? String(contentsOf: started, encoding: .utf8)) ?? ""
+                if let process = processes.split(separator: "\n").last.flatMap({ pid_t($0) }) {
+                    kill(process, SIGSTOP)
+                }
+                return .silence
+            })
+        let sink = AgentSink(
+            executable: try script("echo $$ >>'\(started.path)'; exec '\(drainq)' agent"), concurrency: 3,
+            grace: .milliseconds(300))
+        defer { sink.close() }
+        let requests = ["/hang", "/", "/"].map { path in
+            var request = OutgoingRequest.post(to: receiver, path: path)
+            request.timeouts.total = .seconds(1)
+            return request
+        }
+        let reports = try sink.deliver(requests)
         #expect(reports[0].result.failure == .deadline)
-        #expect(reports[1].result.answer?.status == 200)
+        #expect(reports[1...].map(\.result.answer?.status) == [200, 200])
     }
 
     @Test func `a request larger than a frame is refused by itself`() throws {

@@ -12,8 +12,10 @@ package import Policy
 /// - It died with one attempt in flight: that one is `agentDied`.
 /// - It died with several: none is to blame yet. Each is made again alone, in an agent for suspects, until it is known
 ///   which one kills.
-/// - An attempt's `timeouts.total` passed: the agent is told to cancel it; if that brings no report within the grace,
-///   the agent is killed, the attempt is `deadline`, and what else was in flight is made again.
+/// - An attempt's `timeouts.total` passed: the agent is told to cancel it, and the attempt is `deadline`. If that brings no
+///   report within the grace, the agent hangs and is killed. With one attempt in flight that one is `deadline`; with
+///   several, those whose time has passed are suspects, since one of them may have kept the others waiting, and the rest is
+///   made again.
 /// An attempt that is made again has its whole time again, and its server may see it twice, with the same idempotency
 /// key, as after any unknown outcome.
 ///
@@ -227,11 +229,12 @@ package final class AgentSink: Sink {
             if late.contains(where: { attempts[$0]?.isCancelled ?? false }) {
                 agents.removeAll { $0 === agent }
                 agent.end()
-                for ticket in late.sorted() {
-                    guard let request = attempts[ticket]?.request else { continue }
-                    finish(ticket, Self.pastDeadline(request), request.timeouts.total + grace)
+                if agent.tickets.count == 1, let culprit = late.first, let request = attempts[culprit]?.request {
+                    finish(culprit, Self.pastDeadline(request), request.timeouts.total + grace)
+                } else {
+                    putBack(late, in: \.suspects)
+                    putBack(agent.tickets.subtracting(late), in: \.blameless)
                 }
-                putBack(agent.tickets.subtracting(late), in: \.blameless)
             } else {
                 for ticket in late {
                     attempts[ticket]?.isCancelled = true

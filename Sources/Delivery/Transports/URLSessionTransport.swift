@@ -36,6 +36,7 @@ final class URLSessionTransport: Sendable {
         configuration.httpMaximumConnectionsPerHost = max(1, concurrency) + 4
         delegate = Delegate(report: report)
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+        delegate.attend(session)
     }
 
     /// Starts an attempt of a request without a `refusal`; its report comes on another thread, or on this one if
@@ -83,6 +84,8 @@ private struct Exchange {
     /// Until when something has to happen.
     var patience: ContinuousClock.Instant
     var isConnecting: Bool
+    /// Its patience is at an end, unless URLSession has something for it that it has not come round to.
+    var isDoubted = false
     /// The redirect has been refused: URLSession completes the task, and traps if that is cancelled.
     var isCompleting = false
     var answer: AttemptReport.Answer?
@@ -102,6 +105,7 @@ private struct Exchange {
 
     mutating func hasMoved() {
         isConnecting = false
+        isDoubted = false
         patience = ContinuousClock.now + idleLimit
     }
 
@@ -153,6 +157,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         var exchanges: [Int: Exchange] = [:]
         /// When the timer rings next.
         var alarm: ContinuousClock.Instant?
+        weak var session: URLSession?
     }
 
     let report: @Sendable (_ ticket: Int, AttemptReport) -> Void
@@ -165,6 +170,11 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         super.init()
         timer.setEventHandler { @Sendable [weak self] in self?.ring() }
         timer.activate()
+    }
+
+    /// Whose tasks these are.
+    func attend(_ session: URLSession) {
+        state.withLock { $0.session = session }
     }
 
     func watch(_ exchange: Exchange) {
@@ -191,16 +201,34 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
             deadline: .now() + .microseconds(Int(min(max(0, distance), 3_600_000_000))), leeway: .milliseconds(1))
     }
 
+    /// URLSession does all its work on one queue, where a server that floods keeps the others waiting: what has taken too
+    /// long is asked about there, behind all that has come, so that no server is blamed for another one.
     private func ring() {
-        let late = state.withLock { state in
+        let (late, session) = state.withLock { state -> ([Int], URLSession?) in
             let now = ContinuousClock.now
-            let late = state.exchanges.filter { $0.value.patience <= now && !$0.value.isCompleting }
-            for identifier in late.keys { state.exchanges[identifier] = nil }
+            let late = state.exchanges.filter {
+                $0.value.patience <= now && !$0.value.isCompleting && !$0.value.isDoubted
+            }
+            for identifier in late.keys { state.exchanges[identifier]?.isDoubted = true }
             state.alarm = nil
             if let next = state.exchanges.values.map(\.patience).filter({ $0 > now }).min() {
                 setAlarm(next, in: &state)
             }
-            return late.values
+            return (Array(late.keys), state.session)
+        }
+        if late.isEmpty { return }
+        session?.getAllTasks { [weak self] _ in self?.conclude(late) }
+    }
+
+    /// Ends what is doubted still; what has moved meanwhile has its time again.
+    private func conclude(_ doubted: [Int]) {
+        let late = state.withLock { state in
+            doubted.compactMap { identifier -> Exchange? in
+                guard let exchange = state.exchanges[identifier], !exchange.isCompleting else { return nil }
+                if exchange.isDoubted { return state.exchanges.removeValue(forKey: identifier) }
+                setAlarm(exchange.patience, in: &state)
+                return nil
+            }
         }
         for exchange in late {
             let limit = exchange.isConnecting ? exchange.connectLimit : exchange.idleLimit
