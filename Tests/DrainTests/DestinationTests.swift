@@ -447,13 +447,15 @@ import Testing
         try bench.add(3)
         try bench.add(20, type: "other")
         var begun: [(url: String, at: ContinuousClock.Instant)] = []
+        let start = ContinuousClock.now
         #expect(
             try bench.run(RunOptions(concurrency: 2)) { request in
                 begun.append((request.url, .now))
                 return .status(204)
             }.delivered == 23)
         let slow = begun.filter { $0.url.hasPrefix("http://one") }.map(\.at)
-        #expect(zip(slow, slow.dropFirst()).allSatisfy { $1 - $0 >= .milliseconds(75) })
+        // Counted from the start, so that a machine that is busy can only be late.
+        #expect(slow.enumerated().allSatisfy { $1 - start >= .milliseconds(80) * $0 })
         // The others have not waited for them.
         #expect(begun.last?.url.hasPrefix("http://one") == true)
     }
