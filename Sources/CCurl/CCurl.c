@@ -43,7 +43,6 @@ static char reason[512];
     X(int, multi_remove_handle, (ccurl_multi *, ccurl_easy *)) \
     X(int, multi_perform, (ccurl_multi *, int *)) \
     X(int, multi_poll, (ccurl_multi *, void *, unsigned, int, int *)) \
-    X(int, multi_wakeup, (ccurl_multi *)) \
     X(struct message *, multi_info_read, (ccurl_multi *, int *))
 
 #define DECLARE(result, name, parameters) static result(*name) parameters;
@@ -127,11 +126,12 @@ int ccurl_multi_add(ccurl_multi *multi, ccurl_easy *easy) { return multi_add_han
 int ccurl_multi_remove(ccurl_multi *multi, ccurl_easy *easy) { return multi_remove_handle(multi, easy); }
 int ccurl_multi_perform(ccurl_multi *multi, int *running) { return multi_perform(multi, running); }
 
-int ccurl_multi_poll(ccurl_multi *multi, int milliseconds) {
-    return multi_poll(multi, NULL, 0, milliseconds, NULL);
+bool ccurl_multi_poll(ccurl_multi *multi, int descriptor, int milliseconds) {
+    // struct curl_waitfd; CURL_WAIT_POLLIN is 1.
+    struct { int fd; short events, revents; } other = {descriptor, 1, 0};
+    multi_poll(multi, &other, 1, milliseconds, NULL);
+    return other.revents != 0;
 }
-
-int ccurl_multi_wakeup(ccurl_multi *multi) { return multi_wakeup(multi); }
 
 ccurl_easy *ccurl_multi_next_ended(ccurl_multi *multi, int *code) {
     int left;

@@ -123,12 +123,21 @@ struct Lane {
 }
 
 /// An entry that is due, where it goes, and what it must not overtake.
-struct Candidate {
-    var entry: Entry
-    var destination: Destination
-    var sequence: SequenceKey?
+///
+/// A class, because tens of thousands are sorted and handed on.
+final class Candidate {
+    let entry: Entry
+    let destination: Destination
+    let sequence: SequenceKey?
     /// None of its sequence stands before it.
-    var isHead = true
+    let isHead: Bool
+
+    init(entry: Entry, destination: Destination, sequence: SequenceKey?, isHead: Bool) {
+        self.entry = entry
+        self.destination = destination
+        self.sequence = sequence
+        self.isHead = isHead
+    }
 }
 
 /// An operation that is claimed and read.

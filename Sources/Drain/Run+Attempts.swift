@@ -25,6 +25,7 @@ extension Run {
             if round.flying.isEmpty {
                 if round.graceEnd == nil {
                     if let pause {
+                        flush(claims)
                         Interruption.sleep(until: min(.now + pause, pollDeadline(nil)))
                         continue
                     }
@@ -109,6 +110,7 @@ extension Run {
         do throws(SinkError) {
             var deadline = pollDeadline(round.graceEnd)
             if let pause { deadline = min(deadline, .now + pause) }
+            if let due = flushPace.due { deadline = min(deadline, due) }
             let reports = try sink.reports(
                 until: deadline, wakeup: round.graceEnd == nil ? Interruption.wakeup : -1)
             for (ticket, report) in reports {
@@ -116,7 +118,7 @@ extension Run {
                 landed(flight, &round)
                 take(report, of: flight, &round, claims)
             }
-            if !reports.isEmpty { flush(claims) }
+            if let due = flushPace.due, due <= .now { flush(claims) }
         } catch {
             agentsFailed(error.description)
             round.graceEnd = .now
@@ -232,6 +234,10 @@ extension Run {
     private func take(
         _ candidate: Candidate, _ route: Route, _ round: inout Round, _ claims: SpoolRun
     ) -> Member? {
+        if flushPace.precedes(candidate.sequence), !flush(claims) {
+            leave(candidate.sequence, &round)
+            return nil
+        }
         do throws(SpoolError) {
             guard let claim = try claims.claim(candidate.entry) else {
                 leave(candidate.sequence, &round)

@@ -32,7 +32,7 @@ extension Run {
         let decisions = conditions()
         let asked = Set(options.destinations.map { Digest(of: $0) })
         var pass = Pass()
-        var selection = Selection<Digest, Candidate>(limit: budget)
+        var selection = Selection<Digest, Candidate>(limit: isPlanning ? budget : min(budget, Self.chosenAtOnce))
         var census = try takeCensus(now)
         for state in [QueueState.new, .deferred] {
             try spool.forEachEntry(in: state) { entry in
@@ -41,18 +41,21 @@ extension Run {
                 let route = configuration.route(of: name.type)
                 let destination = destinations.destination(of: name)
                 guard asked.isEmpty || asked.contains(destination.digest) else { return }
-                var candidate = Candidate(entry: entry, destination: destination)
-                if route.isSequential, let sequence = route.sequence(of: name, to: destination) {
+                let sequence = route.isSequential ? route.sequence(of: name, to: destination) : nil
+                var isHead = true
+                if sequence != nil {
                     // Without the lock another run is at what has an order.
                     guard let turn = census?.turn(of: name, of: route, to: destination) else { return }
-                    candidate.sequence = sequence
                     switch turn {
-                    case .free, .inLine: candidate.isHead = turn == .free
+                    case .free, .inLine: isHead = turn == .free
                     case .blocked: return
                     case .superseded(let newer):
                         pass.superseded.append((entry, newer))
                         return
                     }
+                }
+                func candidate() -> Candidate {
+                    Candidate(entry: entry, destination: destination, sequence: sequence, isHead: isHead)
                 }
                 switch eligibility(
                     of: name, at: now, longestDelay: route.longestDelay, ignoringBackoff: ignoresBackoff(of: name))
@@ -67,7 +70,7 @@ extension Run {
                         if let lifetime = route.expiresAfter, name.createdAt.isOfSetClock,
                             name.createdAt + lifetime <= now
                         {
-                            return pass.expired.append(candidate)
+                            return pass.expired.append(candidate())
                         }
                         lanes[destination.digest]!.skipped += 1
                         guard let until = lane.closure?.until else { return }
@@ -76,7 +79,7 @@ extension Run {
                         return
                     }
                     lanes[destination.digest]!.offered += 1
-                    selection.offer(name, destination: destination.digest, element: candidate)
+                    selection.offer(name, destination: destination.digest, element: candidate())
                 }
             }
         }

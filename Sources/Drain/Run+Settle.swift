@@ -279,6 +279,7 @@ extension Run {
             case .delivered, .failed, .superseded, .quarantined: true
             case .deferred, .putBack, .held: false
             }
+        if continues { flushPace.ended(in: sequence) }
         _ = round.order.settled(sequence, continues: continues)
     }
 
@@ -294,6 +295,7 @@ extension Run {
         let disposition = settlement.disposition
         let settled = try claims.settle(
             member.claim, disposition, record: settlement.isRecorded ? settlement.record : nil, now: world.now())
+        flushPace.settled()
         let header = member.operation.header
         waiting.remove(header.id)
         switch disposition {
@@ -357,8 +359,22 @@ extension Run {
         report(.agentsFailed(error))
     }
 
-    func flush(_ claims: SpoolRun) {
-        do throws(SpoolError) { try claims.flush() } catch { broken(error) }
+    /// Makes durable what has been settled; false where the directory does not do what it must.
+    @discardableResult
+    func flush(_ claims: SpoolRun) -> Bool {
+        do throws(SpoolError) {
+            try makeDurable(claims)
+            return true
+        } catch {
+            broken(error)
+            return false
+        }
+    }
+
+    func makeDurable(_ claims: SpoolRun) throws(SpoolError) {
+        let start = ContinuousClock.now
+        defer { flushPace.flushed(from: start, to: .now) }
+        try claims.flush()
     }
 }
 

@@ -64,6 +64,7 @@ package final class Run {
     /// Nothing is claimed: only asked what would be.
     var isPlanning = false
     var pace: Pace
+    var flushPace = FlushPace(now: .now)
     /// Operations that this run deferred and has not seen through since.
     var waiting: Set<OperationID> = []
     /// The queue's lock on this run has been lost: others may be at what it had claimed.
@@ -71,6 +72,8 @@ package final class Run {
     /// Operations this run could not read or settle: left alone until the next one.
     var leftAlone: Set<OperationID> = []
     let started = ContinuousClock.now
+    /// So many are chosen at once at most, whatever the limit, so that memory does not depend on how much is queued.
+    static let chosenAtOnce = 20_000
     /// So many times `SpoolRun.admissionSize` files of others are taken in before a pass.
     private static let admissions = 10
 
@@ -143,17 +146,18 @@ package final class Run {
 
     // MARK: - Passes
 
-    /// Attempts what was chosen. Where a destination closed meanwhile, others have what it leaves of the limit.
+    /// Attempts what was chosen, and then more of what is due, up to the limit. Where a destination closed meanwhile, others
+    /// have what it leaves.
     private func makePass(_ pass: inout Pass, _ claims: SpoolRun) throws(SpoolError) {
         var budget = options.limit
         while true {
-            if !pass.chosen.isEmpty { report(.chosen(pass.chosen.count, leftDue: pass.leftDue)) }
+            let due = pass.chosen.count + pass.leftDue
+            if !pass.chosen.isEmpty { report(.chosen(min(budget, due), leftDue: max(0, due - budget))) }
             let begun = attempt(pass.chosen, claims)
             budget -= begun
             summary.nextDue = pass.nextDue
             countLeft(pass, begun)
-            let left = pass.leftDue > 0 && begun < pass.chosen.count
-            if summary.end != .done || budget <= 0 || begun == 0 || !left { return }
+            if summary.end != .done || budget <= 0 || begun == 0 || pass.leftDue == 0 { return }
             do throws(SpoolError) {
                 pass = try choose(budget: budget)
                 supersede(&pass, claims)
@@ -200,7 +204,7 @@ package final class Run {
                 let destination = destinations.destination(of: entry.name).name
                 report(.superseded(entry.name, by: newer, destination: destination))
             }
-            try claims.flush()
+            try makeDurable(claims)
         } catch {
             broken(error)
         }

@@ -128,7 +128,8 @@ extension SpoolDirectory {
         // One byte more than it should have: a file that grows meanwhile is seen to.
         var bytes = [UInt8](repeating: 0, count: status.size + 1)
         var count = 0
-        while count < bytes.count {
+        // More than its size was asked for: what is at least that long is at its end, or has grown.
+        repeat {
             let offset = count
             let outcome: Swift.Result<Int, Errno> = bytes.withUnsafeMutableBytes { buffer in
                 do throws(Errno) {
@@ -141,7 +142,7 @@ extension SpoolDirectory {
             let got = try outcome.get()
             if got == 0 { break }
             count += got
-        }
+        } while count < status.size
         bytes.removeLast(bytes.count - count)
         return .bytes(bytes, status)
     }

@@ -89,7 +89,7 @@ extension SpoolDirectory {
         case .tooLong(let size): return .notAnOperation(reason: "it is too long: \(size) bytes, \(limit) are allowed")
         case .bytes(let bytes, let status):
             do throws(OperationFileError) {
-                let operation = try OperationFile.decode(bytes, file: path.description)
+                let operation = try OperationFile.decode(bytes, file: name.id.description)
                 guard operation.header.id == name.id else {
                     return .notAnOperation(
                         reason: "ids in conflict: '\(name.id)' in the name, '\(operation.header.id)' in the header")

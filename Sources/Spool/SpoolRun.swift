@@ -46,7 +46,8 @@ package final class SpoolRun {
     /// Only this run has the target's path, so whatever the call says: if the target is there, the claim is won.
     package func claim(_ entry: Entry) throws(SpoolError) -> Claim? {
         let claim = Claim(name: entry.name, from: entry.state)
-        guard entry.state == .new || entry.state == .deferred, !held.contains(where: { $0.name == claim.name })
+        guard entry.state == .new || entry.state == .deferred,
+            !held.contains(Claim(name: entry.name, from: .new)), !held.contains(Claim(name: entry.name, from: .deferred))
         else { return nil }
         try confirm()
         let (from, to) = (QueuePath(entry.path), path(of: claim))

@@ -42,9 +42,9 @@ import Testing
     }
 
     @Test func `equal times are ordered by id`() {
-        var selection = Selection<Int, Void>(limit: 2)
-        for id in ["c", "a", "b"] { selection.offer(name(1, id), destination: 0, element: ()) }
-        #expect(selection.chosen().map(\.name.id.description) == ["a", "b"])
+        var selection = Selection<Int, String>(limit: 2)
+        for id in ["c", "a", "b"] { selection.offer(name(1, id), destination: 0, element: id) }
+        #expect(selection.chosen().map(\.element) == ["a", "b"])
         #expect(selection.offered == 3)
     }
 

@@ -4,6 +4,7 @@
 #ifndef CCURL_H
 #define CCURL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -121,10 +122,9 @@ int ccurl_multi_set_number(ccurl_multi *multi, ccurl_multi_option option, long n
 int ccurl_multi_add(ccurl_multi *multi, ccurl_easy *easy);
 int ccurl_multi_remove(ccurl_multi *multi, ccurl_easy *easy);
 int ccurl_multi_perform(ccurl_multi *multi, int *running);
-/// Waits for sockets, timers, `ccurl_multi_wakeup` or so many milliseconds.
-int ccurl_multi_poll(ccurl_multi *multi, int milliseconds);
-/// The one function that another thread may call.
-int ccurl_multi_wakeup(ccurl_multi *multi);
+/// Waits for the transfers' sockets and timers, another descriptor, or so many milliseconds; whether the other descriptor
+/// has something to read, or has ended.
+bool ccurl_multi_poll(ccurl_multi *multi, int descriptor, int milliseconds);
 /// A transfer that has ended, with the code it ended with; null if there is none.
 ccurl_easy *ccurl_multi_next_ended(ccurl_multi *multi, int *code);
 

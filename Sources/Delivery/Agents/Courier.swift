@@ -5,13 +5,6 @@ import Synchronization
 ///
 /// A transport is opened when the first attempt asks for it: libcurl is not needed where nothing is sent through it.
 final class Courier: Sendable {
-    /// What attempts are given to. Each that is started is reported once, on any thread.
-    private enum Carrier: Sendable {
-        case urlSession(URLSessionTransport)
-        case libcurl(CurlTransport)
-        case missing(reason: String)
-    }
-
     /// An attempt that may be redirected.
     private struct Journey {
         var request: OutgoingRequest
@@ -30,80 +23,83 @@ final class Courier: Sendable {
         }
     }
 
-    private struct State {
-        var carriers: [Transport: Carrier] = [:]
-        /// By ticket.
-        var journeys: [Int: Journey] = [:]
-    }
-
     private let concurrency: Int
     private let report: @Sendable (_ ticket: Int, AttemptReport) -> Void
-    private let state = Mutex(State())
+    /// By ticket.
+    private let journeys = Mutex<[Int: Journey]>([:])
+    /// Reports on threads of its own, on which it may be given the next hop.
+    private let urlSession = Mutex<URLSessionTransport?>(nil)
+    /// Used on the agent's thread alone, where it also reports. Why it cannot be had is found out once.
+    nonisolated(unsafe) private var libcurl: Result<CurlTransport, NoLibcurl>?
+
+    private struct NoLibcurl: Error {
+        var reason: String
+    }
 
     init(concurrency: Int, report: @escaping @Sendable (_ ticket: Int, AttemptReport) -> Void) {
         self.concurrency = concurrency
         self.report = report
     }
 
-    /// Starts an attempt; its report comes on another thread, or on this one if the request is refused.
+    /// Starts an attempt; its report comes on URLSession's thread, or on this one.
     func start(_ request: OutgoingRequest, ticket: Int) {
         switch request.redirects {
         case .never: break
-        case .sameOrigin: state.withLock { $0.journeys[ticket] = Journey(request: request) }
+        case .sameOrigin: journeys.withLock { $0[ticket] = Journey(request: request) }
         }
         carry(request, ticket)
     }
 
     /// Ends an attempt and reports it as cancelled, unless it has been reported.
     func cancel(ticket: Int) {
-        let carriers = state.withLock { state in
-            state.journeys[ticket]?.isCancelled = true
-            return Array(state.carriers.values)
-        }
-        for carrier in carriers { cancel(ticket, carrier) }
+        journeys.withLock { $0[ticket]?.isCancelled = true }
+        urlSession.withLock(\.self)?.cancel(ticket: ticket)
+        if case .success(let transport) = libcurl { transport.cancel(ticket: ticket) }
     }
 
-    private func cancel(_ ticket: Int, _ carrier: Carrier) {
-        switch carrier {
-        case .urlSession(let transport): transport.cancel(ticket: ticket)
-        case .libcurl(let transport): transport.cancel(ticket: ticket)
-        case .missing: break
-        }
+    /// Makes what attempts there are go on until `descriptor` has something to read. Returns at once where only reading it
+    /// has to be waited for.
+    func proceed(until descriptor: Int32) {
+        if case .success(let transport) = libcurl { transport.proceed(until: descriptor) }
     }
 
     private func carry(_ request: OutgoingRequest, _ ticket: Int) {
         if let refusal = request.refusal {
             return arrive(ticket, AttemptReport(result: .failure(.badURL, detail: refusal), duration: .zero))
         }
-        switch carrier(for: request.transport) {
-        case .urlSession(let transport): transport.start(request, ticket: ticket)
-        case .libcurl(let transport): transport.start(request, ticket: ticket)
-        case .missing(let reason):
-            arrive(ticket, AttemptReport(result: .failure(.other, detail: reason), duration: .zero))
-        }
-    }
-
-    private func carrier(for transport: Transport) -> Carrier {
-        state.withLock { state in
-            if let carrier = state.carriers[transport] { return carrier }
-            let carrier = open(transport)
-            state.carriers[transport] = carrier
-            return carrier
-        }
-    }
-
-    private func open(_ transport: Transport) -> Carrier {
-        let arrive = { @Sendable [weak self] (ticket: Int, report: AttemptReport) -> Void in
-            self?.arrive(ticket, report)
-        }
-        switch transport {
-        case .urlsession:
-            return .urlSession(URLSessionTransport(concurrency: concurrency, report: arrive))
+        switch request.transport {
+        case .urlsession: openURLSession().start(request, ticket: ticket)
         case .libcurl:
-            if let defect = Libcurl.defect { return .missing(reason: defect) }
-            let transport = CurlTransport(concurrency: concurrency, report: arrive)
-            return transport.map(Carrier.libcurl) ?? .missing(reason: "libcurl has no memory to begin with")
+            switch openLibcurl() {
+            case .success(let transport): transport.start(request, ticket: ticket)
+            case .failure(let error):
+                arrive(ticket, AttemptReport(result: .failure(.other, detail: error.reason), duration: .zero))
+            }
         }
+    }
+
+    private func openURLSession() -> URLSessionTransport {
+        urlSession.withLock { transport in
+            let opened = transport ?? URLSessionTransport(concurrency: concurrency) { [weak self] in self?.arrive($0, $1) }
+            transport = opened
+            return opened
+        }
+    }
+
+    private func openLibcurl() -> Result<CurlTransport, NoLibcurl> {
+        if let libcurl { return libcurl }
+        let opened: Result<CurlTransport, NoLibcurl>
+        if let defect = Libcurl.defect {
+            opened = .failure(NoLibcurl(reason: defect))
+        } else if let transport = CurlTransport(
+            concurrency: concurrency, report: { [unowned self] in arrive($0, $1) })
+        {
+            opened = .success(transport)
+        } else {
+            opened = .failure(NoLibcurl(reason: "libcurl has no memory to begin with"))
+        }
+        libcurl = opened
+        return opened
     }
 
     // MARK: - Redirects
@@ -117,8 +113,8 @@ final class Courier: Sendable {
     ///
     /// The time that the parent gives the attempt is one for all hops.
     private func arrive(_ ticket: Int, _ report: AttemptReport) {
-        let arrival = state.withLock { state -> Arrival in
-            guard var journey = state.journeys.removeValue(forKey: ticket) else { return .end(report) }
+        let arrival = journeys.withLock { journeys -> Arrival in
+            guard var journey = journeys.removeValue(forKey: ticket) else { return .end(report) }
             var end = report
             end.duration = journey.began.duration(to: .now)
             guard let next = journey.next(after: report) else { return .end(end) }
@@ -128,16 +124,16 @@ final class Courier: Sendable {
             }
             journey.request = next
             journey.hops += 1
-            state.journeys[ticket] = journey
+            journeys[ticket] = journey
             return .hop(next)
         }
         switch arrival {
         case .end(let report): self.report(ticket, report)
         case .hop(let request):
             carry(request, ticket)
-            // A cancellation between the two attempts found nothing to end.
-            let isCancelled = state.withLock { $0.journeys[ticket]?.isCancelled ?? false }
-            if isCancelled { cancel(ticket: ticket) }
+            // A cancellation between the two attempts found nothing to end, with URLSession, which is on another thread.
+            let isCancelled = journeys.withLock { $0[ticket]?.isCancelled ?? false }
+            if isCancelled { urlSession.withLock(\.self)?.cancel(ticket: ticket) }
         }
     }
 }

@@ -10,7 +10,7 @@ import Synchronization
 
 /// The child's side: the hidden command `drainq agent`, which makes attempts for the run at the other end of descriptor 0.
 ///
-/// It holds no state worth a word: it may be killed at any moment. It ends when its input does, even if transfers spin.
+/// It holds no state worth a word: it may be killed at any moment. It ends when its input does.
 package enum DeliveryAgent {
     /// How much memory an agent may take before it dies of it, where the administrator does not allow less: a gzip bomb
     /// is the sender's problem, not the machine's.
@@ -29,6 +29,7 @@ package enum DeliveryAgent {
         var inbox = FrameBuffer()
         var space = [UInt8](repeating: 0, count: 1 << 16)
         while true {
+            courier?.proceed(until: 0)
             let count = read(0, &space, space.count)
             if count < 0, errno == EINTR { continue }
             if count <= 0 { leave(0) }

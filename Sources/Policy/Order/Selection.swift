@@ -13,13 +13,11 @@
 package struct Selection<Destination: Hashable, Element> {
     /// A class, because it stands in up to three heaps and is looked at a million times.
     package final class Candidate {
-        package let name: EntryName
         package let destination: Destination
         package let element: Element
         fileprivate let key: CandidateKey
 
-        fileprivate init(_ name: EntryName, _ destination: Destination, _ element: Element, _ key: CandidateKey) {
-            self.name = name
+        fileprivate init(_ destination: Destination, _ element: Element, _ key: CandidateKey) {
             self.destination = destination
             self.element = element
             self.key = key
@@ -45,12 +43,17 @@ package struct Selection<Destination: Hashable, Element> {
         self.limit = max(limit, 0)
     }
 
-    package mutating func offer(_ name: EntryName, destination: Destination, element: Element) {
+    package mutating func offer(_ name: EntryName, destination: Destination, element: @autoclosure () -> Element) {
         offered += 1
         if limit == 0 { return }
-        // Of a million most are neither old nor new enough for anything: for these no candidate is made.
+        // Of a million most are neither old nor new enough for anything: for these no element is made.
         let key = CandidateKey(age: Age(name), serial: offered)
-        let candidate = { Candidate(name, destination, element, key) }
+        var made: Candidate?
+        func candidate() -> Candidate {
+            let candidate = made ?? Candidate(destination, element(), key)
+            made = candidate
+            return candidate
+        }
         if oldest.keeps(capacity: limit, { key < $0.key }) { oldest.offer(candidate(), capacity: limit) }
         if let index = newest.index(forKey: destination) {
             if newest.values[index].keeps(capacity: Self.spares, { $0.key < key }) {
