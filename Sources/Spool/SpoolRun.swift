@@ -47,7 +47,8 @@ package final class SpoolRun {
     package func claim(_ entry: Entry) throws(SpoolError) -> Claim? {
         let claim = Claim(name: entry.name, from: entry.state)
         guard entry.state == .new || entry.state == .deferred,
-            !held.contains(Claim(name: entry.name, from: .new)), !held.contains(Claim(name: entry.name, from: .deferred))
+            !held.contains(Claim(name: entry.name, from: .new)),
+            !held.contains(Claim(name: entry.name, from: .deferred))
         else { return nil }
         try confirm()
         let (from, to) = (QueuePath(entry.path), path(of: claim))

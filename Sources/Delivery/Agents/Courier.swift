@@ -80,7 +80,8 @@ final class Courier: Sendable {
 
     private func openURLSession() -> URLSessionTransport {
         urlSession.withLock { transport in
-            let opened = transport ?? URLSessionTransport(concurrency: concurrency) { [weak self] in self?.arrive($0, $1) }
+            let opened =
+                transport ?? URLSessionTransport(concurrency: concurrency) { [weak self] in self?.arrive($0, $1) }
             transport = opened
             return opened
         }

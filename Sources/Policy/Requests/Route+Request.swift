@@ -57,7 +57,9 @@ extension Route {
     /// The secrets that attempts on this route need.
     package func secretNames(settings: DestinationSettings) -> Set<String> {
         var names = Set(headers.flatMap { SecretText($0.value).names })
-        if let url, url.utf8.contains(UInt8(ascii: "$")), let parts = URLParts(url), let template = try? URLTemplate(parts.rest) {
+        if let url, url.utf8.contains(UInt8(ascii: "$")), let parts = URLParts(url),
+            let template = try? URLTemplate(parts.rest)
+        {
             names.formUnion(template.secretNames)
         }
         return names.union(settings.connection.secretNames)
