@@ -17,14 +17,16 @@ func add(_ command: ParsedCommand, environment: [String: String]) throws(Command
 
 /// The work of one `add`: operations in, batches to the spool, one answer for each.
 private struct Addition {
-    /// So many operations share one sync of the directory, unless the input pauses before.
+    /// So many operations, or bytes of them, share one sync of the directory, unless the input pauses before.
     private static let batchSize = 1000
+    private static let batchBytes = 16 << 20
 
     let queue: OpenQueue
     let command: ParsedCommand
     private let isAtomic: Bool
     private var admittance: Admittance
     private var batch: [OperationInput.Given] = []
+    private var batchLength = 0
     private(set) var applying: Set<ExitStatus> = []
     private(set) var hasAnswered = false
 
@@ -39,15 +41,11 @@ private struct Addition {
         // Nothing is accepted before all of the input has been seen.
         let gathersAll = isAtomic || command.isGiven(.id)
         var input = OperationInput(queue: queue, command: command)
-        var items: [OperationInput.Item] = []
-        try input.read {
-            items.append($0)
+        try input.read { item in
+            try take(item)
         } pause: {
-            for item in items { try take(item) }
-            items = []
             if !gathersAll { try flush() }
         }
-        for item in items { try take(item) }
         if isAtomic, applying.contains(.dataInvalid) {
             throw CommandFailure(.dataInvalid, "nothing was added", hint: "--atomic accepts all or none")
         }
@@ -58,7 +56,9 @@ private struct Addition {
         switch item {
         case .operation(let given):
             batch.append(given)
-            if batch.count >= Self.batchSize, !isAtomic, !command.isGiven(.id) { try flush() }
+            batchLength += given.operation.body.count
+            let isFull = batch.count >= Self.batchSize || batchLength >= Self.batchBytes
+            if isFull, !isAtomic, !command.isGiven(.id) { try flush() }
         case .refused(let text, let place, let reason): refuse(text, place, reason)
         case .refusedFile(let path, let refusal):
             // There is nothing to keep: the file is where it was.
@@ -97,6 +97,7 @@ private struct Addition {
         if batch.isEmpty { return }
         let taken = batch
         batch = []
+        batchLength = 0
         let accepted: Accepted
         do throws(SpoolError) {
             accepted = try queue.spool.accept(

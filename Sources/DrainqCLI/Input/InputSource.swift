@@ -38,6 +38,12 @@ final class InputSource {
         }
     }
 
+    /// Whether the next bytes, or the end, are there already.
+    var isReady: Bool {
+        var descriptor = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&descriptor, 1, 0) > 0
+    }
+
     /// All that is left, refused where it is longer than `limit`.
     func all(upTo limit: Int) throws -> [UInt8] {
         var bytes: [UInt8] = []

@@ -86,7 +86,7 @@ struct OperationInput {
         while true {
             let chunk = try source.next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))
             for item in input.feed(chunk, atEnd: chunk.isEmpty) { try read(item, source.name, take) }
-            try pause()
+            if chunk.isEmpty || !source.isReady { try pause() }
             if chunk.isEmpty { break }
             if input.pending > Self.longestValue {
                 throw CommandFailure(
@@ -158,7 +158,7 @@ struct OperationInput {
     private mutating func newHeader() -> OperationHeader {
         last = max(.now(), last + .microseconds(1))
         return OperationHeader(
-            id: id ?? OperationID(UUID().uuidString.lowercased())!,
+            id: id ?? .random(),
             type: command.typeNames(.type).last ?? .default, createdAt: last,
             contentType: command.text(.contentType) ?? "application/json")
     }
