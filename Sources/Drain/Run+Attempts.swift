@@ -9,6 +9,8 @@ extension Run {
     /// Each is claimed just before its request is submitted, so several runs share one queue. After a crash in here the
     /// claims of this run are returned by the next one; whether their requests arrived is unknown (window W1).
     func attempt(_ chosen: [Candidate], _ claims: SpoolRun) -> Int {
+        summary.timeSpent.begin(.claiming)
+        defer { summary.timeSpent.begin(.choosing) }
         var round = Round(concurrency: options.concurrency)
         watchForStorms(chosen)
         for candidate in inOrder(chosen) {
@@ -26,7 +28,9 @@ extension Run {
                 if round.graceEnd == nil {
                     if let pause {
                         flush(claims)
+                        summary.timeSpent.begin(.waiting)
                         Interruption.sleep(until: min(.now + pause, pollDeadline(nil)))
+                        summary.timeSpent.begin(.claiming)
                         continue
                     }
                 }
@@ -107,12 +111,15 @@ extension Run {
 
     private func wait(_ pause: Duration?, _ round: inout Round, _ claims: SpoolRun) {
         guard let sink else { return }
+        defer { summary.timeSpent.begin(.claiming) }
         do throws(SinkError) {
             var deadline = pollDeadline(round.graceEnd)
             if let pause { deadline = min(deadline, .now + pause) }
             if let due = flushPace.due { deadline = min(deadline, due) }
+            summary.timeSpent.begin(.waiting)
             let reports = try sink.reports(
                 until: deadline, wakeup: round.graceEnd == nil ? Interruption.wakeup : -1)
+            summary.timeSpent.begin(.settling)
             for (ticket, report) in reports {
                 guard let flight = round.flying.removeValue(forKey: ticket) else { continue }
                 landed(flight, &round)

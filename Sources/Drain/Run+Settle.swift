@@ -373,7 +373,12 @@ extension Run {
 
     func makeDurable(_ claims: SpoolRun) throws(SpoolError) {
         let start = ContinuousClock.now
-        defer { flushPace.flushed(from: start, to: .now) }
+        let before = summary.timeSpent.begin(.syncing, now: start)
+        defer {
+            let end = ContinuousClock.now
+            summary.timeSpent.begin(before, now: end)
+            flushPace.flushed(from: start, to: end)
+        }
         try claims.flush()
     }
 }

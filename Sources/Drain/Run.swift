@@ -128,6 +128,7 @@ package final class Run {
             broken(error)
         }
         summary.deferred = waiting.count
+        summary.timeSpent.end()
         summary.duration = .now - started
         return summary
     }
@@ -274,7 +275,9 @@ package final class Run {
         var next = now + max(.seconds(1), again.cost * 20)
         if let due = again.nextDue { next = min(next, now + max(.milliseconds(1), due - world.now())) }
         if let end { next = min(next, end) }
+        let before = summary.timeSpent.begin(.waiting)
         Interruption.sleep(until: next)
+        summary.timeSpent.begin(before)
         listenToPeople()
         if interrupted() || summary.end != .done { return false }
         if let end, ContinuousClock.now >= end {

@@ -20,6 +20,7 @@ package struct RunSummary: Hashable, Sendable {
 
     package var startedAt: Timestamp
     package var duration: Duration = .zero
+    package var timeSpent = TimeSpent()
     package var end: End = .done
     /// Requests that were sent, retries within this run included.
     package var attempts = 0

@@ -30,6 +30,20 @@ import Testing
         }
     }
 
+    @Test func `where the time of a run went is said, and together it is all of it`() throws {
+        let receiver = try LoopbackReceiver(script: .always(Answer.status(204).delayed(.milliseconds(300))))
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", input: numbered(2))
+        let run = try drainq.run("run", "--json", "--stats", "--concurrency", "1")
+        let summary = try json(run.lines.last!)
+        let spent = try #require(summary["spentMs"] as? [String: Int])
+        #expect(Set(spent.keys) == ["choosing", "claiming", "waiting", "settling", "syncing"])
+        #expect(spent["waiting"]! >= 600)
+        let all = try #require(summary["durationMs"] as? Int)
+        #expect((all - 6...all).contains(spent.values.reduce(0, +)))
+        #expect(run.error.contains("waiting ") && run.error.contains("hint: a larger --concurrency"))
+    }
+
     @Test func `a 503 defers by the schedule, is left alone until then, and fails after the last attempt`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(503, body: "busy")))
         let drainq = try Drainq(to: receiver, "retry: { schedule: [\"30s\"], attempts: 2, jitter: 0 }")

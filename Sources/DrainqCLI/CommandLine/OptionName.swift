@@ -40,6 +40,7 @@ package enum OptionName: String, CaseIterable, Sendable {
     case destination
     case rate
     case failIfBusy = "fail-if-busy"
+    case stats
     case progress
     case log
     case prometheus

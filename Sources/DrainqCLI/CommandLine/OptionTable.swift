@@ -144,6 +144,13 @@ extension OptionDescription {
             .failIfBusy, of: [.run], "attempt nothing while another run is at it",
             "End at once with status 75 where another run is at this queue, instead of sharing the work with it."),
         OptionDescription(
+            .stats, of: [.run], "say where the time of the run went",
+            """
+            A line on standard error at the end that says how much of the time went into choosing what to attempt, claiming \
+            and reading it, waiting for answers, settling what came of them, and syncing the disk, and what could be tuned. \
+            With --json the summary always has it.
+            """),
+        OptionDescription(
             .progress, .choice(["auto", "always", "never"]), of: [.run], initial: "auto", "show how far the run is",
             """
             A line on standard error that says how far the run is, when there are more than five operations. `auto` shows it \

@@ -126,6 +126,15 @@ extension OutputObject {
         Field("leftDue", .count, "operations that are due still"),
         .maybe("nextDue", .time, "when the next operation is due"),
         .maybe("conditions", .text, "why network or power kept the run from attempting anything"),
+        .maybe("spentMs", .object(spent), "where that time went, in milliseconds"),
+    ]
+
+    private static let spent: Fields = [
+        Field("choosing", .count, "looking at what there is: recovering, taking in, listing, deciding"),
+        Field("claiming", .count, "claiming and reading operations, making their requests"),
+        Field("waiting", .count, "waiting for answers, for a rate, or for what comes due"),
+        Field("settling", .count, "recording what came of attempts, removing and moving files"),
+        Field("syncing", .count, "making it durable"),
     ]
 
     private static let summary = OutputObject(

@@ -20,13 +20,16 @@ struct RunReporter {
     /// Instead of words on standard error.
     private let log: RunLog?
     private let progress: Progress?
+    /// Whether the end says where the time went.
+    private let tellsTime: Bool
     private var failures = 0
     private var strangers = 0
 
-    init(voice: Voice, log: RunLog? = nil, progress: Progress? = nil) {
+    init(voice: Voice, log: RunLog? = nil, progress: Progress? = nil, tellsTime: Bool = false) {
         self.voice = voice
         self.log = log
         self.progress = progress
+        self.tellsTime = tellsTime
     }
 
     static func voice(_ command: ParsedCommand) -> Voice {
@@ -81,6 +84,10 @@ struct RunReporter {
                     "and \(strangers - Self.shown) more are not operations", hint: "drainq list --state quarantined")
             }
         case .everything: Messages.notice(sentence(summary))
+        }
+        if tellsTime {
+            let spent = summary.timeSpent
+            Messages.say(.notice, spent.sentence(of: summary.duration), hint: spent.advice)
         }
     }
 

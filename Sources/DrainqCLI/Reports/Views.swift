@@ -169,8 +169,28 @@ struct SummaryView: Codable {
     var leftDue: Int
     var nextDue: String?
     var conditions: String?
+    /// Absent in what older versions have written.
+    var spentMs: SpentView?
+
+    struct SpentView: Codable {
+        var choosing: Int
+        var claiming: Int
+        var waiting: Int
+        var settling: Int
+        var syncing: Int
+
+        init(_ spent: TimeSpent) {
+            func milliseconds(_ activity: TimeSpent.Activity) -> Int { Int(spent[activity].wholeMicroseconds / 1000) }
+            choosing = milliseconds(.choosing)
+            claiming = milliseconds(.claiming)
+            waiting = milliseconds(.waiting)
+            settling = milliseconds(.settling)
+            syncing = milliseconds(.syncing)
+        }
+    }
 
     init(_ summary: RunSummary, _ status: ExitStatus) {
+        spentMs = SpentView(summary.timeSpent)
         startedAt = summary.startedAt.rfc3339
         durationMs = Int(summary.duration.wholeMicroseconds / 1000)
         end =
