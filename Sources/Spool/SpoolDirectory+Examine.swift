@@ -23,12 +23,12 @@ extension SpoolDirectory {
     }
 
     /// Directories of the layout that are not there, of a queue that may therefore not open. Throws `noSuchQueue`, or
-    /// `notAQueue` where hardly anything says that this was ever one.
+    /// `notAQueue` where hardly anything says that this was ever one, or `newerFormat`.
     package static func missingDirectories(
         at path: String, system: SystemCalls = .real
     ) throws(SpoolError) -> [Damage] {
-        let root = try openRoot(path, system)
-        defer { try? system.close(root) }
+        let queue = try SpoolDirectory(unfinished: path, system: system)
+        let root = queue.root
         var missing: [String] = []
         for directory in directories {
             do throws(Errno) {

@@ -13,8 +13,8 @@ extension SpoolDirectory {
     package static func makeDirectories(_ missing: [Damage], at path: String, system: SystemCalls = .real)
         throws(SpoolError)
     {
-        let root = try openRoot(path, system)
-        defer { try? system.close(root) }
+        let queue = try SpoolDirectory(unfinished: path, system: system)
+        let root = queue.root
         for case .missingDirectory(let directory) in missing {
             do throws(Errno) {
                 try system.makeDirectory(root, directory, 0o700)
@@ -26,10 +26,8 @@ extension SpoolDirectory {
                 throw SpoolError(error, "make", QueuePath(directory))
             }
         }
-        let queue = try SpoolDirectory(opening: path, system: system)
-        if try queue.readFile(formatPath, limit: 64) == nil {
-            try queue.writeState("format", Array("\(formatVersion)\n".utf8))
-        }
+        try queue.checkLayout()
+        try queue.completeFormat()
     }
 
     /// Mends whatever `damages` finds and can be mended without a person, as far as it goes. What dead runs held comes
