@@ -499,7 +499,9 @@ import Testing
         #expect(try bench.run().delivered == 3)
     }
 
-    @Test func `a ledger of a newer drainq is neither believed empty nor replaced, and nothing is sent meanwhile`() throws {
+    @Test func `a ledger of a newer drainq is neither believed empty nor replaced, and nothing is sent meanwhile`()
+        throws
+    {
         let bench = try Bench()
         try bench.add(1)
         let newer = Array(#"{"version": 2, "pauses": ["http://one"]}"#.utf8)

@@ -128,7 +128,9 @@ struct WritableQueueTests {
         }
     }
 
-    @Test func `a queue that a newer drainq has made its own is refused, also by a program that has it open already`() throws {
+    @Test func `a queue that a newer drainq has made its own is refused, also by a program that has it open already`()
+        throws
+    {
         try withQueue { spool in
             let queue = try WritableQueue(at: path)
             try spool.writeState("format", Array("2\n".utf8))
