@@ -190,6 +190,31 @@ import Testing
         #expect(try trace() == before)
     }
 
+    @Test func `a file of a newer drainq under a canonical name stays where it is, and each run says so`() throws {
+        for state in ["new", "deferred"] {
+            try FileManager.default.removeItem(at: drainq.queue.appending(path: state))
+            try FileManager.default.createDirectory(
+                at: drainq.queue.appending(path: state), withIntermediateDirectories: false)
+        }
+        let name = "new/20261120T090000.000001Z-newer.json"
+        let file = drainq.queue.appending(path: name)
+        let text = #"{"drainq":2,"id":"newer","body":"elsewhere"}"# + "\n"
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        let odd = "deferred/20261120T090000.000001Z-odd,z=1.json"
+        try text.write(to: drainq.queue.appending(path: odd), atomically: true, encoding: .utf8)
+        try drainq.run("resume")
+        for _ in 0..<2 {
+            let run = try drainq.run("run", "--type", "default")
+            #expect(run.status == 74)
+            #expect(run.error.contains("cannot send '\(name)': a newer drainq has written it (format 2)"))
+            #expect(try String(contentsOf: file, encoding: .utf8) == text)
+        }
+        let check = try drainq.run("check")
+        #expect(check.status == 78)
+        #expect(check.error.contains("'\(name)' has format 2, newer than this drainq reads"))
+        #expect(check.output.contains("1 in 'deferred' under names that are no operation's; they are left alone"))
+    }
+
     /// Each name with its kind, mode, size and the time of its last change, which no rename or write leaves as it was.
     private func trace() throws -> [String] {
         try drainq.shell("cd queue && find . -printf '%p %y %m %s %C@\\n' | LC_ALL=C sort").lines
