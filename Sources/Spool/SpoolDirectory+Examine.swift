@@ -27,10 +27,12 @@ extension SpoolDirectory {
     package static func missingDirectories(
         at path: String, system: SystemCalls = .real
     ) throws(SpoolError) -> [Damage] {
-        let queue = try SpoolDirectory(unfinished: path, system: system)
-        let root = queue.root
+        try SpoolDirectory(unfinished: path, system: system).missingDirectories()
+    }
+
+    private func missingDirectories() throws(SpoolError) -> [Damage] {
         var missing: [String] = []
-        for directory in directories {
+        for directory in Self.directories {
             do throws(Errno) {
                 if try system.statusAt(root, directory).kind != .directory { missing.append(directory) }
             } catch let error where error == .missing {
@@ -39,7 +41,7 @@ extension SpoolDirectory {
                 throw SpoolError(error, "look at", QueuePath(directory))
             }
         }
-        if directories.count - missing.count < 2 {
+        if Self.directories.count - missing.count < 2 {
             throw SpoolError(kind: .notAQueue, verb: "open", path: path, code: ENOTDIR)
         }
         return missing.map { .missingDirectory($0) }

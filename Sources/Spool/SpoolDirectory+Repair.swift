@@ -14,14 +14,13 @@ extension SpoolDirectory {
         throws(SpoolError)
     {
         let queue = try SpoolDirectory(unfinished: path, system: system)
-        let root = queue.root
         for case .missingDirectory(let directory) in missing {
             do throws(Errno) {
-                try system.makeDirectory(root, directory, 0o700)
-                try withDescriptor(system, root, QueuePath(directory), O_RDONLY | O_DIRECTORY | O_NOFOLLOW) {
+                try system.makeDirectory(queue.root, directory, 0o700)
+                try withDescriptor(system, queue.root, QueuePath(directory), O_RDONLY | O_DIRECTORY | O_NOFOLLOW) {
                     (descriptor) throws(Errno) in try system.chmod(descriptor, 0o700)
                 }
-                try system.fsync(root)
+                try system.fsync(queue.root)
             } catch {
                 throw SpoolError(error, "make", QueuePath(directory))
             }

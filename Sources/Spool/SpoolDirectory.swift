@@ -88,10 +88,9 @@ package final class SpoolDirectory {
     package static func create(at path: String, system: SystemCalls = .real) throws(SpoolError) -> SpoolDirectory {
         try makeRoot(path, system)
         let queue = try SpoolDirectory(unfinished: path, system: system)
-        let root = queue.root
         do throws(Errno) {
             var strangers = false
-            try system.list(root, ".") { name in
+            try system.list(queue.root, ".") { name in
                 let name = String(decoding: name, as: UTF8.self)
                 strangers = !(directories + ["drainq.json", "paused", "lost+found"]).contains(name)
                 return !strangers
@@ -99,13 +98,13 @@ package final class SpoolDirectory {
             if strangers { throw Errno(ENOTEMPTY) }
             for directory in directories {
                 do throws(Errno) {
-                    try system.makeDirectory(root, directory, 0o700)
-                    try withDescriptor(system, root, QueuePath(directory), O_RDONLY | O_DIRECTORY) {
+                    try system.makeDirectory(queue.root, directory, 0o700)
+                    try withDescriptor(system, queue.root, QueuePath(directory), O_RDONLY | O_DIRECTORY) {
                         (descriptor) throws(Errno) in try system.chmod(descriptor, 0o700)
                     }
                 } catch let error where error == .exists {}
             }
-            try system.fsync(root)
+            try system.fsync(queue.root)
         } catch {
             throw SpoolError(
                 kind: error.code == EACCES ? .permission : .io, verb: "make a queue in", path: path, code: error.code)
