@@ -45,7 +45,7 @@ let package = Package(
             name: "DrainqCLITests", dependencies: ["DrainqCLI", "Policy"], swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests", dependencies: ["LoopbackReceiver", "DrainqCLI", "Policy", "drainq"],
-            swiftSettings: strict),
+            exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
     ]
 )

@@ -4,20 +4,13 @@ import Spool
 /// One destination within a run: what it may be sent now, and what has been learned of it.
 struct Lane {
     var destination: Destination
-    let settings: DestinationSettings
-    /// As the ledger has it, with what this run has learned since.
-    var state: DestinationState
+    /// What it may be sent, by all that is known of it.
+    private(set) var passage: Passage
     var pace: Pace
-    /// What the ledger has not been told yet.
-    var events: [DestinationEvent] = []
-    /// Why nothing more goes there in this pass.
-    var closure: Opening.Closure?
     /// The configuration's conditions are not met for it.
     var lacksConditions = false
     /// Those that were asked for others have said nothing: left alone to the end of the run.
     var isLeft = false
-    /// One attempt has to succeed before there are more.
-    var isProbing = false
     /// The first permanent answers in this run, which may mean more together.
     var storm: StormGuard<Withheld>
     /// Answers that would hold the destination, of which others are to be asked first.
@@ -36,8 +29,7 @@ struct Lane {
 
     init(_ destination: Destination, _ settings: DestinationSettings, _ state: DestinationState) {
         self.destination = destination
-        self.settings = settings
-        self.state = state
+        passage = Passage(settings, state)
         pace = Pace(interval: settings.rate?.interval)
         storm = StormGuard(threshold: settings.stormGuard)
     }
@@ -48,17 +40,36 @@ struct Lane {
         newest = []
     }
 
+    var settings: DestinationSettings { passage.settings }
+
+    /// As the ledger has it, with what this run has learned since.
+    var state: DestinationState {
+        get { passage.state }
+        set { passage.state = newValue }
+    }
+
+    /// What the ledger has not been told yet.
+    var events: [DestinationEvent] {
+        get { passage.events }
+        set { passage.events = newValue }
+    }
+
+    /// Why nothing more goes there in this pass.
+    var closure: Opening.Closure? {
+        get { passage.closure }
+        set { passage.closure = newValue }
+    }
+
+    var isProbing: Bool { passage.isProbing }
+
     /// Opens or closes by what is known at `now`.
     mutating func open(at now: Timestamp, ignoringCoolDown: Bool) {
-        switch state.opening(settings, at: now, ignoringCoolDown: ignoringCoolDown) {
-        case .open:
-            closure = nil
-            isProbing = false
-        case .probe:
-            closure = nil
-            isProbing = true
-        case .closed(let reason): closure = reason
-        }
+        passage.open(at: now, ignoringCoolDown: ignoringCoolDown)
+    }
+
+    /// Takes an event in, for this run at once and for the ledger later.
+    mutating func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {
+        passage.note(event, at: now, ignoringCoolDown: ignoringCoolDown)
     }
 
     /// Something is to be done out of turn, or waits for others to be asked.
@@ -68,33 +79,10 @@ struct Lane {
 
     /// How many attempts of what is in the order may be in flight.
     var allowance: Int {
-        if isClosed || isSampling || !urgent.isEmpty { return 0 }
-        if isProbing { return 1 }
-        return min(state.window ?? .max, settings.concurrency ?? .max)
+        isClosed || isSampling || !urgent.isEmpty ? 0 : passage.allowance
     }
 
     var isClosed: Bool { closure != nil || lacksConditions || isLeft }
-
-    /// Takes an event in, for this run at once and for the ledger later.
-    mutating func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {
-        state.apply(event, settings, at: now)
-        // Of answers that go on saying the same nothing is lost by telling the ledger once.
-        let saysTheSame = events.last == event && state.window == nil && (event == .answered || event == .delivered)
-        if !saysTheSame { events.append(event) }
-        switch event {
-        case .delivered: open(at: now, ignoringCoolDown: ignoringCoolDown)
-        case .answered, .resumed, .probed: break
-        case .unreachable:
-            // With --now the cool-down that was there before is ignored, not the one that begins here.
-            if state.suspendedUntil.map({ $0 > now }) ?? false {
-                closure = .init(.suspended, until: state.suspendedUntil)
-            }
-        case .askedToWait(let until): closure = .init(.askedToWait, until: until)
-        case .held, .heldByHand: closure = .init(.held)
-        case .paused: closure = .init(.paused)
-        case .released, .blameChanged, .disproved: open(at: now, ignoringCoolDown: ignoringCoolDown)
-        }
-    }
 
     /// Nothing waits or is in flight that could still say what the withheld answers mean.
     var isQuiet: Bool { inFlight == 0 && urgent.isEmpty }

@@ -10,7 +10,8 @@ package import Spool
 /// `state/destinations.json`: what runs remember of destinations.
 ///
 /// Changed by events that are applied to what the file says at that moment, under the lock of `state/`: runs that share a
-/// destination do not undo each other. A file that cannot be understood counts as empty, which costs a probe.
+/// destination do not undo each other. A file that cannot be understood counts as empty, which costs a probe; a newer
+/// drainq's is neither read nor replaced (`newerFormat`).
 package struct LedgerFile {
     package static let name = "destinations.json"
 
@@ -21,7 +22,7 @@ package struct LedgerFile {
     }
 
     package func read() throws(SpoolError) -> DestinationLedger {
-        Self.decode(try spool.readState(Self.name))
+        try Self.decode(try spool.readState(Self.name)).get()
     }
 
     /// Applies the events in their order, and returns what stands there then. `durable` is for a person's own words, which
@@ -31,23 +32,32 @@ package struct LedgerFile {
         _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
         salt: String? = nil, at now: Timestamp, durable: Bool
     ) throws(SpoolError) -> DestinationLedger {
-        var ledger = DestinationLedger()
+        var result: Result<DestinationLedger, SpoolError> = .success(DestinationLedger())
         _ = try spool.updateState(Self.name, durable: durable) { old in
-            ledger = Self.decode(old)
+            result = Self.decode(old)
+            guard case .success(var ledger) = result else { return nil }
             let before = ledger
             if let salt { ledger.adopt(salt: salt) }
             for (destination, event) in events {
                 ledger.apply(event, to: destination, settings(destination), at: now)
             }
             ledger.forgetStale(at: now)
+            result = .success(ledger)
             return ledger == before ? nil : Self.encode(ledger)
         }
-        return ledger
+        return try result.get()
     }
 
-    static func decode(_ bytes: [UInt8]?) -> DestinationLedger {
-        guard let bytes else { return DestinationLedger() }
-        return (try? JSONDecoder().decode(DestinationLedger.self, from: Data(bytes))) ?? DestinationLedger()
+    static func decode(_ bytes: [UInt8]?) -> Result<DestinationLedger, SpoolError> {
+        guard let bytes else { return .success(DestinationLedger()) }
+        do {
+            return .success(try JSONDecoder().decode(DestinationLedger.self, from: Data(bytes)))
+        } catch let newer as DestinationLedger.NewerVersion {
+            return .failure(
+                SpoolError(kind: .newerFormat(newer.version), verb: "read", path: "state/\(name)", code: 0))
+        } catch {
+            return .success(DestinationLedger())
+        }
     }
 
     static func encode(_ ledger: DestinationLedger) -> [UInt8]? {

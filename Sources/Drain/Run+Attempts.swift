@@ -262,10 +262,10 @@ extension Run {
                 let settled = try claims.settle(claim, .quarantined(reason: reason), record: nil, now: world.now())
                 if case .quarantined(let item) = settled { quarantined(item) }
                 if let sequence = candidate.sequence { _ = round.order.settled(sequence, continues: true) }
-            case .newerFormat:
+            case .newerFormat(let version):
                 leftAlone.insert(claim.name.id)
                 _ = try claims.settle(claim, .putBack, record: nil, now: world.now())
-                throw SpoolError(kind: .newerFormat, verb: "send", path: candidate.entry.path, code: 0)
+                throw SpoolError(kind: .newerFormat(version), verb: "send", path: candidate.entry.path, code: 0)
             }
         } catch {
             // The claim, if there is one, is put back when the run ends; nothing has been sent.

@@ -23,14 +23,16 @@ extension SpoolDirectory {
     }
 
     /// Directories of the layout that are not there, of a queue that may therefore not open. Throws `noSuchQueue`, or
-    /// `notAQueue` where hardly anything says that this was ever one.
+    /// `notAQueue` where hardly anything says that this was ever one, or `newerFormat`.
     package static func missingDirectories(
         at path: String, system: SystemCalls = .real
     ) throws(SpoolError) -> [Damage] {
-        let root = try openRoot(path, system)
-        defer { try? system.close(root) }
+        try SpoolDirectory(unfinished: path, system: system).missingDirectories()
+    }
+
+    private func missingDirectories() throws(SpoolError) -> [Damage] {
         var missing: [String] = []
-        for directory in directories {
+        for directory in Self.directories {
             do throws(Errno) {
                 if try system.statusAt(root, directory).kind != .directory { missing.append(directory) }
             } catch let error where error == .missing {
@@ -39,7 +41,7 @@ extension SpoolDirectory {
                 throw SpoolError(error, "look at", QueuePath(directory))
             }
         }
-        if directories.count - missing.count < 2 {
+        if Self.directories.count - missing.count < 2 {
             throw SpoolError(kind: .notAQueue, verb: "open", path: path, code: ENOTDIR)
         }
         return missing.map { .missingDirectory($0) }

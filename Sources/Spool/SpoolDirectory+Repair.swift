@@ -13,23 +13,20 @@ extension SpoolDirectory {
     package static func makeDirectories(_ missing: [Damage], at path: String, system: SystemCalls = .real)
         throws(SpoolError)
     {
-        let root = try openRoot(path, system)
-        defer { try? system.close(root) }
+        let queue = try SpoolDirectory(unfinished: path, system: system)
         for case .missingDirectory(let directory) in missing {
             do throws(Errno) {
-                try system.makeDirectory(root, directory, 0o700)
-                try withDescriptor(system, root, QueuePath(directory), O_RDONLY | O_DIRECTORY | O_NOFOLLOW) {
+                try system.makeDirectory(queue.root, directory, 0o700)
+                try withDescriptor(system, queue.root, QueuePath(directory), O_RDONLY | O_DIRECTORY | O_NOFOLLOW) {
                     (descriptor) throws(Errno) in try system.chmod(descriptor, 0o700)
                 }
-                try system.fsync(root)
+                try system.fsync(queue.root)
             } catch {
                 throw SpoolError(error, "make", QueuePath(directory))
             }
         }
-        let queue = try SpoolDirectory(opening: path, system: system)
-        if try queue.readFile(formatPath, limit: 64) == nil {
-            try queue.writeState("format", Array("\(formatVersion)\n".utf8))
-        }
+        try queue.checkLayout()
+        try queue.completeFormat()
     }
 
     /// Mends whatever `damages` finds and can be mended without a person, as far as it goes. What dead runs held comes

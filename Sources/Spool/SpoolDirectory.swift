@@ -53,19 +53,29 @@ package final class SpoolDirectory {
     /// Directories that `together` syncs at its end, those that gained names first; `nil` where each is synced at once.
     var postponed: (gained: Set<QueuePath>, lost: Set<QueuePath>)?
 
-    /// The version of the layout and of the names; `state/format` has it, so that an older drainq leaves a newer
-    /// queue alone.
+    /// The version of the queue as a whole: its layout, its names, and the files of `state/`; `state/format` has it. A
+    /// queue without that file has format 1.
+    ///
+    /// It is looked at before anything else, and again under the lock of whoever makes claims or accepts (`checkFormat`).
+    /// So a drainq that changes the format writes the new version first, and then waits until no lock of a run or writer
+    /// is held: who locked before that is waited for, who locks after it sees the new version and goes.
     static let formatVersion = 1
     static let formatPath = QueuePath("state/format")
     static let directories = ["tmp", "new", "deferred", "claimed", "failed", "quarantine", "delivered", "state"]
 
     /// Opens a queue. Throws `noSuchQueue`, `notAQueue`, `newerFormat` or what the system said.
-    package init(opening path: String, system: SystemCalls = .real) throws(SpoolError) {
+    package convenience init(opening path: String, system: SystemCalls = .real) throws(SpoolError) {
+        try self.init(unfinished: path, system: system)
+        try checkLayout()
+    }
+
+    /// Opens a directory that may still lack what makes it a queue, but is not a newer drainq's.
+    init(unfinished path: String, system: SystemCalls) throws(SpoolError) {
         self.path = path
         self.system = system
         root = try Self.openRoot(path, system)
         // All is initialised: if this throws, `deinit` runs and closes the root.
-        try checkLayout()
+        try checkFormat()
     }
 
     deinit {
@@ -77,11 +87,10 @@ package final class SpoolDirectory {
     /// A directory that holds other things already is refused. After a crash: called again, it completes.
     package static func create(at path: String, system: SystemCalls = .real) throws(SpoolError) -> SpoolDirectory {
         try makeRoot(path, system)
-        let root = try openRoot(path, system)
-        defer { try? system.close(root) }
+        let queue = try SpoolDirectory(unfinished: path, system: system)
         do throws(Errno) {
             var strangers = false
-            try system.list(root, ".") { name in
+            try system.list(queue.root, ".") { name in
                 let name = String(decoding: name, as: UTF8.self)
                 strangers = !(directories + ["drainq.json", "paused", "lost+found"]).contains(name)
                 return !strangers
@@ -89,21 +98,19 @@ package final class SpoolDirectory {
             if strangers { throw Errno(ENOTEMPTY) }
             for directory in directories {
                 do throws(Errno) {
-                    try system.makeDirectory(root, directory, 0o700)
-                    try withDescriptor(system, root, QueuePath(directory), O_RDONLY | O_DIRECTORY) {
+                    try system.makeDirectory(queue.root, directory, 0o700)
+                    try withDescriptor(system, queue.root, QueuePath(directory), O_RDONLY | O_DIRECTORY) {
                         (descriptor) throws(Errno) in try system.chmod(descriptor, 0o700)
                     }
                 } catch let error where error == .exists {}
             }
-            try system.fsync(root)
+            try system.fsync(queue.root)
         } catch {
             throw SpoolError(
                 kind: error.code == EACCES ? .permission : .io, verb: "make a queue in", path: path, code: error.code)
         }
-        let queue = try SpoolDirectory(opening: path, system: system)
-        if try queue.readFile(formatPath, limit: 64) == nil {
-            try queue.writeState("format", Array("\(formatVersion)\n".utf8))
-        }
+        try queue.checkLayout()
+        try queue.completeFormat()
         // What runs cannot make when the disk is full.
         try queue.attempt("begin a run in", QueueState.claimed.path) { () throws(Errno) in
             if try !queue.exists(LockedDirectory.spare) {
@@ -158,16 +165,37 @@ package final class SpoolDirectory {
 
     // MARK: - Opening
 
-    private func checkLayout() throws(SpoolError) {
+    func checkLayout() throws(SpoolError) {
         for directory in [QueueState.new, .deferred, .claimed].map(\.path) + [QueuePath("tmp")] {
             guard try status(directory, "open")?.kind == .directory else {
                 throw SpoolError(kind: .notAQueue, verb: "open", path: path, code: ENOTDIR)
             }
         }
-        guard let format = try readFile(Self.formatPath, limit: 64) else { return }
+    }
+
+    /// Throws `newerFormat` where a newer drainq has made the queue its own, and `notAQueue` where nobody can say.
+    func checkFormat() throws(SpoolError) {
+        guard let format = try formatFile() else { return }
         let version = Int(String(decoding: format, as: UTF8.self).filter { !$0.isWhitespace })
-        guard let version else { throw SpoolError(kind: .notAQueue, verb: "open", path: path, code: EINVAL) }
-        if version > Self.formatVersion { throw SpoolError(kind: .newerFormat, verb: "open", path: path, code: EINVAL) }
+        guard let version, version > 0 else {
+            throw SpoolError(kind: .notAQueue, verb: "open", path: path, code: EINVAL)
+        }
+        if version > Self.formatVersion {
+            throw SpoolError(kind: .newerFormat(version), verb: "open", path: path, code: EINVAL)
+        }
+    }
+
+    /// `nil` also where there is no `state/` to have it.
+    private func formatFile() throws(SpoolError) -> [UInt8]? {
+        do throws(SpoolError) {
+            return try readFile(Self.formatPath, limit: 64)
+        } catch let error where error.code == ENOTDIR {
+            return nil
+        }
+    }
+
+    func completeFormat() throws(SpoolError) {
+        if try formatFile() == nil { try writeState("format", Array("\(Self.formatVersion)\n".utf8)) }
     }
 
     static func openRoot(_ path: String, _ system: SystemCalls) throws(SpoolError) -> Int32 {

@@ -12,8 +12,8 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The disk is full, or the file system failed.
         case io
         case notAQueue
-        /// A newer drainq has written this queue.
-        case newerFormat
+        /// A newer drainq has written it, in this format.
+        case newerFormat(Int)
         /// The server took it, but its file cannot be removed: going on would multiply duplicates.
         case notRemovedAfterDelivery
         /// A run's lock is not its own any more: what it had claimed is for others to recover.
@@ -53,7 +53,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         let reason =
             switch kind {
             case .notAQueue: "not a queue"
-            case .newerFormat: "written by a newer drainq"
+            case .newerFormat(let version): "a newer drainq has written it (format \(version))"
             case .lostHold: "its lock is lost: \(Errno(code))"
             case .untrusted(let distrust): distrust.reason
             case .noSuchQueue, .permission, .io, .notRemovedAfterDelivery: Errno(code).description

@@ -190,11 +190,11 @@ package final class SpoolRun {
 
 extension SpoolDirectory {
     /// Takes the hold that claims need, which also proves that the queue can be written before anything is sent.
-    /// Throws `untrusted` where others could meddle.
+    /// Throws `untrusted` where others could meddle, and `newerFormat` where a newer drainq has taken the queue over.
     package func beginRun(now: Timestamp) throws(SpoolError) -> SpoolRun {
         try checkTrust()
         let claimed = QueueState.claimed.path
-        return try attempt("begin a run in", claimed) { () throws(Errno) in
+        let run = try attempt("begin a run in", claimed) { () throws(Errno) in
             let directory = try LockedDirectory.make(in: claimed, at: now, self)
             do throws(Errno) {
                 guard try directory.excludes else { throw .noLocks }
@@ -205,6 +205,13 @@ extension SpoolDirectory {
             }
             return SpoolRun(queue: self, directory: directory)
         }
+        do throws(SpoolError) {
+            try checkFormat()
+        } catch {
+            run.directory.remove()
+            throw error
+        }
+        return run
     }
 }
 

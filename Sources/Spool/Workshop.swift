@@ -19,6 +19,12 @@ final class Workshop {
         } catch {
             throw SpoolError(error, "write to", QueuePath("tmp"))
         }
+        do throws(SpoolError) {
+            try queue.checkFormat()
+        } catch {
+            directory.remove()
+            throw error
+        }
     }
 
     /// A path that nothing has yet.

@@ -501,6 +501,22 @@ import Testing
         #expect(try bench.run().delivered == 3)
     }
 
+    @Test func `a ledger of a newer drainq is neither believed empty nor replaced, and nothing is sent meanwhile`()
+        throws
+    {
+        let bench = try Bench()
+        try bench.add(1)
+        let newer = Array(#"{"version": 2, "pauses": ["http://one"]}"#.utf8)
+        try bench.spool.writeState(LedgerFile.name, newer)
+        let refusal = SpoolError(kind: .newerFormat(2), verb: "read", path: "state/destinations.json", code: 0)
+        #expect(throws: refusal) { try bench.run() }
+        #expect(throws: refusal) {
+            try LedgerFile(spool: bench.spool).record(
+                [("http://one", .paused)], settings: { _ in DestinationSettings() }, at: bench.now, durable: true)
+        }
+        #expect(try bench.spool.readState(LedgerFile.name) == newer)
+    }
+
     @Test func `runs that share a destination do not undo each other's knowledge`() throws {
         let bench = try Bench()
         let file = LedgerFile(spool: bench.spool)

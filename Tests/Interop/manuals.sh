@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every example of the three manuals, taken from the pages as they are committed and run: a new one is run without a change
+# Every example of the four manuals, taken from the pages as they are committed and run: a new one is run without a change
 # here, and one that cannot be run is a failure. Prints `ok …` and `not ok …`, a line for each test.
 source "$(dirname "${BASH_SOURCE[0]}")/documents.bash"
 
@@ -278,4 +278,26 @@ for language in shell python go; do
     test_that "drainq-queue(5): $language syncs the file, renames it, and syncs the directory" syncs "in_$language"
 done
 test_that 'drainq-queue(5): what dash enqueues is delivered' enqueues in_shell dash
+
+# --- drainq-sizing(7)
+
+claims['drainq status --json | jq -r .oldest']='[[ $(<output) == 20*Z ]]'
+claims['for queue in /var/spool/drainq/*/; do drainq run -q "$queue"; done']='(($(ids -q var/spool/drainq/old --state new) == 0))'
+# There the queues lie side by side.
+rm -r "$work/prepared/var/spool/drainq"
+mkdir "$work/prepared/var/spool/drainq"
+mv "$work"/prepared/var/spool/{old,new,other} "$work/prepared/var/spool/drainq"
+while IFS= read -r line; do
+    test_that "drainq-sizing(7): $line" goes_well "$line"
+done < <(displays drainq-sizing.7 | tr -d '\f')
+
+# recorded: the command that the page names measures, and puts a table into the page.
+recorded() {
+    cp man/drainq-sizing.7 "$work"
+    DRAINQ=$(type -P drainq) Tests/Benchmarks/sizing.py --quick --here "$work" --record "$work/drainq-sizing.7"
+    grep -v 'referenced manual not found' <<<"$(mandoc -T lint "$work/drainq-sizing.7")" && return 1
+    grep -q 'choosing out of 1,000' "$work/drainq-sizing.7"
+    (($(grep -c '^\.It' "$work/drainq-sizing.7") > 10))
+}
+test_that 'drainq-sizing(7): its figures can be measured again, by the command that it names' recorded
 exit "$failed"

@@ -57,13 +57,19 @@ import Testing
     }
 
     @Test(arguments: [
-        "[]", "7", "null", #""text""#, "{}", #"{"version":2,"salt":"x","destinations":{"a":{"paused":true}}}"#,
+        "[]", "7", "null", #""text""#, "{}", #"{"version":0,"salt":"x","destinations":{"a":{"paused":true}}}"#,
         #"{"version":"1","destinations":{"a":{"paused":true}}}"#, #"{"version":1}"#,
         #"{"version":1,"destinations":[]}"#,
         #"{"version":1,"destinations":{"a":7,"b":null,"c":[]}}"#,
     ])
-    func `a document of another version, or none at all, is an empty ledger`(text: String) throws {
+    func `a document of no version that there was, or none at all, is an empty ledger`(text: String) throws {
         #expect(try ledger(text) == DestinationLedger())
+    }
+
+    @Test func `a newer document is not taken for an empty one: it may hold what this one would let go`() {
+        #expect(throws: DestinationLedger.NewerVersion(version: 2)) {
+            try ledger(#"{"version":2,"salt":"x","destinations":{"a":{"paused":true}}}"#)
+        }
     }
 
     @Test func `of a damaged document the rest is read, and what is unknown is ignored`() throws {

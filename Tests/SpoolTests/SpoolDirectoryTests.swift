@@ -50,10 +50,12 @@ struct SpoolDirectoryTests {
         try queue.put("2\n", at: "state/format")
         let newer = error(queue.path)
         #expect(
-            newer?.kind == .newerFormat
-                && newer?.description == "cannot open '\(queue.path)': written by a newer drainq")
-        try queue.put("x", at: "state/format")
-        #expect(error(queue.path)?.kind == .notAQueue)
+            newer?.kind == .newerFormat(2)
+                && newer?.description == "cannot open '\(queue.path)': a newer drainq has written it (format 2)")
+        for text in ["x", "", "0", "-1", "2 x"] {
+            try queue.put(text, at: "state/format")
+            #expect(error(queue.path)?.kind == .notAQueue)
+        }
         try FileManager.default.removeItem(atPath: queue.path + "/state/format")
         #expect(error(queue.path) == nil)
         try FileManager.default.removeItem(atPath: queue.path + "/tmp")

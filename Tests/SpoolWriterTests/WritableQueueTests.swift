@@ -128,6 +128,27 @@ struct WritableQueueTests {
         }
     }
 
+    @Test func `a queue that a newer drainq has made its own is refused, also by a program that has it open already`()
+        throws
+    {
+        try withQueue { spool in
+            let queue = try WritableQueue(at: path)
+            try spool.writeState("format", Array("2\n".utf8))
+            let refusals = [
+                #expect(throws: WriteError.self) { try WritableQueue(at: path) },
+                #expect(throws: WriteError.self) { try queue.add(NewOperation(json: "1")) },
+            ]
+            for refusal in refusals {
+                #expect(refusal?.kind == .newerFormat)
+                #expect(refusal?.description == "cannot open '\(path)': a newer drainq has written it (format 2)")
+                #expect(refusal?.hint == "use the drainq that wrote it, or a newer one")
+            }
+            for directory in ["new", "tmp"] {
+                #expect(try FileManager.default.contentsOfDirectory(atPath: "\(path)/\(directory)").isEmpty)
+            }
+        }
+    }
+
     @Test func `where there is no queue, it says so and how one is made`() throws {
         let error = try #require(throws: WriteError.self) { try WritableQueue(at: path) }
         #expect(error.kind == .noQueue)

@@ -94,7 +94,10 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
         var entries: [Entry] = []
         let foreign = try queue.spool.forEachEntry(in: state) { entries.append($0) }
         if foreign > 0 {
-            findings.fact("\(foreign) in '\(state.rawValue)' under names of their own; the next run reads them")
+            findings.fact(
+                state == .new
+                    ? "\(foreign) in 'new' under names of their own; the next run reads them"
+                    : "\(foreign) in '\(state.rawValue)' under names that are no operation's; they are left alone")
         }
         for entry in entries {
             read += 1

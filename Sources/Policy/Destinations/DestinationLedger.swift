@@ -4,10 +4,19 @@
 /// { "version": 1, "salt": "…", "destinations": { "https://api.example.com": { … } } }
 /// ```
 /// The fields of a destination stand with `DestinationState`. Of a destination of which there is nothing to remember
-/// there is no entry. Reading never fails: a document of another version, or one that is none, is an empty ledger, and of
-/// a damaged one the rest is read. Losing it costs a probe.
+/// there is no entry. Reading fails only for a newer version, which may hold back what this program would let go;
+/// a document that is none is an empty ledger, and of a damaged one the rest is read. Losing it costs a probe.
 package struct DestinationLedger: Hashable, Sendable {
     package static let version = 1
+
+    /// A newer drainq has written the document.
+    package struct NewerVersion: Error, Hashable, Sendable {
+        package let version: Int
+
+        package init(version: Int) {
+            self.version = version
+        }
+    }
 
     /// What the fingerprints of this ledger are made with; `nil` until one is drawn.
     package private(set) var salt: String?
@@ -89,12 +98,14 @@ extension DestinationLedger: Codable {
         }
     }
 
-    /// Never throws.
+    /// Throws `NewerVersion` and nothing else.
     package init(from decoder: any Decoder) throws {
         self.init()
         guard let fields = try? decoder.container(keyedBy: CodingKeys.self),
-            (try? fields.decode(Int.self, forKey: .version)) == Self.version
+            let version = try? fields.decode(Int.self, forKey: .version)
         else { return }
+        if version > Self.version { throw NewerVersion(version: version) }
+        guard version == Self.version else { return }
         salt = try? fields.decode(String.self, forKey: .salt)
         let entries = (try? fields.decode([String: Entry].self, forKey: .destinations)) ?? [:]
         destinations = entries.compactMapValues(\.state).filter { !$0.value.isBlank }

@@ -1,0 +1,58 @@
+/// What one destination may be sent within a run: what was known of it when the run began, and what has been learned since.
+package struct Passage: Hashable, Sendable {
+    package let settings: DestinationSettings
+    /// As the ledger has it, with what this run has learned since.
+    package var state: DestinationState
+    /// What the ledger has not been told yet.
+    package var events: [DestinationEvent] = []
+    /// Why nothing more goes there in this pass.
+    package var closure: Opening.Closure?
+    /// One attempt has to succeed before there are more.
+    package private(set) var isProbing = false
+
+    package init(_ settings: DestinationSettings, _ state: DestinationState) {
+        self.settings = settings
+        self.state = state
+    }
+
+    /// How many attempts may be in flight.
+    package var allowance: Int {
+        if closure != nil { return 0 }
+        if isProbing { return 1 }
+        return min(state.window ?? .max, settings.concurrency ?? .max)
+    }
+
+    /// Opens or closes by what is known at `now`.
+    package mutating func open(at now: Timestamp, ignoringCoolDown: Bool) {
+        switch state.opening(settings, at: now, ignoringCoolDown: ignoringCoolDown) {
+        case .open:
+            closure = nil
+            isProbing = false
+        case .probe:
+            closure = nil
+            isProbing = true
+        case .closed(let reason): closure = reason
+        }
+    }
+
+    /// Takes an event in, for this run at once and for the ledger later.
+    package mutating func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {
+        state.apply(event, settings, at: now)
+        // Of answers that go on saying the same nothing is lost by telling the ledger once.
+        let saysTheSame = events.last == event && state.window == nil && (event == .answered || event == .delivered)
+        if !saysTheSame { events.append(event) }
+        switch event {
+        case .delivered: open(at: now, ignoringCoolDown: ignoringCoolDown)
+        case .answered, .resumed, .probed: break
+        case .unreachable:
+            // With --now the cool-down that was there before is ignored, not the one that begins here.
+            if state.suspendedUntil.map({ $0 > now }) ?? false {
+                closure = .init(.suspended, until: state.suspendedUntil)
+            }
+        case .askedToWait(let until): closure = .init(.askedToWait, until: until)
+        case .held, .heldByHand: closure = .init(.held)
+        case .paused: closure = .init(.paused)
+        case .released, .blameChanged, .disproved: open(at: now, ignoringCoolDown: ignoringCoolDown)
+        }
+    }
+}
