@@ -110,7 +110,7 @@ _drainq() {
             [[ $current == -* ]] || compopt -o default
             ;;
         run)
-            options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --progress --log -n --dry-run -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --stats --progress --log -n --dry-run -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         list)
             options='--limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'

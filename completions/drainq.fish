@@ -89,6 +89,7 @@ complete -c drainq -n '__drainq_is run' -l destination -x -a '(__drainq_queue de
 complete -c drainq -n '__drainq_is run' -l rate -x -d 'begin at most so many attempts, as in 20/s'
 complete -c drainq -n '__drainq_is retry' -l rate -x -d 'make so many due in a time, as in 20/s'
 complete -c drainq -n '__drainq_is run' -l fail-if-busy -d 'attempt nothing while another run is at it'
+complete -c drainq -n '__drainq_is run' -l stats -d 'say where the time of the run went'
 complete -c drainq -n '__drainq_is run' -l progress -x -a 'auto always never' -d 'show how far the run is'
 complete -c drainq -n '__drainq_is run' -l log -x -a 'auto text json journal' -d 'write standard error for this reader'
 complete -c drainq -n '__drainq_is run retry drop hold release' -s n -l dry-run -d 'show what would be done, change nothing'
