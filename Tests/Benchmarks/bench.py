@@ -87,7 +87,7 @@ def mount_ext4(gigabytes):
     subprocess.run(["mkfs.ext4", "-q", "-F", "-i", "4096", "-E", now, str(image)], check=True)
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
     subprocess.run(["mount", "-o", "loop", str(image), str(place)], check=True)
-    return place, "journaled ext4 on a loop device"
+    return place, "a journaled ext4 on a loop device"
 
 
 def settle(place):
