@@ -3,22 +3,26 @@
 import atexit
 import ctypes
 import datetime
+import http.client
 import json
 import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 
 here = pathlib.Path(__file__).resolve().parent
 root = here.parent.parent
 drainq = os.environ.get("DRAINQ", str(root / ".build/release/drainq"))
 scratch = pathlib.Path(tempfile.mkdtemp(prefix="drainq-benchmarks-"))
 body_length = 1024
+# Where programs of others are that were unpacked and not installed; see peers.py.
+cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "drainq-benchmarks"
+unpacked = cache / "packages"
 
 for name in list(os.environ):
     if name.lower().endswith("_proxy") or name.startswith("DRAINQ"):
@@ -46,7 +50,11 @@ def background(command, **options):
     def end():
         if process.poll() is None:
             process.terminate()
-            process.wait()
+            try:
+                process.wait(5)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
     atexit.register(end)
     return process
@@ -95,6 +103,14 @@ def settle(place):
     subprocess.run(["sync", "--file-system", str(place)], check=True)
 
 
+def tool(name):
+    """A program of a package that was unpacked or is installed; None if it is not there."""
+    for directory in ("usr/bin", "usr/sbin"):
+        if (unpacked / directory / name).exists():
+            return str(unpacked / directory / name)
+    return shutil.which(name)
+
+
 class Nginx:
     """nginx on the loopback, one worker, that answers 204 to everything, and counts."""
 
@@ -102,7 +118,6 @@ class Nginx:
         directory = scratch / "nginx"
         directory.mkdir()
         directory.chmod(0o755)
-        socket = directory / "counts"
         port = free_port()
         (directory / "nginx.conf").write_text(f"""
             daemon off; master_process off; worker_processes 1; pid {directory}/pid; error_log {directory}/error;
@@ -114,23 +129,28 @@ class Nginx:
                 uwsgi_temp_path {directory}/d; scgi_temp_path {directory}/e;
                 server {{ listen 127.0.0.1:{port}; location / {{ return 204; }} location = /counts {{ stub_status; }} }}
             }}""")
+        self.directory = directory
         self.port = port
         self.url = f"http://127.0.0.1:{port}/drain"
         self.asked = 0
-        self.process = background(["nginx", "-p", str(directory), "-c", str(directory / "nginx.conf")])
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self.process = background([tool("nginx") or "nginx", "-p", str(directory), "-c", str(directory / "nginx.conf")])
         until(self._answers)
 
     def _answers(self):
+        if self.process.poll() is not None:
+            raise RuntimeError("nginx ended: " + (self.directory / "error").read_text())
         try:
             self.requests()
             return True
         except OSError:
+            self.connection.close()
             return False
 
     def requests(self):
         """How many requests came so far, these questions left out."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/counts", timeout=20) as answer:
-            count = int(answer.read().split(b"\n")[2].split()[2])
+        self.connection.request("GET", "/counts")
+        count = int(self.connection.getresponse().read().split(b"\n")[2].split()[2])
         self.asked += 1
         return count - self.asked
 
@@ -147,8 +167,6 @@ class SlowServer:
 
 
 def free_port():
-    import socket
-
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

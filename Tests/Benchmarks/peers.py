@@ -10,45 +10,44 @@ import shutil
 import subprocess
 import tempfile
 
-from bench import background, scratch, until
+from bench import background, cache, scratch, tool, unpacked, until
 
-cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "drainq-benchmarks"
-unpacked = cache / "packages"
 environment = cache / "venv"
-packages = ["parallel", "nullmailer", "syslog-ng-core", "syslog-ng-mod-http", "libivykis0", "libnet1"]
+packages = ["nginx-light", "parallel", "nullmailer", "syslog-ng-core", "syslog-ng-mod-http", "libivykis0", "libnet1"]
 # What the measuring itself needs, and what is too entangled with the system to be unpacked.
-needed = {"nginx": "nginx-light", "curl": "curl", "wrk": "wrk", "curl-config": "libcurl4-openssl-dev", "perl": "perl"}
+needed = {"curl": "curl", "wrk": "wrk", "curl-config": "libcurl4-openssl-dev", "perl": "perl"}
 modules = ["dirq", "requests", "httpx", "aiohttp"]
 here = pathlib.Path(__file__).resolve().parent
 
 
 def install():
-    lacking = [package for tool, package in needed.items() if not shutil.which(tool)]
+    """Gets what is not there."""
+    cache.mkdir(parents=True, exist_ok=True)
+    lacking = [package for program, package in needed.items() if not shutil.which(program)]
+    packed = not all(map(tool, ("nginx", "parallel", "nullmailer-queue", "syslog-ng")))
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     apt = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
-    if lacking:
+    if lacking or packed:
         subprocess.run([*apt, "update"], check=True, env=quiet)
+    if lacking:
         subprocess.run([*apt, "install", "--yes", "--no-install-recommends", *lacking], check=True, env=quiet)
-    cache.mkdir(parents=True, exist_ok=True)
+    if packed:
+        unpack()
+    if not python():
+        system = next(path for path in ("/usr/bin/python3", shutil.which("python3")) if path and os.path.exists(path))
+        subprocess.run([system, "-m", "venv", str(environment)], check=True)
+        subprocess.run([str(environment / "bin/pip"), "install", "--quiet", *modules], check=True)
+
+
+def unpack():
     with tempfile.TemporaryDirectory() as directory:
         # apt-get downloads as a user of its own.
         os.chmod(directory, 0o777)
-        subprocess.run([*apt, "download", *packages], check=True, cwd=directory)
+        subprocess.run(["apt-get", "-qq", "download", *packages], check=True, cwd=directory)
         for package in pathlib.Path(directory).iterdir():
             subprocess.run(["dpkg-deb", "-x", str(package), str(unpacked)], check=True)
     # It would become a user that may not write where it is measured.
     (unpacked / "usr/sbin/nullmailer-queue").chmod(0o755)
-    python = next(path for path in ("/usr/bin/python3", shutil.which("python3")) if path and os.path.exists(path))
-    subprocess.run([python, "-m", "venv", str(environment)], check=True)
-    subprocess.run([str(environment / "bin/pip"), "install", "--quiet", *modules], check=True)
-
-
-def tool(name):
-    """A program of a package that was unpacked or is installed; None if it is not there."""
-    for directory in ("usr/bin", "usr/sbin"):
-        if (unpacked / directory / name).exists():
-            return str(unpacked / directory / name)
-    return shutil.which(name)
 
 
 def python():

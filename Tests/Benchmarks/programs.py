@@ -9,7 +9,7 @@ import sys
 
 import peers
 from bench import (
-    Nginx, Queue, SlowServer, body, compiled, drainq, fill_plain, here, measure, scratch, settle)
+    Nginx, Queue, SlowServer, body, compiled, fill_plain, here, measure, scratch, settle, tool)
 
 concurrency = 5
 
@@ -195,10 +195,10 @@ class Ground:
             [(shutil.which("curl"), "curl")])
 
     def parallel(self, count):
-        program = shlex.quote(peers.tool("parallel") or "parallel")
+        program = shlex.quote(tool("parallel") or "parallel")
         return self.posting_each(
             "GNU parallel, curl", f"find {{path}} -type f | {program} --will-cite -j{concurrency} {{post}}", count,
-            [(peers.tool("parallel"), "GNU parallel")])
+            [(tool("parallel"), "GNU parallel")])
 
     def curl_loop(self, count):
         return self.posting_each(
@@ -226,7 +226,7 @@ class Ground:
         return Program(
             "syslog-ng, reliable disk buffer", lambda: buffered.command(), count=count,
             prepare=lambda: buffered.fill([body(number) for number in range(count)]), requests=count, endless=True,
-            environment=buffered.environment, needs=[(peers.tool("syslog-ng"), "syslog-ng")])
+            environment=buffered.environment, needs=[(tool("syslog-ng"), "syslog-ng")])
 
     # Adding
 
@@ -271,7 +271,7 @@ class Ground:
 
     def nullmailer(self, count, times):
         peer = self.once("nullmailer", lambda: peers.Nullmailer(self.place, body(0)))
-        program = peers.tool("nullmailer-queue")
+        program = tool("nullmailer-queue")
         needs = [(program, "nullmailer"), (os.geteuid() == 0, "root, to give nullmailer a queue")]
         if count == 1:
             return Program("nullmailer-queue", [program], times=times, prepare=peer.prepare, input=peer.input,

@@ -44,13 +44,18 @@ def verdicts(row, compared):
         yield found.program.name, aim, None if value is None else aim.met(value)
 
 
-def markdown(rows, machine, place, rounds):
-    lines = [
+def heading(machine, place, rounds):
+    return "\n".join([
         f"`Tests/Benchmarks/run`: {machine}.",
         f"Spool on {place}. Medians of {rounds} rounds in turn; the ratio is of medians, in brackets its spread over the",
         "rounds; CPU and memory are of all processes of a program together (– ended too soon to be seen).", "",
         "| what | program | median | best | ours ÷ this | CPU s | RSS MB | target | met |",
-        "|---|---|---:|---:|---:|---:|---:|---|---|"]
+        "|---|---|---:|---:|---:|---:|---:|---|---|"])
+
+
+def lines(rows):
+    """The part of the table that is these rows."""
+    lines = []
     for row in rows:
         compared = comparisons(row)
         told = {}
