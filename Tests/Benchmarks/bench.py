@@ -95,6 +95,8 @@ def mount_ext4(gigabytes):
     subprocess.run(["mkfs.ext4", "-q", "-F", "-i", "4096", "-E", now, str(image)], check=True)
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
     subprocess.run(["mount", "-o", "loop", str(image), str(place)], check=True)
+    # Else what is in it would be removed file by file.
+    atexit.register(subprocess.run, ["umount", "--lazy", str(place)])
     return place, "a journaled ext4 on a loop device"
 
 

@@ -13,7 +13,7 @@ import tempfile
 from bench import background, cache, scratch, tool, unpacked, until
 
 environment = cache / "venv"
-packages = ["nginx-light", "parallel", "nullmailer", "syslog-ng-core", "syslog-ng-mod-http", "libivykis0", "libnet1"]
+packages = ["nginx", "parallel", "nullmailer", "syslog-ng-core", "syslog-ng-mod-http", "libivykis0", "libnet1"]
 # What the measuring itself needs, and what is too entangled with the system to be unpacked.
 needed = {"curl": "curl", "wrk": "wrk", "curl-config": "libcurl4-openssl-dev", "perl": "perl"}
 modules = ["dirq", "requests", "httpx", "aiohttp"]
