@@ -27,6 +27,9 @@ class Comparison:
         own = [row.figure(ours, sample) for sample in ours.samples]
         comparable = program is not ours and self.values and own and all(self.values)
         self.ratio = statistics.median(own) / self.median if comparable else None
+        # Of CPU time a busy machine takes less away.
+        spent = statistics.median(sample["cpu"] for sample in ours.samples) if comparable else None
+        self.cpu_ratio = spent / self.cpu * program.count / ours.count if comparable and self.cpu else None
         self.pairs = [a / b for a, b in zip(own, self.values)] if comparable else []
 
 
@@ -40,7 +43,9 @@ def verdicts(row, compared):
         if not aim.concerns(compared[0].processes):
             continue
         found = next((item for item in compared if item.program.name == (aim.against or row.programs[0].name)), None)
-        value = found and (found.ratio if aim.against else found.median)
+        if not found:
+            continue
+        value = found.ratio if aim.against else found.median
         yield found.program.name, aim, None if value is None else aim.met(value)
 
 
@@ -48,7 +53,8 @@ def heading(machine, place, rounds):
     return "\n".join([
         f"`Tests/Benchmarks/run`: {machine}.",
         f"Spool on {place}. Medians of {rounds} rounds in turn; the ratio is of medians, in brackets its spread over the",
-        "rounds; CPU and memory are of all processes of a program together (– ended too soon to be seen).", "",
+        "rounds; CPU (in brackets ours ÷ this, for each operation) and memory are of all processes of a program together",
+        "(– ended too soon to be seen).", "",
         "| what | program | median | best | ours ÷ this | CPU s | RSS MB | target | met |",
         "|---|---|---:|---:|---:|---:|---:|---|---|"])
 
@@ -70,7 +76,7 @@ def lines(rows):
                 cells += [f"failed: {item.program.failure}", "", "", "", ""]
             else:
                 ratio = f"{item.ratio:.2f} ({min(item.pairs):.2f}–{max(item.pairs):.2f})" if item.pairs else ""
-                cells += [shown(item.median, row.unit), shown(item.best, row.unit), ratio, f"{item.cpu:.4f}",
+                cells += [shown(item.median, row.unit), shown(item.best, row.unit), ratio, f"{item.cpu:.4f}" + (f" ({item.cpu_ratio:.2f})" if item.cpu_ratio else ""),
                           f"{item.rss / 1024:.0f}" if item.rss else "–"]
             aims = told.get(name, [])
             cells += ["; ".join(text for text, _ in aims), "; ".join(met for _, met in aims)]
@@ -91,7 +97,7 @@ def document(rows, machine, place, rounds):
                 "programs": [
                     {
                         "name": item.program.name, "missing": item.program.missing, "median": item.median, "best": item.best,
-                        "values": item.values, "ratio": item.ratio, "pairs": item.pairs, "cpu": item.cpu,
+                        "values": item.values, "ratio": item.ratio, "pairs": item.pairs, "cpu": item.cpu, "cpuRatio": item.cpu_ratio,
                         "rss": item.rss, "pss": item.pss, "processes": item.processes,
                         "samples": item.program.samples,
                     }
