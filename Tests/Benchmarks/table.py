@@ -5,7 +5,8 @@ import statistics
 
 def shown(value, unit):
     """A figure with as many digits as mean something."""
-    digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3
+    size = abs(value)
+    digits = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 1 else 3
     return f"{value:,.{digits}f} {unit}"
 
 
