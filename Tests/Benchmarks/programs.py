@@ -1,0 +1,305 @@
+"""The programs that are measured: ours, the limits in C and Swift, and the peers, each with what stands before it."""
+
+import os
+import pathlib
+import shlex
+import shutil
+import statistics
+import sys
+
+import peers
+from bench import (
+    Nginx, Queue, SlowServer, body, compiled, fill_plain, here, measure, scratch, settle, tool)
+
+concurrency = 5
+
+
+class Program:
+    """Something that is measured in every round: prepared, run, and looked at whether it did what it was to do."""
+
+    def __init__(self, name, command, count=1, times=1, prepare=None, check=None, input=None, environment=None,
+                 requests=None, endless=False, needs=()):
+        """Does `count` operations in one run, and runs so many `times` a round. `requests` is how many have to reach
+        nginx in a round; an `endless` one is told to end when they have. `needs` are (there or not, what) pairs."""
+        self.name = name
+        self.command = command
+        self.count = count
+        self.times = times
+        self.prepare = prepare
+        self.check = check
+        self.input = input
+        self.environment = environment
+        self.requests = requests
+        self.endless = endless
+        self.missing = [what for there, what in needs if not there]
+        self.failure = None
+        self.samples = []
+
+    def round(self, ground):
+        if self.prepare:
+            self.prepare()
+        settle(ground.place)
+        before = ground.nginx.requests()
+        came = lambda: ground.nginx.requests() - before >= self.requests
+        command = self.command() if callable(self.command) else self.command
+        samples = measure(
+            command, times=self.times, input=self.input, environment=self.environment,
+            ends_when=came if self.endless else None)
+        if self.requests is not None and ground.nginx.requests() - before != self.requests:
+            raise RuntimeError(f"{ground.nginx.requests() - before} requests came, not {self.requests}")
+        if self.check:
+            self.check()
+        # The middle of a round's runs, so that a pair is of what happened at nearly the same time.
+        middle = sorted(samples, key=lambda sample: sample["wall"])[len(samples) // 2]
+        self.samples.append({
+            **middle, "cpu": statistics.median(cpu(sample) for sample in samples),
+            "least": min(sample["wall"] for sample in samples)})
+
+
+def cpu(sample):
+    return sample["user"] + sample["system"]
+
+
+class Ground:
+    """Where all of them are measured: a file system, a server, and the program that is ours."""
+
+    def __init__(self, place, static):
+        self.place = pathlib.Path(place)
+        self.nginx = Nginx()
+        self.static = static
+        self.kept = {}
+
+    def once(self, name, make):
+        """What is made when it is first asked for."""
+        if name not in self.kept:
+            self.kept[name] = make()
+        return self.kept[name]
+
+    def slow(self, milliseconds):
+        return self.once(f"slow {milliseconds}", lambda: SlowServer(milliseconds))
+
+    # Ours
+
+    def fresh_queue(self, name, count, url, transport="libcurl", **options):
+        path = self.place / name
+        shutil.rmtree(path, ignore_errors=True)
+        queue = Queue(path, url, transport=transport, **options)
+        queue.fill(count)
+        return queue
+
+    def ours(self, name, count, transport="libcurl", url=None, batch=None):
+        """A run over a new queue."""
+        label = f"ours-{transport}-{count}-{batch}"
+        route = {"batch": {"max": batch}} if batch else {}
+        queues = []
+        target = url or self.nginx.url
+
+        def prepare():
+            queues[:] = [self.fresh_queue(label, count, target, transport, route=route)]
+
+        def check():
+            if queues[0].waiting():
+                raise RuntimeError(f"{queues[0].waiting()} operations are left")
+
+        expected = None if url else count // (batch or 1)
+        return Program(
+            name, lambda: queues[0].command("run", "--limit", count, "--concurrency", concurrency), count=count,
+            prepare=prepare, check=check, requests=expected)
+
+    def on_standing_queue(self, name, count, *words, times=1, requests=0, what=1):
+        """A run over a queue that is kept at so many operations from round to round."""
+        def make():
+            return self.fresh_queue(f"standing-{count}", 0, self.nginx.url)
+
+        def queue():
+            return self.once(f"queue {count}", make)
+
+        def prepare():
+            queue().fill(count - queue().waiting())
+
+        return Program(
+            name, lambda: queue().command(*words), count=what, times=times, prepare=prepare, requests=requests)
+
+    # Limits and peers that drain a directory of files
+
+    def files(self, name, command, count, **options):
+        """A command over a directory of plain files, which is the last word of `command` unless it is a function."""
+        path = self.place / f"files-{count}"
+        return Program(name, lambda: command(path), count=count, prepare=lambda: fill_plain(path, count), **options)
+
+    def c_over_libcurl(self, count, url=None):
+        there = shutil.which("curl-config")
+        return self.files(
+            "C over libcurl: read, POST, unlink",
+            lambda path: [compiled("limits/drain-curl.c", "-lcurl"), path, url or self.nginx.url, concurrency],
+            count, requests=None if url else count, needs=[(there, "libcurl4-openssl-dev")])
+
+    def c_over_sockets(self, count):
+        return self.files(
+            "C over raw sockets: read, POST, unlink",
+            lambda path: [compiled("limits/drain-sockets.c"), path, self.nginx.port, concurrency], count, requests=count)
+
+    def curl_parallel(self, count, url=None):
+        """Its configuration is there before the clock starts, and it does not remove what it has sent."""
+        path = self.place / "curl-files"
+        configuration = scratch / "curl.conf"
+
+        def prepare():
+            fill_plain(path, count)
+            start = f"parallel\nparallel-max = {concurrency}\nsilent\nshow-error\n"
+            each = [
+                f'url = "{url or self.nginx.url}"\ndata-binary = "@{file}"\nheader = "Content-Type: application/json"\n'
+                'output = "/dev/null"\nfail\n' for file in sorted(path.iterdir())]
+            configuration.write_text(start + "next\n".join(each))
+
+        return Program(
+            "curl -Z", ["curl", "-q", "--config", configuration], count=count, prepare=prepare,
+            requests=None if url else count, needs=[(shutil.which("curl"), "curl")])
+
+    def bare_urlsession(self, count):
+        return Program(
+            "bare URLSession, no files",
+            lambda: [compiled("limits/urlsession.swift"), self.nginx.url, count, concurrency], count=count,
+            requests=count)
+
+    def wrk(self):
+        script = scratch / "post.lua"
+        script.write_text(f'wrk.method = "POST"\nwrk.body = string.rep("x", {len(body(0))})\n')
+        seconds = 1
+        program = Program(
+            "wrk, no files", ["wrk", "--threads", 1, "--connections", concurrency, "--duration", f"{seconds}s",
+                              "--script", script, self.nginx.url], needs=[(shutil.which("wrk"), "wrk")])
+        before = []
+        program.prepare = lambda: before.append(self.nginx.requests())
+
+        def check():
+            program.count = self.nginx.requests() - before.pop()
+
+        program.check = check
+        return program
+
+    def posting_each(self, name, words, count, needs):
+        """A curl of its own for each file, and its removal."""
+        post = scratch / "post"
+        post.write_text(
+            '#!/bin/sh\nexec curl -qsSf -o /dev/null -H "Content-Type: application/json" --data-binary "@$1" '
+            f'{shlex.quote(self.nginx.url)}\n')
+        post.chmod(0o755)
+        return self.files(
+            name, lambda path: ["sh", "-c", words.format(path=shlex.quote(str(path)), post=shlex.quote(str(post)))],
+            count, requests=count, needs=needs)
+
+    def xargs(self, count):
+        return self.posting_each(
+            "xargs -P5 curl", f"find {{path}} -type f -print0 | xargs -0 -n1 -P{concurrency} {{post}}", count,
+            [(shutil.which("curl"), "curl")])
+
+    def parallel(self, count):
+        program = shlex.quote(tool("parallel") or "parallel")
+        return self.posting_each(
+            "GNU parallel, curl", f"find {{path}} -type f | {program} --will-cite -j{concurrency} {{post}}", count,
+            [(tool("parallel"), "GNU parallel")])
+
+    def curl_loop(self, count):
+        return self.posting_each(
+            "a loop of curl", "for file in {path}/*; do {post} \"$file\" && rm \"$file\" || exit 1; done", count,
+            [(shutil.which("curl"), "curl")])
+
+    def dirq(self, library, count, take=None):
+        """dirq with an HTTP library; with `take` only so many of a queue of `count`, which is kept."""
+        path = self.place / f"dirq-{count}"
+        script = here / "peers/directory_queue.py"
+
+        def fill():
+            if not (take and path.exists()):
+                shutil.rmtree(path, ignore_errors=True)
+                os.spawnv(os.P_WAIT, peers.python(), [peers.python(), str(script), "fill", str(path), str(count)])
+
+        few = [take] if take else []
+        return Program(
+            f"dirq + {library}",
+            lambda: [peers.python(), script, "drain", path, self.nginx.url, concurrency, library, *few],
+            count=take or count, prepare=fill, requests=take or count, needs=[(peers.python(), "dirq")])
+
+    def syslog_ng(self, count):
+        buffered = peers.SyslogNG(self.place / "syslog-ng", self.nginx.url)
+        return Program(
+            "syslog-ng, reliable disk buffer", lambda: buffered.command(), count=count,
+            prepare=lambda: buffered.fill([body(number) for number in range(count)]), requests=count, endless=True,
+            environment=buffered.environment, needs=[(tool("syslog-ng"), "syslog-ng")])
+
+    # Adding
+
+    def lines(self, count):
+        file = scratch / f"lines-{count}"
+        if not file.exists():
+            file.write_text("".join(body(number) + "\n" for number in range(count)))
+        return file
+
+    def adding(self, count, times, binary=None):
+        queues = []
+
+        def prepare():
+            queues[:] = [self.fresh_queue("adding", 0, self.nginx.url, binary=binary)]
+
+        def check():
+            if queues[0].waiting() != count * times:
+                raise RuntimeError(f"{queues[0].waiting()} operations were added")
+
+        return Program(
+            "drainq add", lambda: queues[0].command("add"), count=count, times=times, prepare=prepare, check=check,
+            input=self.lines(count))
+
+    def c_adding(self, name, count, times, batch):
+        path = self.place / "c-adding"
+
+        def prepare():
+            shutil.rmtree(path, ignore_errors=True)
+            for directory in ("tmp", "new"):
+                (path / directory).mkdir(parents=True)
+
+        return Program(
+            name, lambda: [compiled("limits/add.c"), path, batch], count=count, times=times, prepare=prepare,
+            input=self.lines(count))
+
+    def dirq_adding(self, name, count, times, synced):
+        path = self.place / "dirq-adding"
+        return Program(
+            name, lambda: [peers.python(), here / "peers/directory_queue.py", "add", path, "yes" if synced else "no"],
+            count=count, times=times, prepare=lambda: shutil.rmtree(path, ignore_errors=True), input=self.lines(count),
+            needs=[(peers.python(), "dirq")])
+
+    def nullmailer(self, count, times):
+        peer = self.once("nullmailer", lambda: peers.Nullmailer(self.place, body(0)))
+        program = tool("nullmailer-queue")
+        needs = [(program, "nullmailer"), (os.geteuid() == 0, "root, to give nullmailer a queue")]
+        if count == 1:
+            return Program("nullmailer-queue", [program], times=times, prepare=peer.prepare, input=peer.input,
+                           needs=needs)
+        loop = f"i=0; while [ $i -lt {count} ]; do {program} < {peer.input} || exit 1; i=$((i+1)); done"
+        return Program("nullmailer-queue, one after the other", ["sh", "-c", loop], count=count, prepare=peer.prepare,
+                       needs=needs)
+
+    # Looking at a queue
+
+    def looking(self, name, words, times):
+        """A script that looks whether there is something to do in an empty directory."""
+        empty = self.place / "empty"
+        empty.mkdir(exist_ok=True)
+        return Program(
+            name, [str(empty) if word == "{}" else word for word in words], times=times,
+            needs=[(shutil.which(words[0] or ""), name)])
+
+    def peer_python(self):
+        return peers.python()
+
+    def c_take(self):
+        return compiled("limits/take.c")
+
+    def taking(self, name, words, count):
+        """A program that chooses five names of the standing queue's new/."""
+        path = self.place / f"standing-{count}" / "new"
+        return Program(name, lambda: [*words(), path, 5])
+
+
+python_itself = os.path.realpath(sys.executable)

@@ -1,0 +1,222 @@
+"""The rows of the table: which programs are measured together, which of their figures is compared, and with which aim."""
+
+import dataclasses
+from collections.abc import Callable
+
+from programs import Program, python_itself
+
+
+@dataclasses.dataclass
+class Aim:
+    """What ours has to reach: a ratio to another program where there is one, else the figure itself."""
+
+    text: str
+    against: str | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    agents: int | None = None
+    """For a run that was seen with so many delivery agents, 2 being several."""
+
+    def concerns(self, processes):
+        return self.agents is None or self.agents == min(2, max(1, processes - 1))
+
+    def met(self, value):
+        return (self.at_least is None or value >= self.at_least) and (self.at_most is None or value <= self.at_most)
+
+
+@dataclasses.dataclass
+class Row:
+    key: str
+    title: str
+    unit: str
+    figure: Callable
+    """Of a program and a sample, in the unit."""
+    programs: list[Program]
+    """Ours first."""
+    aims: list[Aim] = dataclasses.field(default_factory=list)
+    also: list[Program] = dataclasses.field(default_factory=list)
+    """Measured with them, and not in the table."""
+
+
+def rate(program, sample):
+    return program.count / sample["wall"]
+
+
+def seconds(program, sample):
+    return sample["wall"]
+
+
+def milliseconds(program, sample):
+    return sample["wall"] * 1000
+
+
+def cpu_of_thousand(program, sample):
+    return sample["cpu"] / program.count * 1000
+
+
+def cpu_seconds(program, sample):
+    return sample["cpu"]
+
+
+def memory(program, sample):
+    return sample["rss"] / 1024
+
+
+def rows(ground):
+    """All rows, each made only when it is asked for: key → a function that makes those that are measured together."""
+    return {
+        "drain": draining, "urlsession": draining, "batch": draining, "cpu": draining, "latency": latency,
+        "empty": empty, "add": adding, "bulk": bulk, "take": taking, "memory": memories, "growth": growth,
+        "slow": slow,
+    }
+
+
+def draining(ground, wanted):
+    """Four rows over the same runs."""
+    count, few = 10_000, 1_000
+    libcurl = ground.ours("drainq, libcurl", count)
+    urlsession = ground.ours("drainq, URLSession", count, transport="urlsession")
+    batch = ground.ours("drainq, libcurl, batch: 100", count, batch=100)
+    curl, limit = ground.curl_parallel(count), ground.c_over_libcurl(count)
+    bare = ground.bare_urlsession(count)
+    requests, loop = ground.dirq("requests", count), ground.curl_loop(few)
+    titles = {
+        "drain": f"drain {count:,}, concurrency 5, libcurl", "urlsession": f"drain {count:,} over URLSession",
+        "batch": f"drain {count:,} in batches of 100", "cpu": "CPU for 1,000 operations",
+    }
+    found = []
+    if "drain" in wanted:
+        found.append(Row("drain", titles["drain"], "operations/s", rate, [
+            libcurl, curl, limit, ground.c_over_sockets(count), ground.syslog_ng(count), ground.dirq("aiohttp", count),
+            requests, ground.dirq("httpx", count), ground.xargs(few), ground.parallel(few), loop, ground.wrk(),
+        ], [Aim("≥ 1.0 × curl -Z", curl.name, at_least=1.0)]))
+    if "urlsession" in wanted:
+        found.append(Row("urlsession", titles["urlsession"], "operations/s", rate, [urlsession, bare, curl], [
+            Aim("≥ 0.9 × bare URLSession (one agent)", bare.name, at_least=0.9, agents=1),
+            Aim("≥ 1.6 × bare URLSession (agents on both cores)", bare.name, at_least=1.6, agents=2)]))
+    if "batch" in wanted:
+        found.append(Row("batch", titles["batch"], "operations/s", rate, [batch, curl],
+                         [Aim("≥ 5 × curl -Z", curl.name, at_least=5)]))
+    if "cpu" in wanted:
+        found.append(Row("cpu", titles["cpu"] + ", libcurl", "s", cpu_of_thousand,
+                         [libcurl, curl, limit, requests, loop], [Aim("≤ 0.12 s", at_most=0.12)]))
+        found.append(Row("cpu", titles["cpu"] + ", URLSession", "s", cpu_of_thousand, [urlsession, bare],
+                         [Aim("≤ 0.40 s", at_most=0.40)]))
+    return found
+
+
+def latency(ground, wanted):
+    count, slow = 50, ground.slow(50)
+    curl = ground.curl_parallel(count, slow.url)
+    return [Row("latency", "50 queued, 50 ms each, concurrency 5, whole process", "s", seconds, [
+        ground.ours("drainq, libcurl", count, url=slow.url),
+        ground.ours("drainq, URLSession", count, transport="urlsession", url=slow.url),
+        ground.c_over_libcurl(count, slow.url), curl], [Aim("≤ 0.53 s", at_most=0.53)])]
+
+
+def built(ground):
+    """How the program is linked that start-up is measured with."""
+    return "static" if ground.static else "dynamic, for want of a static build"
+
+
+def empty(ground, wanted):
+    times = 20
+    queue = ground.once("empty queue", lambda: ground.fresh_queue("empty-queue", 0, ground.nginx.url))
+    ours = Program("drainq run", [ground.static or queue.binary, *queue.command("run")[1:]], times=times)
+    look = ground.looking
+    return [Row("empty", f"run on an empty queue ({built(ground)})", "ms", milliseconds, [
+        ours,
+        look("find -quit + test", ["sh", "-c", 'test -n "$(find "$1" -type f -print -quit)"; exit 0', "sh", "{}"], times),
+        look("perl", ["perl", "-e", "opendir(D, shift); exit 0 unless grep { !/^[.]/ } readdir(D)", "{}"], times),
+        look("python3 -c", [python_itself, "-c", "import os, sys; any(os.scandir(sys.argv[1]))", "{}"], times),
+        look("python3 -c, requests imported",
+             [ground.peer_python() or "", "-c", "import os, sys, requests; any(os.scandir(sys.argv[1]))", "{}"], times),
+    ], [Aim("≤ 3 ms (static build)", at_most=3)])]
+
+
+def adding(ground, wanted):
+    times = 20
+    return [Row("add", f"add one, durable, process included ({built(ground)})", "ms", milliseconds, [
+        ground.adding(1, times, binary=ground.static),
+        ground.c_adding("C: write, fsync, rename, fsync", 1, times, batch=1), ground.nullmailer(1, times),
+        ground.dirq_adding("dirq, not durable", 1, times, synced=False),
+        ground.dirq_adding("dirq with fsync", 1, times, synced=True),
+    ], [Aim("≤ 4 ms (static build)", at_most=4)])]
+
+
+def bulk(ground, wanted):
+    count = 10_000
+    return [Row("bulk", f"add {count:,}, durable", "operations/s", rate, [
+        ground.adding(count, 1),
+        ground.c_adding("C, syncs shared by 10,000", count, 1, batch=count),
+        ground.c_adding("C, each synced", count, 1, batch=1),
+        ground.dirq_adding("dirq with fsync", count, 1, synced=True), ground.nullmailer(1_000, 1),
+    ], [Aim("≥ 12,000/s", at_least=12_000)])]
+
+
+def taking(ground, wanted):
+    found = []
+    script = "import heapq, os, sys; print(heapq.nsmallest(int(sys.argv[2]), os.listdir(sys.argv[1])))"
+    for count in (100_000, 1_000_000):
+        words = ("run", "--limit", 5, "--concurrency", 5)
+        ours = ground.on_standing_queue("drainq run --limit 5", count, *words, requests=5)
+        limit = ground.taking("C: readdir, parse, heap", lambda: [ground.c_take()], count)
+        programs = [ours, limit, ground.taking("python3: listdir, heapq", lambda: [python_itself, "-c", script], count)]
+        if count == 100_000:
+            programs.append(ground.dirq("requests", count, take=5))
+        title = f"take 5 of {count:,}"
+        found.append(Row("take", title, "ms", milliseconds, programs,
+                         [Aim("≤ 1.5 × the C loop", limit.name, at_most=1.5)]))
+        found.append(Row("take", title + ", memory", "MB", memory, programs[:3], [Aim("≤ 40 MB", at_most=40)]))
+    return found
+
+
+def memories(ground, wanted):
+    count = 100_000
+    return [Row("memory", f"memory while draining {count:,}", "MB", memory, [
+        ground.ours("drainq, libcurl", count), ground.ours("drainq, libcurl, 1,000 only", 1_000),
+        ground.ours("drainq, URLSession", count, transport="urlsession"), ground.curl_parallel(count),
+        ground.syslog_ng(count)], [Aim("≤ 60 MB, all processes", at_most=60)])]
+
+
+def growth(ground, wanted):
+    """The cost of one more operation: a run of 1,000 less one that takes a single one, so that listing is not in it.
+    And what the whole run costs."""
+    few, more = 1, 1_000
+    sizes = (1_000, 10_000, 100_000, 1_000_000)
+    whole = {}
+    for size in sizes:
+        words = ("run", "--concurrency", 5, "--limit")
+        whole[size] = (
+            ground.on_standing_queue(f"{size:,} queued", size, *words, more, requests=more, what=more),
+            ground.on_standing_queue(f"{size:,} queued", size, *words, few, requests=few))
+
+    def each(figure):
+        """The difference of a program's sample and that of its twin of the same round."""
+        twins = {id(program): twin for program, twin in whole.values()}
+
+        def difference(program, sample):
+            twin = twins[id(program)]
+            alone = twin.samples[program.samples.index(sample)]
+            return (figure(program, sample) - figure(twin, alone)) / (more - few) * 1e6
+        return difference
+
+    programs = [program for program, _ in whole.values()]
+    aims = [Aim("constant within 1.3 ×", other.name, at_least=1 / 1.3, at_most=1.3) for other in programs[1:]]
+    singles = [twin for _, twin in whole.values()]
+    found = [
+        Row("growth", "each further operation, by wall time", "µs", each(seconds), programs, also=singles),
+        Row("growth", "each further operation, by CPU time", "µs", each(cpu_seconds), programs, aims),
+        Row("growth", "run --limit 1000, whole", "ms", milliseconds, programs),
+        Row("growth", "run --limit 1, whole", "ms", milliseconds, singles)]
+    return found
+
+
+def slow(ground, wanted):
+    server = ground.slow(2000)
+    count = 5
+    return [Row("slow", "CPU while 5 new connections wait 2 s each", "s", cpu_seconds, [
+        ground.ours("drainq, libcurl", count, url=server.url),
+        ground.ours("drainq, URLSession", count, transport="urlsession", url=server.url),
+        ground.c_over_libcurl(count, server.url), ground.curl_parallel(count, server.url),
+    ], [Aim("≤ 0.1 s", at_most=0.1)])]
