@@ -14,6 +14,8 @@ extension Run {
         var superseded: [(entry: Entry, by: OperationID)] = []
         /// Expired, by their route, behind a destination that is closed.
         var expired: [Candidate] = []
+        /// Files in `new/` under names of their own.
+        var foreign = 0
         /// How long the listing took: the next one waits in proportion.
         var cost: Duration = .zero
 
@@ -34,18 +36,19 @@ extension Run {
         var pass = Pass()
         var selection = Selection<Digest, Candidate>(limit: isPlanning ? budget : min(budget, Self.chosenAtOnce))
         var census = try takeCensus(now)
+        var ways = Ways(configuration, destinations)
         for state in [QueueState.new, .deferred] {
-            try spool.forEachEntry(in: state) { entry in
+            let foreign = try spool.forEachEntry(in: state) { entry in
                 let name = entry.name
                 guard isAskedFor(name) else { return }
-                let route = configuration.route(of: name.type)
-                let destination = destinations.destination(of: name)
+                let way = ways.way(of: name)
+                let destination = way.destination
                 guard asked.isEmpty || asked.contains(destination.digest) else { return }
-                let sequence = route.isSequential ? route.sequence(of: name, to: destination) : nil
+                let sequence = way.isSequential ? way.route.sequence(of: name, to: destination) : nil
                 var isHead = true
                 if sequence != nil {
                     // Without the lock another run is at what has an order.
-                    guard let turn = census?.turn(of: name, of: route, to: destination) else { return }
+                    guard let turn = census?.turn(of: name, of: way.route, to: destination) else { return }
                     switch turn {
                     case .free, .inLine: isHead = turn == .free
                     case .blocked: return
@@ -58,30 +61,39 @@ extension Run {
                     Candidate(entry: entry, destination: destination, sequence: sequence, isHead: isHead)
                 }
                 switch eligibility(
-                    of: name, at: now, longestDelay: route.longestDelay, ignoringBackoff: ignoresBackoff(of: name))
+                    of: name, at: now, longestDelay: way.longestDelay, ignoringBackoff: ignoresBackoff(of: name))
                 {
                 case .held: break
                 case .deferred(let until):
                     pass.waiting += 1
                     pass.mayComeDue(until)
                 case .due:
-                    openLane(destination, now, decisions)
-                    if let lane = lanes[destination.digest], lane.isClosed {
-                        if let lifetime = route.expiresAfter, name.createdAt.isOfSetClock,
+                    if way.passage == nil {
+                        openLane(destination, now, decisions)
+                        let lane = lanes[destination.digest]!
+                        way.passage = lane.isClosed ? .closed(lane.closure) : .open
+                    }
+                    if case .closed(let closure) = way.passage {
+                        if let lifetime = way.route.expiresAfter, name.createdAt.isOfSetClock,
                             name.createdAt + lifetime <= now
                         {
                             return pass.expired.append(candidate())
                         }
-                        lanes[destination.digest]!.skipped += 1
-                        guard let until = lane.closure?.until else { return }
+                        way.skipped += 1
+                        guard let until = closure?.until else { return }
                         pass.mayComeDue(until)
-                        if lane.closure?.reason != .held { pass.waiting += 1 }
+                        if closure?.reason != .held { pass.waiting += 1 }
                         return
                     }
-                    lanes[destination.digest]!.offered += 1
+                    way.offered += 1
                     selection.offer(name, destination: destination.digest, element: candidate())
                 }
             }
+            if state == .new { pass.foreign = foreign }
+        }
+        for way in ways.all where way.passage != nil {
+            lanes[way.destination.digest]!.skipped += way.skipped
+            lanes[way.destination.digest]!.offered += way.offered
         }
         let chosen = selection.chosen()
         pass.chosen = chosen.map(\.element)
@@ -103,7 +115,8 @@ extension Run {
     }
 
     private func isAskedFor(_ name: EntryName) -> Bool {
-        (options.types.isEmpty || options.types.contains(name.type)) && !leftAlone.contains(name.id)
+        (options.types.isEmpty || options.types.contains(name.type))
+            && (leftAlone.isEmpty || !leftAlone.contains(name.id))
     }
 
     // MARK: - Destinations

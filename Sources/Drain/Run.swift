@@ -170,8 +170,12 @@ package final class Run {
     }
 
     private func nextPass(_ claims: SpoolRun, budget: Int) throws(SpoolError) -> Pass {
-        try admit(claims)
         var pass = try choose(budget: budget)
+        summary.leftForeign = false
+        if pass.foreign > 0 {
+            try admit(claims)
+            pass = try choose(budget: budget)
+        }
         supersede(&pass, claims)
         expire(pass, claims)
         return pass

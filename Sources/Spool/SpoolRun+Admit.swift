@@ -22,6 +22,7 @@ extension SpoolRun {
         var admission = Admission()
         var foreign = try queue.foreignNames(atMost: Self.admissionSize + 1)
         if foreign.isEmpty { return admission }
+        try anchor()
         if foreign.count > Self.admissionSize {
             foreign.removeLast()
             admission.hasMore = true

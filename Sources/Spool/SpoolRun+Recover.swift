@@ -21,6 +21,7 @@ extension SpoolRun {
                     try LockedDirectory.takeOver(path, name: name, queue)
                 }
                 guard let dead else { continue }
+                try anchor()
                 recovery.deadRuns.append(name)
                 try recover(from: dead, &recovery, now, maximumInterruptions)
                 try flush()

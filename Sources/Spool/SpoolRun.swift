@@ -25,6 +25,16 @@ package final class SpoolRun {
         confirmedAt = queue.system.elapsed()
     }
 
+    /// Whether the directory's own name survives a power cut, as it must before anything is moved into it.
+    private var isAnchored = false
+
+    /// To be called before anything is moved into this run's directory. A run that claims nothing syncs nothing.
+    func anchor() throws(SpoolError) {
+        if isAnchored { return }
+        try queue.syncDirectory(QueueState.claimed.path)
+        isAnchored = true
+    }
+
     /// Looks, once a second, whether the lock is still this run's, before it does what only its owner may do. A run that
     /// was stopped, on a host that was cut off, finds here that it was taken for dead.
     func confirm() throws(SpoolError) {
@@ -51,6 +61,7 @@ package final class SpoolRun {
             !held.contains(Claim(name: entry.name, from: .deferred))
         else { return nil }
         try confirm()
+        try anchor()
         let (from, to) = (QueuePath(entry.path), path(of: claim))
         let won = try queue.attempt("claim", from) { () throws(Errno) in
             do throws(Errno) {
@@ -198,7 +209,6 @@ extension SpoolDirectory {
             let directory = try LockedDirectory.make(in: claimed, at: now, self)
             do throws(Errno) {
                 guard try directory.excludes else { throw .noLocks }
-                try sync(claimed)
             } catch {
                 directory.remove()
                 throw error
