@@ -332,8 +332,21 @@ struct SpoolRunTests {
         #expect(try queue.recover().returned.count == 1)
     }
 
+    @Test func `nothing is moved into a directory whose own name a power cut could take`() throws {
+        let entry = try queue.add(["a"])[0]
+        let calls = InterceptedCalls()
+        let run = try queue.open(calls.calls).beginRun(now: now)
+        calls.reset(.always("fsync", EIO))
+        #expect(throws: SpoolError.self) { try run.claim(entry) }
+        #expect(queue.bytes(entry.path) != nil)
+        calls.reset()
+        #expect(try run.claim(entry) != nil)
+        #expect(calls.log.filter { $0 == "fsync" || $0 == "rename" } == ["fsync", "rename"])
+        try run.end()
+    }
+
     @Test func `a run that cannot lock or write does not begin`() throws {
-        for call in ["makeDirectory", "lock", "fsync"] {
+        for call in ["makeDirectory", "lock"] {
             let calls = InterceptedCalls()
             let open = try queue.open(calls.calls)
             calls.reset(.always(call, EROFS))
