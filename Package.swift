@@ -2,6 +2,7 @@
 import PackageDescription
 
 /// Imports run one way: Policy <- Spool, Delivery <- Drain <- DrainqCLI <- drainq. ArchitectureTests checks it.
+/// SpoolWriter, for programs that enqueue without a process, is Spool's other user.
 let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -12,12 +13,16 @@ let strict: [SwiftSetting] = [
 let package = Package(
     name: "drainq",
     platforms: [.macOS(.v15)],
-    products: [.executable(name: "drainq", targets: ["drainq"])],
+    products: [
+        .executable(name: "drainq", targets: ["drainq"]),
+        .library(name: "SpoolWriter", targets: ["SpoolWriter"]),
+    ],
     targets: [
         .target(name: "CSystem"),
         .target(name: "CCurl"),
         .target(name: "Policy", swiftSettings: strict),
         .target(name: "Spool", dependencies: ["Policy", "CSystem"], swiftSettings: strict),
+        .target(name: "SpoolWriter", dependencies: ["Policy", "Spool"], swiftSettings: strict),
         .target(name: "Delivery", dependencies: ["Policy", "CSystem", "CCurl"], swiftSettings: strict),
         .target(name: "LoopbackReceiver", dependencies: ["CSystem"], swiftSettings: strict),
         .target(name: "Drain", dependencies: ["Policy", "Spool", "Delivery"], swiftSettings: strict),
@@ -28,6 +33,7 @@ let package = Package(
         .executableTarget(name: "drainq", dependencies: ["DrainqCLI"], swiftSettings: strict),
         .testTarget(name: "PolicyTests", dependencies: ["Policy"], exclude: ["Vectors"], swiftSettings: strict),
         .testTarget(name: "SpoolTests", dependencies: ["Spool", "Policy", "CSystem"], swiftSettings: strict),
+        .testTarget(name: "SpoolWriterTests", dependencies: ["SpoolWriter", "Spool", "Policy"], swiftSettings: strict),
         .testTarget(
             name: "DeliveryTests", dependencies: ["Delivery", "Policy", "LoopbackReceiver", "CSystem", "drainq"],
             swiftSettings: strict),

@@ -78,8 +78,9 @@ struct Law: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `nothing is public: drainq is a program`() {
-        for line in House.sources.flatMap({ $0.lines { $0.words.first == "public" || $0.code.hasPrefix("open ") } }) {
+    @Test func `nothing is public but the library for programs that enqueue`() {
+        let sources = House.sources.filter { $0.target != "SpoolWriter" }
+        for line in sources.flatMap({ $0.lines { $0.words.first == "public" || $0.code.hasPrefix("open ") } }) {
             Issue.record("\(line)\nwrite package, or nothing")
         }
     }

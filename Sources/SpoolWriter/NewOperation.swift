@@ -1,0 +1,102 @@
+internal import Policy
+
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// What is to be put into a queue: a body, the type that routes it, and what this operation asks for by itself.
+///
+/// What is left out is as the queue's configuration says for the type (drainq-config(5)); drainq-queue(5) tells what each
+/// field is good for.
+public struct NewOperation: Hashable, Sendable {
+    /// Sent byte for byte.
+    public var body: [UInt8]
+    /// The body's media type.
+    public var contentType: String
+    /// 1 to 64 of `A-Z a-z 0-9 _ - .`, not beginning with a dot.
+    public var type: String
+    /// What operations have in common of which only the newest counts, or which go out in order; at most 1,024 bytes.
+    public var key: String?
+    /// 1 to 64 of `A-Z a-z 0-9 _ -`; a UUID where it is `nil`. One that is in the queue already is not added again, so
+    /// a program that cannot know whether it has added an operation may add it once more under the id it chose.
+    public var id: String?
+    /// The request's method instead of the route's.
+    public var method: String?
+    /// Where the request goes instead of where the route says.
+    public var url: String?
+    /// Header fields besides those of the route, and instead of one of the same name.
+    public var headers: [String: String] = [:]
+    /// It is not attempted before.
+    public var notBefore: Date?
+    /// It is given up if it has not been delivered by then.
+    public var expiresAt: Date?
+    /// What the server sees as `Idempotency-Key`; the id where it is `nil`.
+    public var idempotencyKey: String?
+
+    /// One whose body is these bytes.
+    public init(
+        body: some Sequence<UInt8>, contentType: String, type: String = "default", key: String? = nil,
+        id: String? = nil
+    ) {
+        self.body = Array(body)
+        self.contentType = contentType
+        self.type = type
+        self.key = key
+        self.id = id
+    }
+
+    /// One whose body is JSON text, which is sent as it is written: `1.10` stays `1.10`.
+    public init(json: String, type: String = "default", key: String? = nil, id: String? = nil) {
+        self.init(body: json.utf8, contentType: "application/json", type: type, key: key, id: id)
+    }
+
+    /// One whose body is a value, encoded as JSON; throws what encoding it throws.
+    public init(
+        payload: some Encodable, type: String = "default", key: String? = nil, id: String? = nil
+    ) throws {
+        self.init(
+            body: try JSONEncoder().encode(payload), contentType: "application/json", type: type, key: key, id: id)
+    }
+}
+
+extension NewOperation {
+    /// The operation as the queue knows it, created at `time`; throws what is wrong with the first field that is.
+    func operation(createdAt time: Timestamp) throws(WriteError) -> Operation {
+        guard let id = OperationID(id ?? UUID().uuidString.lowercased()) else {
+            throw WriteError("id", "expected 1 to 64 of A-Z a-z 0-9 _ -")
+        }
+        guard let type = TypeName(type) else { throw WriteError("type", "expected 1 to 64 of A-Z a-z 0-9 _ - .") }
+        if let key, key.utf8.count > 1024 { throw WriteError("key", "longer than 1024 bytes") }
+        if contentType == "application/json", !isJSON { throw WriteError("body", "expected one JSON value") }
+        let operation = Operation(
+            header: OperationHeader(
+                id: id, type: type, createdAt: time, contentType: contentType, key: key, method: method, url: url,
+                headers: headers.sorted { $0.key < $1.key }.map { HeaderField(name: $0.key, value: $0.value) },
+                notBefore: notBefore.map(Timestamp.init), expiresAt: expiresAt.map(Timestamp.init),
+                idempotencyKey: idempotencyKey),
+            body: body)
+        // Of a route that lets operations say all they can: what this one could never send is the giver's mistake.
+        if let defect = Route(url: "http://localhost/").defect(of: operation) { throw WriteError("\(defect)") }
+        return operation
+    }
+
+    private var isJSON: Bool {
+        var scanner = JSONScanner(body)
+        do throws(JSONSyntaxError) {
+            guard try scanner.next() != nil else { return false }
+            return try scanner.next() == nil
+        } catch {
+            return false
+        }
+    }
+}
+
+extension Timestamp {
+    /// Microseconds are kept; a date outside of the years that names can say is the nearest one inside.
+    init(_ date: Date) {
+        let microseconds = (date.timeIntervalSince1970 * 1_000_000).rounded()
+        self.init(microseconds: Int64(min(max(microseconds, 0), 253_402_300_799_000_000)))
+    }
+}

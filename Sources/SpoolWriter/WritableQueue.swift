@@ -1,0 +1,86 @@
+internal import Policy
+internal import Spool
+private import Synchronization
+
+#if canImport(FoundationEssentials)
+    private import FoundationEssentials
+#else
+    private import Foundation
+#endif
+
+/// A queue directory, to add operations to from within a program, as `drainq add` does from without.
+///
+/// ```swift
+/// import SpoolWriter
+///
+/// let queue = try WritableQueue(at: "/var/spool/drainq/orders")
+/// let id = try queue.add(NewOperation(json: #"{"user": 7, "plan": "pro"}"#, type: "upgrade", key: "u7"))
+/// ```
+///
+/// Nothing is sent here: `drainq run`, from a timer, does that. A queue may be written to by any number of programs and
+/// threads at once, and is to be kept open rather than opened for each operation. The configuration is not read: limits
+/// are those given here.
+public final class WritableQueue: Sendable {
+    private let spool: Mutex<Writer>
+
+    private struct Writer {
+        let directory: SpoolDirectory
+        var admittance: Admittance
+        var last = Timestamp(microseconds: 0)
+    }
+
+    /// Opens a queue that `drainq init` has made.
+    ///
+    /// - Parameters:
+    ///   - operations: how many may wait, those others have added among them; `nil` is as many as there is room for.
+    ///   - minimumFree: how many bytes have to stay free on the file system.
+    public init(at path: String, operations: Int? = nil, minimumFree: Int? = nil) throws(WriteError) {
+        do throws(SpoolError) {
+            let limits = Limits(operations: operations, minimumFree: minimumFree)
+            spool = Mutex(Writer(directory: try SpoolDirectory(opening: path), admittance: Admittance(limits)))
+        } catch {
+            throw WriteError(error)
+        }
+    }
+
+    /// Adds one operation and returns its id. When it returns, the operation survives a power cut; when it throws,
+    /// nothing was added.
+    @discardableResult
+    public func add(_ operation: NewOperation) throws(WriteError) -> String {
+        try add([operation])[0]
+    }
+
+    /// Adds all of them or none, and returns their ids; they are delivered in this order where nothing else decides.
+    /// Many at once share their syncs: a thousand take little longer than one.
+    @discardableResult
+    public func add(_ operations: [NewOperation]) throws(WriteError) -> [String] {
+        if operations.isEmpty { return [] }
+        let result: Result<[String], WriteError> = spool.withLock { writer in
+            do throws(WriteError) {
+                return .success(try Self.add(operations, &writer))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    private static func add(_ operations: [NewOperation], _ writer: inout Writer) throws(WriteError) -> [String] {
+        var taken: [Operation] = []
+        for operation in operations {
+            // Names are in the order of the times: no two operations of a program have the same.
+            writer.last = max(Timestamp(Date()), writer.last + .microseconds(1))
+            taken.append(try operation.operation(createdAt: writer.last))
+        }
+        let given = zip(operations, taken).compactMap { $0.id == nil ? nil : $1.header.id }
+        let accepted: Accepted
+        do throws(SpoolError) {
+            accepted = try writer.directory.accept(
+                taken, within: &writer.admittance, givenIDs: Set(given), allOrNone: true)
+        } catch {
+            throw WriteError(error)
+        }
+        for case .rejected(let limit) in accepted.results { throw WriteError(limit) }
+        return taken.map(\.header.id.description)
+    }
+}

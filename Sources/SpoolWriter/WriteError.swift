@@ -1,0 +1,55 @@
+internal import Spool
+
+/// Why nothing was added.
+public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What kind of thing went wrong, for a program to decide by.
+    public enum Kind: Hashable, Sendable {
+        /// There is no queue at that path, or what is there is none.
+        case noQueue
+        /// A newer drainq has written the queue: use its library.
+        case newerFormat
+        case permission
+        /// The operation is none that could be sent.
+        case invalid
+        /// A limit would be passed.
+        case full
+        /// The disk is full, or the file system failed.
+        case inputOutput
+    }
+
+    /// What kind of thing it is.
+    public var kind: Kind
+    /// One line such as `cannot accept into 'new': No space left on device`.
+    public var description: String
+    /// What helps: a command or a fact.
+    public var hint: String?
+    /// `errno`, where a system call failed.
+    public var code: Int32?
+
+    init(_ reason: String) {
+        kind = .invalid
+        description = "cannot add: \(reason)"
+    }
+
+    init(_ field: String, _ reason: String) {
+        self.init("\(field): \(reason)")
+    }
+
+    init(_ limit: FullLimit) {
+        kind = .full
+        description = "cannot add: \(limit)"
+    }
+
+    init(_ error: SpoolError) {
+        kind =
+            switch error.kind {
+            case .noSuchQueue, .notAQueue: .noQueue
+            case .newerFormat: .newerFormat
+            case .permission: .permission
+            case .io, .notRemovedAfterDelivery: .inputOutput
+            }
+        description = error.description
+        hint = error.hint
+        code = error.code == 0 ? nil : error.code
+    }
+}

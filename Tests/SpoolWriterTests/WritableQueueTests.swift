@@ -1,0 +1,136 @@
+import Foundation
+import Policy
+import Spool
+import SpoolWriter
+import Testing
+
+/// What a program sees that enqueues by itself.
+struct WritableQueueTests {
+    let path = FileManager.default.temporaryDirectory.appending(path: "drainq-writer-\(UUID().uuidString)").path
+
+    /// Runs with a queue that is removed afterwards.
+    func withQueue(_ body: (SpoolDirectory) throws -> Void) throws {
+        let spool = try SpoolDirectory.create(at: path)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try body(spool)
+    }
+
+    func operations(_ spool: SpoolDirectory) throws -> [Policy.Operation] {
+        var entries: [Entry] = []
+        try spool.forEachEntry(in: .new) { entries.append($0) }
+        return try entries.sorted { $0.path < $1.path }.map { entry in
+            guard case .operation(let stored) = try spool.read(entry) else { throw CocoaError(.fileReadCorruptFile) }
+            return stored.operation
+        }
+    }
+
+    @Test func `what is added is what drainq reads, byte for byte`() throws {
+        try withQueue { spool in
+            var given = NewOperation(json: #"{"price": 1.10}"#, type: "upgrade", key: "u7", id: "a")
+            given.method = "PUT"
+            given.url = "https://api.example.com/x"
+            given.headers = ["X-B": "2", "X-A": "1"]
+            given.notBefore = Date(timeIntervalSince1970: 1_800_000_000.5)
+            given.expiresAt = Date(timeIntervalSince1970: 1_900_000_000)
+            given.idempotencyKey = "once"
+            #expect(try WritableQueue(at: path).add(given) == "a")
+            let operation = try #require(try operations(spool).first)
+            let header = operation.header
+            #expect(operation.body == Array(#"{"price": 1.10}"#.utf8))
+            #expect(header.id.description == "a" && header.type.description == "upgrade" && header.key == "u7")
+            #expect(header.method == "PUT" && header.url == "https://api.example.com/x")
+            #expect(header.headers == [HeaderField(name: "X-A", value: "1"), HeaderField(name: "X-B", value: "2")])
+            #expect(header.notBefore == Timestamp(microseconds: 1_800_000_000_500_000))
+            #expect(header.expiresAt == Timestamp(microseconds: 1_900_000_000_000_000))
+            #expect(header.idempotencyKey == "once" && header.contentType == "application/json")
+        }
+    }
+
+    @Test func `many keep their order, under ids of their own`() throws {
+        try withQueue { spool in
+            let queue = try WritableQueue(at: path)
+            var ids = try queue.add((0..<100).map { NewOperation(json: "\($0)") })
+            ids.append(try queue.add(NewOperation(json: "100")))
+            #expect(Set(ids).count == 101)
+            let added = try operations(spool)
+            #expect(added.map(\.header.id.description) == ids)
+            #expect(added.map { String(decoding: $0.body, as: UTF8.self) } == (0...100).map(String.init))
+        }
+    }
+
+    @Test func `an id that is there already is not added again`() throws {
+        try withQueue { spool in
+            let queue = try WritableQueue(at: path)
+            for text in ["1", "2"] { #expect(try queue.add(NewOperation(json: text, id: "same")) == "same") }
+            #expect(try operations(spool).map(\.body) == [Array("1".utf8)])
+        }
+    }
+
+    @Test func `threads add at once`() throws {
+        try withQueue { spool in
+            let queue = try WritableQueue(at: path)
+            DispatchQueue.concurrentPerform(iterations: 50) { number in
+                do {
+                    try queue.add(NewOperation(json: "\(number)"))
+                } catch {
+                    Issue.record(error)
+                }
+            }
+            #expect(try operations(spool).count == 50)
+        }
+    }
+
+    @Test func `a value that can be encoded is a payload`() throws {
+        struct Upgrade: Encodable { var user: Int }
+        try withQueue { spool in
+            try WritableQueue(at: path).add(NewOperation(payload: Upgrade(user: 7)))
+            #expect(try operations(spool).map(\.body) == [Array(#"{"user":7}"#.utf8)])
+        }
+    }
+
+    @Test(arguments: [
+        (NewOperation(json: "1", type: "a/b"), "cannot add: type: expected 1 to 64 of A-Z a-z 0-9 _ - ."),
+        (NewOperation(json: "1", id: ""), "cannot add: id: expected 1 to 64 of A-Z a-z 0-9 _ -"),
+        (NewOperation(json: "1", key: String(repeating: "k", count: 1025)), "cannot add: key: longer than 1024 bytes"),
+        (NewOperation(json: "{"), "cannot add: body: expected one JSON value"),
+        (NewOperation(json: "1 2"), "cannot add: body: expected one JSON value"),
+    ])
+    func `what could never be sent is refused, and nothing of its batch is added`(
+        operation: NewOperation, reason: String
+    ) throws {
+        try withQueue { spool in
+            let error = try #require(throws: WriteError.self) {
+                try WritableQueue(at: path).add([NewOperation(json: "1"), operation])
+            }
+            #expect(error.kind == .invalid)
+            #expect(error.description == reason)
+            #expect(try operations(spool).isEmpty)
+        }
+    }
+
+    @Test func `a header that would smuggle in another one is refused`() throws {
+        try withQueue { _ in
+            var operation = NewOperation(json: "1")
+            operation.headers = ["X-A": "1\r\nX-B: 2"]
+            #expect(throws: WriteError.self) { try WritableQueue(at: path).add(operation) }
+        }
+    }
+
+    @Test func `a full queue takes none of a batch that would pass its limit`() throws {
+        try withQueue { spool in
+            let queue = try WritableQueue(at: path, operations: 2)
+            try queue.add(NewOperation(json: "1"))
+            let error = try #require(throws: WriteError.self) {
+                try queue.add([NewOperation(json: "2"), NewOperation(json: "3")])
+            }
+            #expect(error.kind == .full)
+            #expect(try operations(spool).count == 1)
+        }
+    }
+
+    @Test func `where there is no queue, it says so and how one is made`() throws {
+        let error = try #require(throws: WriteError.self) { try WritableQueue(at: path) }
+        #expect(error.kind == .noQueue)
+        #expect(error.hint == "drainq init makes a queue")
+    }
+}
