@@ -1,47 +1,95 @@
 # drainq 0.1.0: made by 'drainq completions', do not edit
+# _drainq_words 'WORD WORD...': offers those that go on from what is there.
+_drainq_words() {
+    mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current")
+    COMPREPLY=("${COMPREPLY[@]/#/$attached}")
+}
+# _drainq_queue FIELD ARGUMENT...: offers what the queue has, and nothing where there is no queue.
+_drainq_queue() {
+    local field=$1 word
+    shift
+    queue=${queue//[\\\"\']/}
+    while IFS= read -r word; do
+        [[ $word == "$current"* ]] || continue
+        printf -v word %q "$word"
+        # bash replaces only what stands behind the last colon
+        COMPREPLY+=("$attached${word#"${current%"$last"}"}")
+    done < <("$program" "$@" ${queue:+--queue "${queue/#\~\//$HOME/}"} --json 2>/dev/null |
+        grep -o "\"$field\":\"[^\"\\]*\"" | cut -d '"' -f 4 | sort -u)
+}
 _drainq() {
-    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command= options= words= i
+    local last=${COMP_WORDS[COMP_CWORD]} program=${COMP_WORDS[0]/#\~\//$HOME/}
+    local line=() word current previous attached= command= queue= options= words= i
     COMPREPLY=()
-    # --name=value comes as three words
-    if [[ $current == '=' ]]; then
-        current=
-    elif [[ $previous == '=' && COMP_CWORD -gt 1 ]]; then
-        previous=${COMP_WORDS[COMP_CWORD - 2]}
+    # bash makes words of their own of = and of :
+    for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
+        if ((${#line[@]} > 1)) && [[ $word == [=:]* || ${line[-1]} == *[=:] ]]; then
+            line[-1]+=$word
+        else
+            line+=("$word")
+        fi
+    done
+    current=${line[-1]} previous=${line[-2]}
+    if [[ $current == -*=* ]]; then
+        # unless COMP_WORDBREAKS is another
+        [[ $last == -*=* ]] && attached=${last%%=*}=
+        previous=${current%%=*} current=${current#*=}
     fi
-    for ((i = 1; i < COMP_CWORD; i++)); do
-        case ${COMP_WORDS[i]} in
+    [[ $last == [=:] || -n $attached ]] && last=${current##*:}
+    for ((i = 1; i < ${#line[@]} - 1; i++)); do
+        case ${line[i]} in
+            -q|--queue)
+                queue=${line[++i]}
+                ;;
+            -q=*|--queue=*)
+                queue=${line[i]#*=}
+                ;;
+            --config)
+                ((i++))
+                ;;
             init|add|send|run|list|show|status|retry|drop|hold|release|pause|resume|export|import|check|explain|demo|receive|completions|manual|version|help)
-                command=${COMP_WORDS[i]}
-                break
+                command=${command:-${line[i]}}
                 ;;
         esac
     done
     case $command:$previous in
-        init:--url|add:--type|add:-t|send:--type|send:-t|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--delay|add:--at|add:--expires|send:--expires|add:--id|send:--id|send:--timeout|send:--retry-within|send:--fallback|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--type|run:-t|run:--destination|run:--rate|retry:--rate|hold:--reason|status:--interval|explain:--type|explain:-t|pause:--destination|resume:--destination|list:--limit|list:--destination|export:--destination|retry:--destination|drop:--destination|hold:--destination|release:--destination|list:--type|list:-t|export:--type|export:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t|list:--key|export:--key|retry:--key|drop:--key|hold:--key|release:--key|list:--since|export:--since|retry:--since|drop:--since|hold:--since|release:--since|list:--before|export:--before|retry:--before|drop:--before|hold:--before|release:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
+        init:--url|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--delay|add:--at|add:--expires|send:--expires|add:--id|send:--id|send:--timeout|send:--retry-within|send:--fallback|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--rate|retry:--rate|hold:--reason|status:--interval|list:--limit|retry:--limit|drop:--limit|hold:--limit|release:--limit|list:--key|export:--key|retry:--key|drop:--key|hold:--key|release:--key|list:--since|export:--since|retry:--since|drop:--since|hold:--since|release:--since|list:--before|export:--before|retry:--before|drop:--before|hold:--before|release:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
+            return
+            ;;
+        add:--type|add:-t|send:--type|send:-t|run:--type|run:-t|explain:--type|explain:-t|list:--type|list:-t|export:--type|export:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t)
+            _drainq_queue type list --limit 1000
             return
             ;;
         add:--sync|import:--sync)
-            mapfile -t COMPREPLY < <(compgen -W 'full none' -- "$current")
+            _drainq_words 'full none'
             return
             ;;
         add:--body-file|send:--body-file|receive:--url-file|*:--config)
-            mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            compopt -o default
+            return
+            ;;
+        run:--destination|pause:--destination|resume:--destination|list:--destination|export:--destination|retry:--destination|drop:--destination|hold:--destination|release:--destination)
+            _drainq_queue destination status
             return
             ;;
         run:--progress)
-            mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$current")
+            _drainq_words 'auto always never'
             return
             ;;
         run:--log)
-            mapfile -t COMPREPLY < <(compgen -W 'auto text json journal' -- "$current")
+            _drainq_words 'auto text json journal'
             return
             ;;
         list:--state|export:--state|retry:--state|drop:--state|hold:--state|release:--state)
-            mapfile -t COMPREPLY < <(compgen -W 'new deferred claimed held failed quarantined delivered' -- "$current")
+            _drainq_words 'new deferred claimed held failed quarantined delivered'
+            return
+            ;;
+        list:--status|export:--status|retry:--status|drop:--status|hold:--status|release:--status)
+            _drainq_words 'dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED'
             return
             ;;
         *:--queue|*:-q)
-            mapfile -t COMPREPLY < <(compgen -d -- "$current")
+            compopt -o dirnames
             return
             ;;
     esac
@@ -55,35 +103,40 @@ _drainq() {
             ;;
         add)
             options='-t --type --key --url --method -H --header --content-type --delay --at --expires --id --envelope --atomic --sync --body-file -q --queue --config --json -v --verbose --quiet -h --help --version'
-            [[ $current == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            [[ $current == -* ]] || compopt -o default
             ;;
         send)
             options='-t --type --key --url --method -H --header --content-type --expires --id --envelope --body-file --no-queue --timeout --retry-within --fallback -q --queue --config --json -v --verbose --quiet -h --help --version'
-            [[ $current == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            [[ $current == -* ]] || compopt -o default
             ;;
         run)
             options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --progress --log -n --dry-run -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         list)
-            options='--limit --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         show)
             options='-q --queue --config --json -v --verbose --quiet -h --help --version'
+            [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         status)
             options='--prometheus --watch --interval -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         retry)
-            options='--rate -n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--rate -n --dry-run --all --limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            [[ $current == -* ]] || _drainq_queue id list --limit 100 --state failed --state deferred --state held
             ;;
         drop)
-            options='-n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-n --dry-run --all --limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         hold)
-            options='-n --dry-run --all --reason --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-n --dry-run --all --reason --limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            [[ $current == -* ]] || _drainq_queue id list --limit 100 --state new --state deferred
             ;;
         release)
-            options='-n --dry-run --all --state --destination -t --type --key --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-n --dry-run --all --limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            [[ $current == -* ]] || _drainq_queue id list --limit 100 --state held
             ;;
         pause)
             options='--destination -q --queue --config -v --verbose --quiet -h --help --version'
@@ -92,11 +145,12 @@ _drainq() {
             options='--destination -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         export)
-            options='--all --state --destination -t --type --key --since --before -q --queue --config -v --verbose --quiet -h --help --version'
+            options='--all --state --destination -t --type --key --status --since --before -q --queue --config -v --verbose --quiet -h --help --version'
+            [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         import)
             options='--atomic --sync -q --queue --config --json -v --verbose --quiet -h --help --version'
-            [[ $current == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$current")
+            [[ $current == -* ]] || compopt -o default
             ;;
         check)
             options='--repair -q --queue --config --json -v --verbose --quiet -h --help --version'
@@ -126,10 +180,7 @@ _drainq() {
             words='init add send run list show status retry drop hold release pause resume export import explain check demo receive completions manual version help'
             ;;
     esac
-    if [[ $current == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
-    elif [[ -n $words ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-    fi
+    [[ $current == -* ]] && words=$options
+    [[ -z $words ]] || _drainq_words "$words"
 }
-complete -o filenames -F _drainq drainq
+complete -F _drainq drainq

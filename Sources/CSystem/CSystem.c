@@ -25,6 +25,13 @@ int csystem_die_with_parent(void) {
 #endif
 }
 
+void csystem_confine(void) {
+#ifdef __linux__
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
+}
+
 int csystem_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
 #ifdef __linux__
     return posix_spawn_file_actions_addclosefrom_np(actions, first);

@@ -16,6 +16,8 @@ extension Run {
         }
         while true {
             if round.graceEnd == nil, mustStop() { round.graceEnd = .now + options.grace }
+            // What is in flight is somebody else's to settle.
+            if hasLostHold { round.graceEnd = .now }
             var pause: Duration?
             if round.graceEnd == nil { pause = begin(&round, claims) }
             if summary.end != .done, round.graceEnd == nil { continue }
@@ -264,7 +266,7 @@ extension Run {
     /// What becomes of an operation that is not to be sent: it has expired, or sending it again could do harm.
     private func unsent(_ member: Member, _ route: Route) -> Settlement? {
         let now = world.now()
-        return Settlement.decide(onExpiryOf: member.operation.header, route: route, now: now)
+        return Settlement.decide(onExpiryOf: member.operation, route: route, now: now)
             ?? Settlement.decide(onAmbiguityOf: member.operation, name: member.claim.name, route: route, now: now)
     }
 

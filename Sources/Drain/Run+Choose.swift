@@ -64,7 +64,9 @@ extension Run {
                 case .due:
                     openLane(destination, now, decisions)
                     if let lane = lanes[destination.digest], lane.isClosed {
-                        if let lifetime = route.expiresAfter, name.createdAt + lifetime <= now {
+                        if let lifetime = route.expiresAfter, name.createdAt.isOfSetClock,
+                            name.createdAt + lifetime <= now
+                        {
                             return pass.expired.append(candidate)
                         }
                         lanes[destination.digest]!.skipped += 1
@@ -167,7 +169,7 @@ extension Run {
         Blame(configuration: configuration, destinations: destinations, credentials: world.credentials)
     }
 
-    /// Tells the ledger what has been learned since. Losing it costs a probe, so an error is told and nothing more.
+    /// Tells the ledger what has been learned since. Losing it costs a probe, so an error is told, once, and nothing more.
     func tellLedger() {
         var events: [(destination: String, event: DestinationEvent)] = []
         for digest in lanes.keys {
@@ -183,7 +185,8 @@ extension Run {
                 events, settings: { named[$0] ?? DestinationSettings() }, salt: ledger.salt, at: world.now(),
                 durable: false)
         } catch {
-            inputOutput(error)
+            if !isLedgerLost { inputOutput(error) }
+            isLedgerLost = true
         }
     }
 

@@ -248,7 +248,8 @@ extension Run {
                 try apply(settlement, member, flight, claims, sent: !answer.isUnsent, answer: report.body)
             } catch {
                 leftAlone.insert(member.claim.name.id)
-                broken(error)
+                // Where there is no room for its new name it is put back when the run ends; others need none.
+                if error.isFullDisk, error.kind == .io { inputOutput(error) } else { broken(error) }
             }
             if !answer.letsOthersGo { goOn(member, after: settlement.disposition, &round) }
             return settlement

@@ -52,6 +52,9 @@ package final class Run {
     var unusual: Set<Digest> = []
     var paced: Set<Digest> = []
     var ledger = DestinationLedger()
+    /// Whether it could not be written.
+    var isLedgerLost = false
+    private var isFullDiskTold = false
     /// The right to attempt what has an order; `nil` where another run has it, or nothing has one.
     var sequenceLock: SequenceLock?
     /// A cool-down that was there before the run is ignored with `--now`, one that begins in it is not.
@@ -63,9 +66,13 @@ package final class Run {
     var pace: Pace
     /// Operations that this run deferred and has not seen through since.
     var waiting: Set<OperationID> = []
+    /// The queue's lock on this run has been lost: others may be at what it had claimed.
+    var hasLostHold = false
     /// Operations this run could not read or settle: left alone until the next one.
     var leftAlone: Set<OperationID> = []
     let started = ContinuousClock.now
+    /// So many times `SpoolRun.admissionSize` files of others are taken in before a pass.
+    private static let admissions = 10
 
     package init(
         spool: SpoolDirectory, configuration: Configuration, options: RunOptions, world: World,
@@ -158,14 +165,23 @@ package final class Run {
     }
 
     private func nextPass(_ claims: SpoolRun, budget: Int) throws(SpoolError) -> Pass {
-        let admission = try claims.admitForeign(
-            now: world.now(), limits: configuration.limits, bodyFileRoots: configuration.bodyFileRoots)
-        for item in admission.quarantined { quarantined(item) }
-        for error in admission.errors { inputOutput(error) }
+        try admit(claims)
         var pass = try choose(budget: budget)
         supersede(&pass, claims)
         expire(pass, claims)
         return pass
+    }
+
+    /// Takes in what others have dropped, and no more of it than leaves the pass time to deliver; the rest waits.
+    private func admit(_ claims: SpoolRun) throws(SpoolError) {
+        for _ in 0..<Self.admissions where Interruption.received.count == 0 {
+            let admission = try claims.admitForeign(
+                now: world.now(), limits: configuration.limits, bodyFileRoots: configuration.bodyFileRoots)
+            for item in admission.quarantined { quarantined(item) }
+            for error in admission.errors { inputOutput(error) }
+            summary.leftForeign = admission.hasMore && admission.errors.isEmpty
+            if !summary.leftForeign { return }
+        }
     }
 
     /// Row N, D → gone, durable before the newer operation is sent: no older value comes back behind it. Where one cannot
@@ -199,7 +215,7 @@ package final class Run {
                 let route = configuration.route(of: claim.name.type)
                 guard case .operation(let stored) = try claims.read(claim, limits: configuration.limits),
                     let settlement = Settlement.decide(
-                        onExpiryOf: stored.operation.header, route: route, now: world.now())
+                        onExpiryOf: stored.operation, route: route, now: world.now())
                 else {
                     _ = try claims.settle(claim, .putBack, record: nil, now: world.now())
                     continue
@@ -245,7 +261,7 @@ package final class Run {
         if let end, now >= end { return stopped(pass) }
         // What this pass deferred is not in its listing: list again before deciding that nothing is left.
         guard let again = try? choose(budget: options.limit) else { return true }
-        if !again.chosen.isEmpty { return true }
+        if !again.chosen.isEmpty || summary.leftForeign { return true }
         if options.stay == .untilEmpty, again.waiting == 0 {
             summary.nextDue = nil
             return false
@@ -291,9 +307,19 @@ package final class Run {
         report(.quarantined(item))
     }
 
-    /// One operation or file could not be dealt with; the others go on.
+    /// One operation or file could not be dealt with; the others go on. A full disk is told once; so is a lost hold, which
+    /// ends the run.
     func inputOutput(_ error: SpoolError) {
+        if error.kind == .lostHold {
+            if hasLostHold { return }
+            hasLostHold = true
+            if summary.end == .done { summary.end = .broken(error.description) }
+        }
         summary.inputOutputErrors += 1
+        if error.isFullDisk {
+            if isFullDiskTold { return }
+            isFullDiskTold = true
+        }
         report(.inputOutputError(error))
     }
 
@@ -303,11 +329,20 @@ package final class Run {
         if summary.end == .done { summary.end = .broken(error.description) }
     }
 
+    /// `state/retention`: when `failed/` was last looked through.
+    private static let lastLook = "retention"
+
     private func prune() {
         let now = world.now()
         let retention = configuration.retention
         do throws(SpoolError) {
-            if let kept = retention.failed { _ = try spool.prune(.failed, olderThan: now - kept) }
+            let last = try spool.readState(Self.lastLook).flatMap {
+                Timestamp(rfc3339: String(decoding: $0, as: UTF8.self).filter { !$0.isNewline })
+            }
+            if let look = retention.look(last: last, now: now) {
+                if let limit = look.limit { _ = try spool.prune(.failed, olderThan: limit) }
+                if look.isRemembered { try spool.writeState(Self.lastLook, Array("\(now.rfc3339)\n".utf8)) }
+            }
             if retention.delivered > .zero { _ = try spool.prune(.delivered, olderThan: now - retention.delivered) }
         } catch {
             inputOutput(error)

@@ -43,6 +43,8 @@ package struct RunSummary: Hashable, Sendable {
     package var conditions: String?
     package var failed = 0
     package var quarantined = 0
+    /// More was in `new/` under names of its own than the last pass took in.
+    package var leftForeign = false
     /// Operations returned that a dead run had held.
     package var recovered = 0
     /// Operations cut off by the end of the run and put back.

@@ -40,17 +40,23 @@ package final class Sending {
     private let destinations: DestinationTable
     private let options: Options
     private var world: Run.World
+    private let report: (SpoolError) -> Void
     private let started = ContinuousClock.now
     private var sink: (any Sink)?
     private var tickets = 0
     /// Of the ledger, once a hold has been blamed on something.
     private var salt: String?
 
-    package init(spool: SpoolDirectory, configuration: Configuration, options: Options, world: Run.World) {
+    /// `report` is told what could not be remembered.
+    package init(
+        spool: SpoolDirectory, configuration: Configuration, options: Options, world: Run.World,
+        report: @escaping (SpoolError) -> Void
+    ) {
         self.spool = spool
         self.configuration = configuration
         self.options = options
         self.world = world
+        self.report = report
         destinations = DestinationTable(configuration)
     }
 
@@ -97,7 +103,7 @@ package final class Sending {
                     operation, reason: Self.words(closure, state, destination), isHeld: closure.reason == .held)
             }
             if let settlement = Settlement.decide(
-                onExpiryOf: operation.header, route: route, now: world.now())
+                onExpiryOf: operation, route: route, now: world.now())
             {
                 return .failed(event(settlement, operation, name, destination, route))
             }
@@ -113,7 +119,7 @@ package final class Sending {
                 let settlement = Settlement.decide(on: error, now: began)
                 let failed = event(settlement, operation, name, destination, route)
                 guard error.outcome == .held else { return .failed(failed) }
-                try remember(
+                remember(
                     [.held(reason: settlement.rule.description, blamed: blame(destination))], destination, settings)
                 return .postponed(operation, reason: error.description, isHeld: true)
             }
@@ -132,7 +138,7 @@ package final class Sending {
                 hasRefreshed = true
                 if world.credentials.refresh(secrets) { continue }
             }
-            try remember(
+            remember(
                 DestinationEvent.events(
                     of: secrets.redacted(report), verdict, route: route, settings: settings,
                     blamed: verdict.outcome == .held ? blame(destination) : nil, now: world.now()),
@@ -225,13 +231,18 @@ package final class Sending {
             .fingerprint(of: destination, salt: salt)
     }
 
+    /// Losing it costs a probe. The answer stands: what was delivered must not look as if it was not.
     private func remember(
         _ events: [DestinationEvent], _ destination: Destination, _ settings: DestinationSettings
-    ) throws(SpoolError) {
+    ) {
         if events.isEmpty { return }
-        try LedgerFile(spool: spool).record(
-            events.map { (destination.name, $0) }, settings: { _ in settings }, salt: salt, at: world.now(),
-            durable: false)
+        do throws(SpoolError) {
+            try LedgerFile(spool: spool).record(
+                events.map { (destination.name, $0) }, settings: { _ in settings }, salt: salt, at: world.now(),
+                durable: false)
+        } catch {
+            report(error)
+        }
     }
 
     // MARK: - Words

@@ -16,15 +16,23 @@ package struct CommandFailure: Error, Hashable, Sendable {
         messages = [Message(text: text, hint: hint)]
     }
 
-    package init(_ error: SpoolError) {
+    /// `hasBegun`: a part of the work has been done, and no status may say that nothing was attempted.
+    package init(_ error: SpoolError, hasBegun: Bool = false) {
         let status: ExitStatus =
             switch error.kind {
             case .noSuchQueue, .notAQueue: .noQueue
-            case .permission: .permission
+            case .permission: hasBegun ? .inputOutput : .permission
+            case .untrusted: .permission
             case .newerFormat: .configuration
-            case .io, .notRemovedAfterDelivery: .inputOutput
+            case .io, .notRemovedAfterDelivery, .lostHold: .inputOutput
             }
         self.init(status, error.description, hint: error.hint)
+    }
+
+    /// What was answered before is safe; whoever gave the input has to know where the rest of it begins.
+    package init(_ error: SpoolError, hasBegun: Bool, verb: String, from line: Int, of source: String) {
+        self.init(error, hasBegun: hasBegun)
+        messages[0].text = "cannot \(verb) line \(line) of '\(source)' and what follows: \(error)"
     }
 
     package init(_ error: UsageError) {

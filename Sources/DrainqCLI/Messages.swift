@@ -115,6 +115,9 @@ package enum Messages {
         case info = 6
     }
 
+    /// What every line of text begins with.
+    static let name = "drainq: "
+
     private static let current = Mutex(Format.text)
 
     package static var format: Format {
@@ -151,8 +154,8 @@ package enum Messages {
         let format = format
         if format == .json { return log(MessageView(message: message, hint: hint), level) }
         let priority = format == .journal ? "<\(level.rawValue)>" : ""
-        write("\(priority)drainq: \(escapedForDisplay(word + message))\n")
-        if let hint { write("\(priority)drainq: \(escapedForDisplay("hint: " + hint))\n") }
+        write("\(priority)\(name)\(escapedForDisplay(word + message))\n")
+        if let hint { write("\(priority)\(name)\(escapedForDisplay("hint: " + hint))\n") }
     }
 
     /// An object of the log, on a line.
@@ -168,26 +171,9 @@ package enum Messages {
 
     /// A line that the next one replaces, at a terminal; empty removes it.
     package static func transient(_ message: String) {
-        let text = message.isEmpty ? "" : "drainq: \(escapedForDisplay(message))"
+        let text = message.isEmpty ? "" : name + escapedForDisplay(message)
         write("\r\u{1B}[K\(text)")
     }
-}
-
-/// Whether a person is at the other end.
-package enum Terminal {
-    package static var isOnStandardInput: Bool { isatty(STDIN_FILENO) == 1 }
-    package static var isOnStandardOutput: Bool { isatty(STDOUT_FILENO) == 1 }
-    package static var isOnStandardError: Bool { isatty(STDERR_FILENO) == 1 }
-
-    /// How many lines standard output shows; `nil` where it is no terminal, or one that does not say.
-    static var linesOnStandardOutput: Int? {
-        var size = winsize()
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return nil }
-        return Int(size.ws_row)
-    }
-
-    /// Moves to the upper left corner and removes all that is visible (ECMA-48 CUP, ED).
-    static let clear = "\u{1B}[H\u{1B}[J"
 }
 
 /// A closed pipe becomes an error of the write, which `Output` knows how to take, and no signal.

@@ -84,8 +84,3 @@ struct Playback: Sendable {
         return pace.interval
     }
 }
-
-func saturated(_ left: Int, _ right: Int) -> Int {
-    let (sum, overflow) = left.addingReportingOverflow(right)
-    return overflow ? .max : sum
-}

@@ -178,3 +178,8 @@ func trimmed(_ text: some StringProtocol) -> String {
     while let last = rest.last, isBlank(last) { rest.removeLast() }
     return String(rest)
 }
+
+func saturated(_ left: Int, _ right: Int) -> Int {
+    let (sum, overflow) = left.addingReportingOverflow(right)
+    return overflow ? .max : sum
+}

@@ -7,6 +7,8 @@ package struct Configuration: Hashable, Sendable {
     /// By the destination's name: an origin such as `https://api.example.com`, or a name that routes use.
     package var destinations: [String: DestinationSettings]
     package var secrets: [String: SecretSource]
+    /// Variables of the environment that commands and hooks get besides the usual ones.
+    package var passEnvironment: [String]
     package var conditions: Conditions
     /// Directories that files named by `bodyFile` may be in, absolute; none unless set.
     package var bodyFileRoots: [String]
@@ -19,13 +21,15 @@ package struct Configuration: Hashable, Sendable {
     package init(
         defaultRoute: Route = Route(), routes: [TypeName: Route] = [:],
         destinations: [String: DestinationSettings] = [:], secrets: [String: SecretSource] = [:],
-        conditions: Conditions = Conditions(), bodyFileRoots: [String] = [], limits: Limits = Limits(),
-        retention: Retention = Retention(), metricsTextfile: String? = nil, hooks: Hooks = Hooks()
+        passEnvironment: [String] = [], conditions: Conditions = Conditions(), bodyFileRoots: [String] = [],
+        limits: Limits = Limits(), retention: Retention = Retention(), metricsTextfile: String? = nil,
+        hooks: Hooks = Hooks()
     ) {
         self.defaultRoute = defaultRoute
         self.routes = routes
         self.destinations = destinations
         self.secrets = secrets
+        self.passEnvironment = passEnvironment
         self.conditions = conditions
         self.bodyFileRoots = bodyFileRoots
         self.limits = limits
@@ -88,16 +92,5 @@ package struct Limits: Hashable, Sendable {
         self.operationBytes = operationBytes
         self.minimumFree = minimumFree
         self.whenFull = whenFull
-    }
-}
-
-/// How long what is done with is kept. `nil` for `failed` is for ever; `.zero` for `delivered` is not at all.
-package struct Retention: Hashable, Sendable {
-    package var delivered: Duration
-    package var failed: Duration?
-
-    package init(delivered: Duration = .zero, failed: Duration? = nil) {
-        self.delivered = delivered
-        self.failed = failed
     }
 }

@@ -37,7 +37,10 @@ package struct Admittance {
         oldest = nil
         isFresh = false
         if limits.minimumFree != nil { free = try queue.freeBytes }
-        if waiting == nil { try count(queue) }
+        if waiting == nil {
+            try queue.checkTrust()
+            try count(queue)
+        }
     }
 
     /// `isDone`: all that was let in is in the queue, and the victims are not.

@@ -15,9 +15,16 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     /// The system's words: `Permission denied`.
     package var description: String { String(cString: strerror(code)) }
 
+    /// Whether space or inodes are wanting.
+    var isFullDisk: Bool { code == ENOSPC || code == EDQUOT }
+
     static let exists = Errno(EEXIST)
     static let invalid = Errno(EINVAL)
     static let missing = Errno(ENOENT)
+    static let noLocks = Errno(ENOLCK)
     static let notADirectory = Errno(ENOTDIR)
     static let notPermitted = Errno(EPERM)
+    static let stale = Errno(ESTALE)
+    static let forbidden = Errno(EACCES)
+    static let wouldBlock = Errno(EWOULDBLOCK)
 }

@@ -20,6 +20,10 @@ package struct FileStatus: Hashable, Sendable {
     package var owner: UInt32
     /// What its owner, its group and others may do with it: 0o600.
     package var permissions: UInt32
+    /// Of a directory: only the owner of what is in it may rename or remove that.
+    package var isSticky = false
+    /// Of a directory: what is made in it belongs to its group.
+    package var setsGroup = false
     /// When its content was last written, nanoseconds since 1970.
     package var modifiedNanoseconds: Int64
     /// When the inode last changed: a rename counts, so it is when the file came to its state.

@@ -8,11 +8,17 @@ import Policy
 
 /// A directory that belongs to one live process: `tmp/<writer>/` or `claimed/<run>/`, with a locked file `lock` in it.
 ///
-/// The lock file is made once and never renamed or rewritten. It is removed last, by whoever holds its lock, so a
-/// directory with files in it and no lock file has no owner.
+/// The lock file is made once and never rewritten. It is removed last, by whoever holds its lock, so a directory with
+/// files in it and no lock file has no owner.
+///
+/// The name has the host in it. Where the file system's locks reach this host only, a lock that is free proves nothing of
+/// another one's, which is left alone: a person who knows that the host is gone removes the lock file.
+///
+/// A run's directory is kept as `state/spare` when it is empty, where there is none: a run that finds the disk full, or
+/// no inode left, takes it for its own, so that delivering needs no space.
 final class LockedDirectory {
     let path: QueuePath
-    /// The directory's own name: `20261121T091500.123456Z-9f86d081884c7d65`.
+    /// The directory's own name: `20261121T091500.123456Z-9f86d081884c7d65`, of which eight digits are the host's.
     let name: String
     private let queue: SpoolDirectory
     private var descriptor: Int32
@@ -42,18 +48,32 @@ final class LockedDirectory {
     static func make(in parent: QueuePath, at now: Timestamp, _ queue: SpoolDirectory) throws(Errno) -> LockedDirectory
     {
         for _ in 0..<100 {
-            let random = String(UInt64.random(in: .min ... .max), radix: 16)
-            let name = "\(now.compactMicroseconds)-\(String(repeating: "0", count: 16 - random.count))\(random)"
-            if let directory = try make(QueuePath(in: parent, name.utf8), name, queue) { return directory }
+            let random = String(UInt64(UInt32.random(in: .min ... .max)) | 1 << 32, radix: 16).dropFirst()
+            let name = "\(now.compactMicroseconds)-\(queue.hostTag)\(random)"
+            let path = QueuePath(in: parent, name.utf8)
+            do throws(Errno) {
+                if let directory = try make(path, name, queue) { return directory }
+            } catch let full where full.isFullDisk && parent == QueueState.claimed.path {
+                do throws(Errno) { try queue.system.rename(queue.root, spare.bytes, path.bytes) } catch { throw full }
+                if let directory = try takeOver(path, name: name, queue) { return directory }
+            }
         }
         throw Errno(EBUSY)
     }
+
+    static let spare = QueuePath("state/spare")
 
     /// Whether `make` gives names like this one.
     static func isName(_ name: String) -> Bool {
         var time = name.prefix(23)
         return name.utf8.count == 40
             && time.withUTF8 { Timestamp(compactMicroseconds: $0) } != nil
+    }
+
+    /// Whether the lock of a directory of that name says if its owner lives: `false` for another host's, where locks do
+    /// not reach that far.
+    static func canJudge(_ name: String, _ queue: SpoolDirectory) -> Bool {
+        queue.fileSystem.lockReach == .everyHost || name.dropFirst(24).prefix(8) == queue.hostTag
     }
 
     private static func make(
@@ -75,7 +95,7 @@ final class LockedDirectory {
         // From here on the object closes the descriptor, whatever happens.
         let directory = LockedDirectory(path: path, name: name, queue: queue, descriptor: descriptor)
         do throws(Errno) {
-            guard try system.lock(descriptor), try directory.isInPlace else { return nil }
+            guard try directory.isHeld else { return nil }
             try system.chmod(descriptor, 0o600)
         } catch {
             directory.remove()
@@ -84,14 +104,27 @@ final class LockedDirectory {
         return directory
     }
 
-    /// Takes over a directory whose owner is dead; `nil` while its owner is alive, or when somebody else is at it.
+    /// Takes over a directory whose owner is dead; `nil` while its owner is alive, or when somebody else is at it, as where
+    /// the lock file is stale: another host has just removed it.
     static func takeOver(_ path: QueuePath, name: String, _ queue: SpoolDirectory) throws(Errno) -> LockedDirectory? {
+        do throws(Errno) {
+            return try takeOverUnlessStale(path, name: name, queue)
+        } catch let error where error == .stale {
+            return nil
+        }
+    }
+
+    private static func takeOverUnlessStale(
+        _ path: QueuePath, name: String, _ queue: SpoolDirectory
+    ) throws(Errno) -> LockedDirectory? {
         let (system, root) = (queue.system, queue.root)
         let lockPath = QueuePath(in: path, "lock".utf8)
         let descriptor: Int32
+        var hasOwner = true
         do throws(Errno) {
             descriptor = try system.open(root, lockPath.bytes, O_RDWR | O_NOFOLLOW, 0)
         } catch let error where error == .missing {
+            hasOwner = false
             // Its owner died between mkdir and open, or its remover before rmdir.
             do throws(Errno) {
                 descriptor = try system.open(root, lockPath.bytes, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
@@ -100,14 +133,14 @@ final class LockedDirectory {
             }
         }
         let directory = LockedDirectory(path: path, name: name, queue: queue, descriptor: descriptor)
-        guard try system.lock(descriptor), try directory.isInPlace else { return nil }
+        guard !hasOwner || canJudge(name, queue), try directory.isHeld else { return nil }
         return directory
     }
 
     /// Whether nobody holds the lock of the directory at `path`: looked at, and left as it is.
     ///
     /// Taking the lock for that moment can make another who looks believe in a living owner, which harms nothing.
-    static func isAbandoned(_ path: QueuePath, _ queue: SpoolDirectory) throws(Errno) -> Bool {
+    static func isAbandoned(_ path: QueuePath, name: String, _ queue: SpoolDirectory) throws(Errno) -> Bool {
         let descriptor: Int32
         do throws(Errno) {
             descriptor = try queue.system.open(
@@ -115,14 +148,30 @@ final class LockedDirectory {
         } catch let error where error == .missing {
             return try queue.exists(path)
         }
-        let directory = LockedDirectory(path: path, name: "", queue: queue, descriptor: descriptor)
+        let directory = LockedDirectory(path: path, name: name, queue: queue, descriptor: descriptor)
         defer { directory.release() }
-        guard try queue.system.lock(descriptor) else { return false }
-        return try directory.isInPlace
+        guard canJudge(name, queue) else { return false }
+        return try directory.isHeld
+    }
+
+    /// Whether the lock is ours, or becomes ours by asking, and its file is the one that stands in the directory.
+    ///
+    /// To ask again for what one has changes nothing; but where a server has taken the lock away, as from a host that was
+    /// cut off, it says so.
+    var isHeld: Bool {
+        get throws(Errno) {
+            guard try queue.system.lock(descriptor) else { return false }
+            return try isInPlace
+        }
+    }
+
+    /// Whether the lock keeps a second opener out: else it says nothing to anybody.
+    var excludes: Bool {
+        get throws(Errno) { try !LockFile(lockPath, queue).tryLock() }
     }
 
     /// Whether the file that is locked is the one that stands in the directory.
-    var isInPlace: Bool {
+    private var isInPlace: Bool {
         get throws(Errno) {
             do throws(Errno) {
                 let standing = try queue.system.statusAt(queue.root, lockPath.bytes)
@@ -133,7 +182,11 @@ final class LockedDirectory {
         }
     }
 
-    /// Removes the lock file and the directory, if nothing else is in it: what is left stays, without an owner.
+    /// Removes the lock file and the directory, or keeps them as the spare one, if nothing else is in it: what is left
+    /// stays, without an owner.
+    ///
+    /// The lock file is closed before its directory is removed: NFS and FUSE keep an open file as a hidden name, in a
+    /// directory that cannot be removed then.
     func remove() {
         var isEmpty = true
         do throws(Errno) {
@@ -142,7 +195,11 @@ final class LockedDirectory {
                 return isEmpty
             }
             guard isEmpty else { return }
+            if path.parent == QueueState.claimed.path, try !queue.exists(Self.spare) {
+                return try queue.system.rename(queue.root, path.bytes, Self.spare.bytes)
+            }
             try queue.system.unlink(queue.root, lockPath.bytes)
+            release()
             try queue.system.removeDirectory(queue.root, path.bytes)
         } catch {
             // A leftover without an owner: the next run sweeps it.

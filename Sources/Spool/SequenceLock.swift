@@ -7,6 +7,9 @@
 /// just dying (the kernel takes its two locks one after the other) or that began under a configuration in which the route
 /// was not ordered: its key, or its destination, waits. So no older operation is under way while a newer one is sent, and
 /// nobody else sends one.
+///
+/// Where locks reach this host only, a run has it only while no run of another host is there, alive or not. Each has made
+/// its directory in `claimed/` before it looks for others, so of two that begin at least one sees the other.
 package final class SequenceLock {
     private let file: LockFile
 
@@ -24,9 +27,11 @@ extension SpoolDirectory {
     /// Takes the lock on `state/sequence.lock` without waiting; `nil` while another run has it.
     package func lockSequences() throws(SpoolError) -> SequenceLock? {
         let path = QueuePath("state/sequence.lock")
-        return try attempt("lock", path) { () throws(Errno) in
+        let lock = try attempt("lock", path) { () throws(Errno) in
             let file = try LockFile(path, self)
             return try file.tryLock() ? SequenceLock(file) : nil
         }
+        guard try unjudgedRuns().isEmpty else { return nil }
+        return lock
     }
 }

@@ -48,14 +48,17 @@ extension SpoolDirectory {
     // MARK: - Modes
 
     /// Who lets others write to `new/` has made it a place to drop files into; then it and the way to it are as they are
-    /// meant to be. Everything else is nobody's business but the owner's.
+    /// meant to be, and so is a directory that its setgid bit gives to a group, as far as they can be trusted. Everything
+    /// else is nobody's business but the owner's.
     func damagedModes() throws(SpoolError) -> [Damage] {
         var damages: [Damage] = []
         let isDropPlace = try (status(QueueState.new.path, "look at")?.permissions ?? 0) & 0o022 != 0
         for directory in ["."] + Self.directories {
             guard let status = try status(QueuePath(directory), "look at"), status.kind == .directory else { continue }
-            let isOpen = isDropPlace && [".", "new", "tmp"].contains(directory)
-            let isRight = isOpen ? status.permissions & 0o700 == 0o700 : status.permissions == 0o700
+            let isOpen = isDropPlace && [".", "new", "tmp"].contains(directory) || status.setsGroup
+            let isRight =
+                isOpen && status.distrust(as: directory) == nil
+                ? status.permissions & 0o700 == 0o700 : status.permissions == 0o700
             if !isRight { damages.append(.directoryMode(directory, is: status.permissions)) }
         }
         for directory in Self.directoriesOfFiles {
@@ -86,21 +89,27 @@ extension SpoolDirectory {
     private func leftovers(now: Timestamp) throws(SpoolError) -> [Damage] {
         let tmp = QueuePath("tmp")
         var damages: [Damage] = []
-        for path in try names(in: tmp).map({ QueuePath(in: tmp, $0) }) where try isLeftover(path, now: now) {
-            damages.append(.leftover(path.description))
+        for name in try names(in: tmp) where try isLeftover(name, now: now) {
+            damages.append(.leftover(QueuePath(in: tmp, name).description))
         }
         return damages
     }
 
     /// As `sweepTemporaries` decides.
-    private func isLeftover(_ path: QueuePath, now: Timestamp) throws(SpoolError) -> Bool {
+    private func isLeftover(_ name: [UInt8], now: Timestamp) throws(SpoolError) -> Bool {
+        let path = QueuePath(in: QueuePath("tmp"), name)
         guard let status = try status(path, "look at") else { return false }
         let isOld = now - status.modifiedAt > Self.foreignTemporaryAge
         guard status.kind == .directory else { return isOld }
+        guard try attempt("look at", path, { () throws(Errno) in try knowsOwner(of: status) }) else { return false }
         let hasLock = try self.status(QueuePath(in: path, "lock".utf8), "look at") != nil
-        let isOurs = LockedDirectory.isName(String(path.description.dropFirst("tmp/".count)))
+        let isOurs = LockedDirectory.isName(QueuePath.escaped(name))
         guard hasLock || isOld || isOurs else { return false }
-        return try attempt("look at", path) { () throws(Errno) in try LockedDirectory.isAbandoned(path, self) }
+        return try isAbandoned(path, QueuePath.escaped(name))
+    }
+
+    private func isAbandoned(_ path: QueuePath, _ name: String) throws(SpoolError) -> Bool {
+        try attempt("look at", path) { () throws(Errno) in try LockedDirectory.isAbandoned(path, name: name, self) }
     }
 
     private func deadRuns() throws(SpoolError) -> [Damage] {
@@ -108,13 +117,20 @@ extension SpoolDirectory {
         var damages: [Damage] = []
         for run in try names(in: claimed) {
             let path = QueuePath(in: claimed, run)
-            guard try status(path, "look at")?.kind == .directory,
-                try attempt("look at", path, { () throws(Errno) in try LockedDirectory.isAbandoned(path, self) })
-            else { continue }
+            guard try status(path, "look at")?.kind == .directory, try isAbandoned(path, QueuePath.escaped(run)) else {
+                continue
+            }
             let claims = try names(in: path).count { !$0.elementsEqual("lock".utf8) }
             damages.append(.deadRun(QueuePath.escaped(run), claims: claims))
         }
         return damages
+    }
+
+    /// The runs of other hosts of which nobody here can say whether they are alive, as the locks of this file system do
+    /// not reach so far; none where they do.
+    package func unjudgedRuns() throws(SpoolError) -> [String] {
+        try names(in: QueueState.claimed.path).map { QueuePath.escaped($0) }
+            .filter { LockedDirectory.isName($0) && !LockedDirectory.canJudge($0, self) }
     }
 
     // MARK: - Twins

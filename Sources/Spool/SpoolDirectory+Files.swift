@@ -96,7 +96,20 @@ extension SpoolDirectory {
         case missing
     }
 
+    /// What another host has replaced or moved since its name was looked up is stale (NFS, GlusterFS): the name is looked
+    /// up again, for as long as such file systems believe what they remember of names.
     func content(_ path: QueuePath, limit: Int) throws(Errno) -> Content {
+        for attempt in 0..<8 {
+            do throws(Errno) {
+                return try contentAtOnce(path, limit: limit)
+            } catch let error where error == .stale {
+                system.sleep(.milliseconds(10 << attempt))
+            }
+        }
+        return try contentAtOnce(path, limit: limit)
+    }
+
+    private func contentAtOnce(_ path: QueuePath, limit: Int) throws(Errno) -> Content {
         let descriptor: Int32
         do throws(Errno) {
             descriptor = try system.open(root, path.bytes, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
@@ -192,6 +205,16 @@ extension SpoolDirectory {
             guard try exists(from) else { return }
             try? system.unlink(root, to.bytes)
             throw error
+        }
+    }
+
+    /// Replaces what has the target's name. Nobody else moves the source: one that is gone has been moved, though the call,
+    /// sent again after a reply was lost on the way (NFS), says that it was missing.
+    func replace(_ from: QueuePath, _ to: QueuePath) throws(Errno) {
+        do throws(Errno) {
+            try system.rename(root, from.bytes, to.bytes)
+        } catch let error where error == .missing {
+            guard try exists(to), try !exists(from) else { throw error }
         }
     }
 

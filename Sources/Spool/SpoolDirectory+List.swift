@@ -28,8 +28,9 @@ extension SpoolDirectory {
     private func forEachName(in directory: QueuePath, _ body: (EntryName) -> Void) throws(SpoolError) -> Int {
         var others = 0
         try attempt("list", directory) { () throws(Errno) in
+            let strangers = try StrangersIn(directory, self)
             try system.list(root, directory.bytes) { bytes in
-                if let name = EntryName(bytes) {
+                if let name = EntryName(bytes), !strangers.own(bytes) {
                     body(name)
                 } else if !bytes.isAside {
                     others += 1
@@ -38,6 +39,20 @@ extension SpoolDirectory {
             }
         }
         return others
+    }
+
+    /// What is in `new/` under a name of its own, or under a canonical one that is a stranger's.
+    func foreignNames(atMost limit: Int) throws(SpoolError) -> [[UInt8]] {
+        let new = QueueState.new.path
+        var foreign: [[UInt8]] = []
+        try attempt("list", new) { () throws(Errno) in
+            let strangers = try StrangersIn(new, self)
+            try system.list(root, new.bytes) { name in
+                if EntryName(name) == nil || strangers.own(name) { foreign.append(Array(name)) }
+                return foreign.count < limit
+            }
+        }
+        return foreign
     }
 
     /// Where the operations with these ids are, in every state but `delivered`.
@@ -85,6 +100,34 @@ extension SpoolDirectory {
                 return .notAnOperation(reason: error.line == 1 ? error.detail : "line \(error.line): \(error.detail)")
             }
         }
+    }
+}
+
+/// Whose files are in a directory that others may write to. A canonical name is believed unread: that of a stranger could
+/// stand for a newer value of somebody's key, or for the oldest operation of all.
+private struct StrangersIn {
+    private let directory: QueuePath
+    private let queue: SpoolDirectory
+    /// Who is none; `nil` where nobody else can have made anything.
+    private let known: Set<UInt32>?
+
+    init(_ directory: QueuePath, _ queue: SpoolDirectory) throws(Errno) {
+        self.directory = directory
+        self.queue = queue
+        guard directory == QueueState.new.path,
+            try queue.system.statusAt(queue.root, directory.bytes).permissions & 0o022 != 0
+        else {
+            known = nil
+            return
+        }
+        known = [0, queue.system.user(), try queue.system.status(queue.root).owner]
+    }
+
+    func own(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let known,
+            let status = try? queue.system.statusAt(queue.root, QueuePath(in: directory, name).bytes)
+        else { return false }
+        return !known.contains(status.owner)
     }
 }
 

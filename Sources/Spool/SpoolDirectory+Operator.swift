@@ -3,15 +3,14 @@ package import Policy
 /// What a person does with operations. Each is one rename of a name that is there or not: a run that was faster wins,
 /// and the answer says so.
 extension SpoolDirectory {
-    /// Does what a person asks for many operations, and makes all of it durable when `body` has returned or thrown: a
-    /// directory is synced once, and not for each of them.
-    package func together<Result>(_ body: () throws -> Result) throws -> Result {
+    /// Does what a person asks for many operations, and makes all of it durable when `body` has returned: a directory is
+    /// synced once, and not for each of them. An error that is thrown means that none of it is promised.
+    package func together(_ body: () -> Void) throws(SpoolError) {
         postponed = ([], [])
-        let result = Swift.Result { try body() }
+        body()
         let (gained, lost) = postponed ?? ([], [])
         postponed = nil
         for directory in Array(gained) + lost.subtracting(gained) { try syncDirectory(directory) }
-        return try result.get()
     }
 
     /// Row X, D, N or K → D or N: tried again with all its attempts, as soon as a run comes.
@@ -82,8 +81,8 @@ extension SpoolDirectory {
     /// Any row but C → gone. False if it is no longer there, or is being attempted.
     package func drop(_ entry: Entry) throws(SpoolError) -> Bool {
         guard entry.state != .claimed else { return false }
-        let workshop = try Workshop(self)
-        defer { workshop.close() }
+        let workshop = try workshopUnlessFull()
+        defer { workshop?.close() }
         guard try drop(QueuePath(entry.path), workshop) else { return false }
         if entry.state == .quarantine { removeReason(QuarantineItem(fileName: entry.name.description)) }
         try syncAfterMove(from: entry.state.path)
@@ -96,8 +95,8 @@ extension SpoolDirectory {
             removeFiles(in: item.path, keepingLock: false)
             try attempt("drop", item.path) { () throws(Errno) in try system.removeDirectory(root, item.path.bytes) }
         } else {
-            let workshop = try Workshop(self)
-            defer { workshop.close() }
+            let workshop = try workshopUnlessFull()
+            defer { workshop?.close() }
             guard try drop(item.path, workshop) else { return false }
         }
         removeReason(item)
@@ -128,10 +127,20 @@ extension SpoolDirectory {
         return old.count
     }
 
+    /// `nil` where the disk is full: dropping is what a person does then.
+    private func workshopUnlessFull() throws(SpoolError) -> Workshop? {
+        do throws(SpoolError) { return try Workshop(self) } catch let error where error.isFullDisk { return nil }
+    }
+
     /// By way of row W: the rename decides against a run; what cannot be unlinked then, or after a crash, is swept.
-    func drop(_ path: QueuePath, _ workshop: Workshop) throws(SpoolError) -> Bool {
+    /// Without a workshop the unlink decides.
+    func drop(_ path: QueuePath, _ workshop: Workshop?) throws(SpoolError) -> Bool {
         try attempt("drop", path) { () throws(Errno) in
             do throws(Errno) {
+                guard let workshop else {
+                    try system.unlink(root, path.bytes)
+                    return true
+                }
                 let temporary = workshop.nextPath()
                 try move(path, temporary, isOwn: false)
                 try? system.unlink(root, temporary.bytes)

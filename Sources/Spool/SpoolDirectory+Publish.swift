@@ -14,7 +14,7 @@ extension SpoolDirectory {
             do throws(Errno) { try system.unlink(root, temporary.bytes) } catch let error where error == .missing {}
             try createFile(temporary, bytes, mode: 0o644, durable: false)
             do throws(Errno) {
-                try system.rename(root, temporary.bytes, file.bytes)
+                try replace(temporary, file)
             } catch {
                 try? system.unlink(root, temporary.bytes)
                 throw error

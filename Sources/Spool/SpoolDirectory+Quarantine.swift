@@ -29,11 +29,13 @@ extension SpoolDirectory {
         }
     }
 
-    /// Any row → Q. The reason is written first, so that a crash leaves at worst a reason without a file.
+    /// Any row → Q. The reason is written first, so that a crash leaves at worst a reason without a file. Without
+    /// `isDurable` the caller syncs both directories.
     ///
     /// The name stays if it is an operation's and leaves room for the suffix; else one is made up.
     func quarantine(
-        _ path: QueuePath, as name: EntryName?, originalName: [UInt8], reason: String, source: String, _ now: Timestamp
+        _ path: QueuePath, as name: EntryName?, originalName: [UInt8], reason: String, source: String,
+        isDurable: Bool = true, _ now: Timestamp
     ) throws(Errno) -> QuarantineItem {
         var item = QuarantineItem(
             fileName: name?.description ?? "", name: name, at: now, reason: reason,
@@ -50,6 +52,7 @@ extension SpoolDirectory {
             try? createFile(item.reasonPath, item.reasonBytes, durable: false)
             do throws(Errno) {
                 try move(path, item.path)
+                guard isDurable else { return item }
                 try sync(QueueState.quarantine.path)
                 try sync(path.parent)
                 return item

@@ -110,6 +110,7 @@ extension SpoolDirectory {
 
     /// What the file system has been seen to do.
     package struct FileSystemProof: Hashable, Sendable {
+        package var fileSystem: FileSystem
         /// A lock keeps a second opener out. Without that nobody knows which run is alive.
         package var locks: Bool
         /// A file can be renamed without replacing another one; else moves are link, sync and unlink.
@@ -125,12 +126,12 @@ extension SpoolDirectory {
                 removeFiles(in: directory.path, keepingLock: true)
                 directory.remove()
             }
-            let rival = try LockFile(QueuePath(in: directory.path, "lock".utf8), self)
-            let excludes = try !rival.tryLock()
+            let excludes = try directory.excludes
             let paths = ["a", "b"].map { QueuePath(in: directory.path, $0.utf8) }
             try createFile(paths[0], [], durable: true)
             try move(paths[0], paths[1])
-            return FileSystemProof(locks: excludes, renamesWithoutReplacing: renamesWithoutReplacing)
+            return FileSystemProof(
+                fileSystem: fileSystem, locks: excludes, renamesWithoutReplacing: renamesWithoutReplacing)
         }
     }
 }

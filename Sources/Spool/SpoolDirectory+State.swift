@@ -61,7 +61,7 @@ extension SpoolDirectory {
         try attempt("write", path) { () throws(Errno) in
             do throws(Errno) { try system.unlink(root, temporary.bytes) } catch let error where error == .missing {}
             try createFile(temporary, bytes, durable: durable)
-            try system.rename(root, temporary.bytes, path.bytes)
+            try replace(temporary, path)
             if durable { try sync(path.parent) }
         }
     }

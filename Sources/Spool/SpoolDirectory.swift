@@ -33,6 +33,7 @@ import Policy
 ///    under the same key: window W1. A superseded one is flushed before its successor is sent, so it never follows it.
 ///
 /// Liveness is the kernel's lock on `lock` in a writer's or run's directory (`LockedDirectory`), never a process id or age.
+/// Where locks do not reach other hosts (`FileSystem.lockReach`), what another host has locked is not judged at all.
 /// What runs remember is in `state/`, where each file is replaced in one step under a lock of its own
 /// (`SpoolDirectory+State`); order across runs hangs on `SequenceLock`.
 package final class SpoolDirectory {
@@ -43,6 +44,11 @@ package final class SpoolDirectory {
     let root: Int32
     /// False once the file system has said EINVAL to a rename that must not replace.
     var renamesWithoutReplacing = true
+
+    /// Asked for when it matters first.
+    package private(set) lazy var fileSystem = system.fileSystem(root)
+    /// Stands in the names of this host's runs and writers.
+    private(set) lazy var hostTag = String(Digest(of: system.host()).description.prefix(8))
 
     /// Directories that `together` syncs at its end, those that gained names first; `nil` where each is synced at once.
     var postponed: (gained: Set<QueuePath>, lost: Set<QueuePath>)?
@@ -98,7 +104,28 @@ package final class SpoolDirectory {
         if try queue.readFile(formatPath, limit: 64) == nil {
             try queue.writeState("format", Array("\(formatVersion)\n".utf8))
         }
+        // What runs cannot make when the disk is full.
+        try queue.attempt("begin a run in", QueueState.claimed.path) { () throws(Errno) in
+            if try !queue.exists(LockedDirectory.spare) {
+                try LockedDirectory.make(in: QueueState.claimed.path, at: Timestamp(microseconds: 0), queue).remove()
+            }
+        }
+        try queue.lockSequences()?.release()
         return queue
+    }
+
+    /// Writes the configuration of a new queue, with mode 0600 whatever the umask; false if there is one already.
+    package func createConfiguration(_ text: String) throws(SpoolError) -> Bool {
+        let path = QueuePath("drainq.json")
+        return try attempt("write", path) { () throws(Errno) in
+            do throws(Errno) {
+                try createFile(path, Array(text.utf8), durable: true)
+            } catch let error where error == .exists {
+                return false
+            }
+            try sync(path.parent)
+            return true
+        }
     }
 
     /// Present: no run attempts anything.

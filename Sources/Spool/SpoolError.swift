@@ -16,6 +16,10 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case newerFormat
         /// The server took it, but its file cannot be removed: going on would multiply duplicates.
         case notRemovedAfterDelivery
+        /// A run's lock is not its own any more: what it had claimed is for others to recover.
+        case lostHold
+        /// Somebody can write to it who should not.
+        case untrusted(Distrust)
     }
 
     package var kind: Kind
@@ -41,12 +45,17 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         self.init(kind: kind, verb: verb, path: path.description, code: error.code)
     }
 
+    /// Whether space or inodes are wanting: what needs none can go on.
+    package var isFullDisk: Bool { Errno(code).isFullDisk }
+
     /// `cannot claim 'new/…': Permission denied`
     package var description: String {
         let reason =
             switch kind {
             case .notAQueue: "not a queue"
             case .newerFormat: "written by a newer drainq"
+            case .lostHold: "its lock is lost: \(Errno(code))"
+            case .untrusted(let distrust): distrust.reason
             case .noSuchQueue, .permission, .io, .notRemovedAfterDelivery: Errno(code).description
             }
         return "cannot \(verb) '\(path)': \(reason)"
@@ -60,9 +69,13 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notAQueue: "a queue has the directories new, deferred, claimed and tmp; drainq init makes them"
         case .newerFormat: "use the drainq that wrote it, or a newer one"
         case .notRemovedAfterDelivery: "it has been delivered; it will be delivered again unless the file is removed"
+        case .lostHold: "this run stops and touches nothing more; the next one takes over what it had claimed"
+        case .untrusted(let distrust): distrust.hint
         case .io:
             switch code {
-            case ENOSPC, EDQUOT: "the disk is full"
+            case ENOLCK, ENOTSUP, EOPNOTSUPP, ENOSYS:
+                "without flock(2) nobody knows which run is alive: put the queue on a file system that has it"
+            case ENOSPC, EDQUOT: "the disk is full, or has no inode left"
             case EROFS: "the file system is mounted read-only"
             default: nil
             }

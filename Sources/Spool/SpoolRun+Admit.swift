@@ -2,7 +2,11 @@ package import Policy
 
 /// What others have dropped into `new/`.
 extension SpoolRun {
-    /// Row F → N or Q: reads every name in `new/` that is not canonical, once.
+    /// How many files one call of `admitForeign` takes, so that neither memory nor time depends on what others drop.
+    package static let admissionSize = 10_000
+
+    /// Row F → N or Q: reads what is in `new/` under names that are not canonical, or are a stranger's, once each; no more
+    /// than `admissionSize` of them.
     ///
     /// A foreign file is claimed, copied into an inode of our own (its submitter may still have it open), and published
     /// under its canonical name; then the claim goes. A crash between the two brings the claim back under a name that
@@ -14,16 +18,14 @@ extension SpoolRun {
     package func admitForeign(
         now: Timestamp, limits: Limits, bodyFileRoots: [String] = []
     ) throws(SpoolError) -> Admission {
-        var foreign: [[UInt8]] = []
-        let new = QueueState.new.path
-        try queue.attempt("list", new) { () throws(Errno) in
-            try queue.system.list(queue.root, new.bytes) { name in
-                if EntryName(name) == nil { foreign.append(Array(name)) }
-                return true
-            }
-        }
+        try confirm()
         var admission = Admission()
+        var foreign = try queue.foreignNames(atMost: Self.admissionSize + 1)
         if foreign.isEmpty { return admission }
+        if foreign.count > Self.admissionSize {
+            foreign.removeLast()
+            admission.hasMore = true
+        }
         var batch: [Submission] = []
         var bytes = 0
         for name in foreign {
@@ -81,12 +83,17 @@ extension SpoolRun {
             guard isThere else { return nil }
             lost.insert(QueueState.new.path)
         } catch {
-            admission.errors.append(error)
+            if error.kind != .permission || !setAside(from, name, &admission, now) { admission.errors.append(error) }
             return nil
         }
         do throws(Errno) {
+            if let name = name.withUnsafeBufferPointer({ EntryName($0) }) {
+                let owner = try queue.system.statusAt(queue.root, claim.bytes).owner
+                try quarantine(claim, name, foreign: name.description.utf8, Self.strangers(owner), &admission, now)
+                return nil
+            }
             let limit = limits.operationBytes + OperationFile.headerLimit
-            let content = try queue.content(claim, limit: limit)
+            let content = try readable(claim, limit)
             let reason: String
             switch content {
             case .missing: return nil
@@ -94,7 +101,7 @@ extension SpoolRun {
             case .tooLong(let size): reason = "it is too long: \(size) bytes, \(limit) are allowed"
             case .bytes(let bytes, let status):
                 let file = QueuePath.escaped(name)
-                switch try operation(in: bytes, status, file: file, id: id, limits, roots) {
+                switch try queue.foreignOperation(in: bytes, status, file: file, id: id, limits, roots) {
                 case .success(let (operation, hasOwnID)):
                     return Submission(
                         originalName: name, claim: claim, operation: operation, hasOwnID: hasOwnID,
@@ -102,8 +109,7 @@ extension SpoolRun {
                 case .failure(let error): reason = error.detail
                 }
             }
-            admission.quarantined.append(
-                try queue.quarantine(claim, as: nil, originalName: name, reason: reason, source: "new", now))
+            try quarantine(claim, nil, foreign: name, reason, &admission, now)
         } catch {
             admission.errors.append(SpoolError(error, "read", from))
             putBack(claim, name, &admission)
@@ -111,58 +117,15 @@ extension SpoolRun {
         return nil
     }
 
-    /// The one JSON value in a foreign file.
-    private func operation(
-        in bytes: [UInt8], _ status: FileStatus, file: String, id: OperationID, _ limits: Limits, _ roots: [String]
-    ) throws(Errno) -> Result<(Operation, hasOwnID: Bool), OperationFileError> {
-        func refused(_ reason: String) -> Result<(Operation, hasOwnID: Bool), OperationFileError> {
-            .failure(OperationFileError(file: file, line: 1, reason: reason))
+    /// What a foreign file holds. That its mode or a lease of its owner keeps it from being read is a fact about the file.
+    private func readable(_ claim: QueuePath, _ limit: Int) throws(Errno) -> SpoolDirectory.Content {
+        do throws(Errno) {
+            return try queue.content(claim, limit: limit)
+        } catch let error where error == .forbidden || error == .wouldBlock {
+            let status = try queue.system.statusAt(queue.root, claim.bytes)
+            if try queue.knowsOwner(of: status) { throw error }
+            return .notAFile(reason: "it belongs to user \(status.owner) and cannot be read: \(error)")
         }
-        if status.links > 1 { return refused("it has \(status.links) names (hard links)") }
-        if bytes.isEmpty { return refused("it is empty") }
-        if let offset = bytes.firstIndex(of: 0) { return refused("it has a NUL at byte \(offset)") }
-        if String(validating: bytes, as: UTF8.self) == nil { return refused("it is not valid UTF-8") }
-        var scanner = JSONScanner(bytes)
-        let range: Range<Int>
-        do throws(JSONSyntaxError) {
-            guard let value = try scanner.next() else { return refused("it is empty") }
-            range = value
-        } catch {
-            return refused(error.offset >= bytes.count ? "it is truncated: \(error)" : "\(error)")
-        }
-        guard bytes[range.upperBound...].allSatisfy(\.isJSONWhitespace) else {
-            return refused("more than one JSON value")
-        }
-        let isStranger = try !queue.knowsOwner(of: status)
-        var systemError: Errno?
-        func examine(_ path: String) -> Result<BodyFile, BodyFileRefusal> {
-            if isStranger { return .failure(.notTheirs) }
-            let result = queue.bodyFile(at: path, roots: roots)
-            if case .failure(.system(let error)) = result { systemError = error }
-            return result
-        }
-        let (operation, hasOwnID): (Operation, Bool)
-        do throws(OperationFileError) {
-            (operation, hasOwnID) = try Envelope.operation(
-                from: bytes, in: range, file: file, defaults: Envelope.Defaults(id: id, createdAt: status.modifiedAt),
-                bodyFile: examine)
-        } catch {
-            if let systemError { throw systemError }
-            return .failure(error)
-        }
-        if operation.body.count > limits.operationBytes {
-            return refused(
-                "it is too long: a body of \(operation.body.count) bytes, \(limits.operationBytes) are allowed")
-        }
-        if OperationFile.encode(operation.header, length: 0).count > OperationFile.headerLimit {
-            return refused("key, URL and headers are longer than \(OperationFile.headerLimit) bytes")
-        }
-        if let file = operation.header.bodyFile {
-            let refusal = isStranger ? .notTheirs : queue.check(file, roots: roots)
-            if case .system(let error)? = refusal { throw error }
-            if let refusal { return refused("field 'bodyFile': \(refusal)") }
-        }
-        return .success((operation, hasOwnID))
     }
 
     /// Publishes what was read, looking for ids that the queue has already in one scan.
@@ -218,14 +181,50 @@ extension SpoolRun {
         let reason =
             "ids in conflict: an operation with the id '\(submission.operation.header.id)' is in the queue already"
         do throws(Errno) {
-            admission.quarantined.append(
-                try queue.quarantine(
-                    submission.claim, as: nil, originalName: submission.originalName, reason: reason, source: "new", now
-                ))
+            try quarantine(submission.claim, nil, foreign: submission.originalName, reason, &admission, now)
         } catch {
             admission.errors.append(SpoolError(error, "quarantine", submission.claim))
             putBack(submission.claim, submission.originalName, &admission)
         }
+    }
+
+    /// Row C → Q, durable with the next `flush`.
+    private func quarantine(
+        _ path: QueuePath, _ name: EntryName?, foreign original: some Collection<UInt8>, _ reason: String,
+        _ admission: inout Admission, _ now: Timestamp
+    ) throws(Errno) {
+        admission.quarantined.append(
+            try queue.quarantine(
+                path, as: name, originalName: Array(original), reason: reason, source: "new", isDurable: false, now))
+        gained.insert(QueueState.quarantine.path)
+        lost.insert(path.parent)
+    }
+
+    /// What the system does not let this user move, such as a stranger's directory, gets a name in `new/` that is skipped,
+    /// so that it is told once; in quarantine is an empty file that says where it is. False where that cannot be done either.
+    private func setAside(
+        _ path: QueuePath, _ name: [UInt8], _ admission: inout Admission, _ now: Timestamp
+    ) -> Bool {
+        let aside = QueuePath("new/.\(Self.newAdmittingName())")
+        let mark = QueuePath(in: directory.path, Self.newAdmittingName().utf8)
+        do throws(Errno) {
+            let status = try queue.system.statusAt(queue.root, path.bytes)
+            let isKnown = try queue.knowsOwner(of: status)
+            guard status.kind != .regular, !isKnown else { return false }
+            try queue.system.renameNoReplace(queue.root, path.bytes, aside.bytes)
+            try queue.createFile(mark, [], durable: false)
+            let reason =
+                "it is \(status.kind.words) that only user \(status.owner) can move: it is '\(aside.description)' now"
+            try quarantine(mark, nil, foreign: name, reason, &admission, now)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// Why a stranger's file is no operation, where its name says that it is one.
+    static func strangers(_ owner: UInt32) -> String {
+        "it belongs to user \(owner), not to the queue's owner, root or the user that runs drainq"
     }
 
     /// Row C → F. What cannot be put back either is recovered by the next run.
@@ -245,6 +244,8 @@ extension SpoolRun {
 package struct Admission: Hashable, Sendable {
     package var admitted: [Entry] = []
     package var quarantined: [QuarantineItem] = []
+    /// There were more files than one call takes.
+    package var hasMore = false
     /// Admitted before a crash already.
     package var duplicates = 0
     /// What could not be read or written; these files are where they were.

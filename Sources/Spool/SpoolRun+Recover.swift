@@ -46,7 +46,16 @@ extension SpoolRun {
                     continue
                 }
                 let mine = QueuePath(in: directory.path, bytes)
-                try queue.attempt("recover", from) { () throws(Errno) in try queue.move(from, mine) }
+                let isThere = try queue.attempt("recover", from) { () throws(Errno) in
+                    do throws(Errno) {
+                        try queue.move(from, mine)
+                        return true
+                    } catch let error where error == .missing {
+                        // A host that was cut off is back, and its run has just settled what was in flight.
+                        return false
+                    }
+                }
+                guard isThere else { continue }
                 lost.insert(dead.path)
                 try returnClaim(mine, name, &recovery, now, maximumInterruptions)
             } catch {

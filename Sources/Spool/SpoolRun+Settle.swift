@@ -13,10 +13,13 @@ extension SpoolRun {
     /// What is superseded, and what is delivered in a sequence, must be flushed before the newer operation is sent: else
     /// a power cut after that one's delivery could bring the old one back alone, and its value would be the last.
     ///
-    /// On an error the claim is still held. `notRemovedAfterDelivery` means that the run must stop: the server has it.
+    /// On an error the claim is still held, unless it is `lostHold`. `notRemovedAfterDelivery` means that the run must
+    /// stop: the server has it. Its claim is left where the error says it is, as if the run had died: the next one counts
+    /// an interruption, so that one which can never be removed is not sent by every run for ever.
     package func settle(
         _ claim: Claim, _ disposition: Disposition, record: AttemptRecord?, now: Timestamp
     ) throws(SpoolError) -> Settled {
+        try confirm()
         var name = claim.name
         let settled: Settled
         switch disposition {
@@ -121,6 +124,7 @@ extension SpoolRun {
         do throws(SpoolError) {
             do throws(SpoolError) { try removeIfThere(claim) } catch { try removeIfThere(claim) }
         } catch {
+            held.remove(claim)
             throw SpoolError(kind: .notRemovedAfterDelivery, verb: error.verb, path: error.path, code: error.code)
         }
     }

@@ -12,12 +12,31 @@ package final class SpoolRun {
     var gained: Set<QueuePath> = []
     var lost: Set<QueuePath> = []
 
+    /// When its lock was last seen to be its own, or is known not to be: from then on nothing is touched any more.
+    private var confirmedAt: Duration
+    package private(set) var isLost = false
+
     /// Its directory's name under `claimed/`.
     package var name: String { directory.name }
 
     init(queue: SpoolDirectory, directory: LockedDirectory) {
         self.queue = queue
         self.directory = directory
+        confirmedAt = queue.system.elapsed()
+    }
+
+    /// Looks, once a second, whether the lock is still this run's, before it does what only its owner may do. A run that
+    /// was stopped, on a host that was cut off, finds here that it was taken for dead.
+    func confirm() throws(SpoolError) {
+        let now = queue.system.elapsed()
+        if !isLost, now - confirmedAt < .seconds(1) { return }
+        do throws(Errno) {
+            guard !isLost, try directory.isHeld else { throw .stale }
+            confirmedAt = now
+        } catch {
+            isLost = true
+            throw SpoolError(kind: .lostHold, verb: "keep", path: directory.path.description, code: error.code)
+        }
     }
 
     // MARK: - Claims
@@ -29,6 +48,7 @@ package final class SpoolRun {
         let claim = Claim(name: entry.name, from: entry.state)
         guard entry.state == .new || entry.state == .deferred, !held.contains(where: { $0.name == claim.name })
         else { return nil }
+        try confirm()
         let (from, to) = (QueuePath(entry.path), path(of: claim))
         let won = try queue.attempt("claim", from) { () throws(Errno) in
             do throws(Errno) {
@@ -67,10 +87,7 @@ package final class SpoolRun {
         }
         let isKnown = try queue.attempt("read", path) { () throws(Errno) in try queue.knowsOwner(of: stored.status) }
         guard isKnown else {
-            return .notAnOperation(
-                reason:
-                    "it belongs to user \(stored.status.owner), not to the queue's owner, root or the user that runs drainq"
-            )
+            return .notAnOperation(reason: Self.strangers(stored.status.owner))
         }
         // More than one name of its inode is a move that was interrupted, or somebody else's link.
         if stored.status.links > 1, try removeOtherNames(of: claim) > 1 {
@@ -79,10 +96,12 @@ package final class SpoolRun {
         return file
     }
 
-    /// Makes what was settled since the last call durable: targets' directories first, then sources'. Window W1 closes
-    /// here. A sync that failed is not believed when it is repeated: the error stands.
+    /// Makes what was settled since the last call durable: targets' directories first, then the run's own, which is the
+    /// source of what was settled and the target of what is still in flight, then those that claims came from. Window W1
+    /// closes here. A sync that failed is not believed when it is repeated: the error stands.
     package func flush() throws(SpoolError) {
-        let order = Array(gained) + lost.subtracting(gained)
+        let order = Array(gained) + [directory.path] + lost.subtracting(gained).subtracting([directory.path])
+        if isLost || gained.isEmpty && lost.isEmpty { return }
         gained = []
         lost = []
         var first: SpoolError?
@@ -98,6 +117,11 @@ package final class SpoolRun {
         var first: SpoolError?
         func note(_ body: () throws(SpoolError) -> Void) {
             do throws(SpoolError) { try body() } catch { first = first ?? error }
+        }
+        note { () throws(SpoolError) in try confirm() }
+        if isLost {
+            directory.release()
+            throw first!
         }
         for claim in held { note { () throws(SpoolError) in try putBack(claim) } }
         note { () throws(SpoolError) in try flush() }
@@ -117,30 +141,61 @@ package final class SpoolRun {
         _ = try settle(claim, .putBack, record: nil, now: claim.name.createdAt)
     }
 
-    /// Finishes moves that were interrupted between link and unlink: the claim is the name that stays. Returns how many
-    /// names the inode has then.
+    /// Finishes moves between link and unlink, interrupted or still under way: the claim is the name that stays, durably.
+    /// Returns how many names the inode has then.
+    ///
+    /// Whoever is at such a move finds the name gone that it wants to remove, which is what it wanted. A shared file system
+    /// may remember names for a while that another host has removed: it is given time.
     private func removeOtherNames(of claim: Claim) throws(SpoolError) -> Int {
         let path = path(of: claim)
         guard let status = try queue.status(path, "look at") else { return 0 }
         var others: [QueuePath] = []
-        for state in [QueueState.new, .deferred, .failed, .quarantine, .delivered] {
-            try queue.forEachEntry(in: state) { if $0.name.id == claim.name.id { others.append(QueuePath($0.path)) } }
+        for other in try candidates(for: claim.name.id) where other != path {
+            if try queue.status(other, "look at")?.isSameFile(as: status) == true { others.append(other) }
         }
-        for other in others where try queue.status(other, "look at")?.isSameFile(as: status) == true {
-            try queue.attempt("remove", other) { () throws(Errno) in try queue.system.unlink(queue.root, other.bytes) }
+        if !others.isEmpty { try queue.syncDirectory(directory.path) }
+        for other in others {
+            try queue.attempt("remove", other) { () throws(Errno) in
+                do throws(Errno) { try queue.system.unlink(queue.root, other.bytes) } catch let error
+                    where error == .missing
+                {}
+            }
             lost.insert(other.parent)
         }
+        for attempt in 0..<9 where !queue.fileSystem.isLocal {
+            if try queue.status(path, "look at")?.links ?? 0 < 2 { break }
+            queue.system.sleep(.milliseconds(10 << attempt))
+        }
         return try queue.status(path, "look at")?.links ?? 0
+    }
+
+    /// Paths that an operation's file may have: in each state, with each run, and with each writer, where names say nothing.
+    private func candidates(for id: OperationID) throws(SpoolError) -> [QueuePath] {
+        var paths: [QueuePath] = []
+        for state in QueueState.allCases {
+            try queue.forEachEntry(in: state) { if $0.name.id == id { paths.append(QueuePath($0.path)) } }
+        }
+        let tmp = QueuePath("tmp")
+        for writer in try queue.names(in: tmp).map({ QueuePath(in: tmp, $0) })
+        where try queue.status(writer, "look at")?.kind == .directory {
+            // One that is just ending takes its directory with it.
+            guard let files = try? queue.names(in: writer) else { continue }
+            paths += files.map { QueuePath(in: writer, $0) }
+        }
+        return paths
     }
 }
 
 extension SpoolDirectory {
     /// Takes the hold that claims need, which also proves that the queue can be written before anything is sent.
+    /// Throws `untrusted` where others could meddle.
     package func beginRun(now: Timestamp) throws(SpoolError) -> SpoolRun {
+        try checkTrust()
         let claimed = QueueState.claimed.path
         return try attempt("begin a run in", claimed) { () throws(Errno) in
             let directory = try LockedDirectory.make(in: claimed, at: now, self)
             do throws(Errno) {
+                guard try directory.excludes else { throw .noLocks }
                 try sync(claimed)
             } catch {
                 directory.remove()

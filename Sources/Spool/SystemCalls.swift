@@ -46,6 +46,11 @@ package struct SystemCalls {
     package var listAll: (Int32, Path, (UnsafeBufferPointer<UInt8>) -> Bool) throws(Errno) -> Void
     /// What an unprivileged user may still write to the file system.
     package var freeBytes: (Int32) throws(Errno) -> Int
+    package var fileSystem: (Int32) -> FileSystem
+    /// What tells this host from others, from boot to boot.
+    package var host: () -> String
+    /// Since some moment; it goes on while the machine sleeps.
+    package var elapsed: () -> Duration
     package var sleep: (Duration) -> Void
 }
 
@@ -114,9 +119,14 @@ extension SystemCalls {
                 try checked { fstatvfs(descriptor, &status) }
                 return Int(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
             },
+            fileSystem: { FileSystem(of: $0) },
+            host: { hostIdentity() },
+            elapsed: { ContinuousClock.now - beginning },
             sleep: { duration in usleep(UInt32(clamping: duration.wholeMicroseconds)) })
     }
 }
+
+private let beginning = ContinuousClock.now
 
 /// Calls again after EINTR, and throws what `errno` says of any other failure.
 @discardableResult
@@ -194,7 +204,8 @@ extension FileStatus {
         self.init(
             kind: kind, size: Int(status.st_size), links: Int(status.st_nlink), device: UInt64(status.st_dev),
             inode: UInt64(status.st_ino), owner: status.st_uid,
-            permissions: UInt32(status.st_mode & 0o777),
+            permissions: UInt32(status.st_mode & 0o777), isSticky: status.st_mode & S_ISVTX != 0,
+            setsGroup: status.st_mode & S_ISGID != 0,
             modifiedNanoseconds: Int64(modified.tv_sec) * 1_000_000_000 + Int64(modified.tv_nsec),
             changedAt: Timestamp(changed))
     }

@@ -45,6 +45,11 @@ extension SpoolDirectory {
             guard let status = try status(path, "look at") else { continue }
             let isOld = now - status.modifiedAt > Self.foreignTemporaryAge
             if status.kind == .directory {
+                // A stranger could put a link to another directory in its place while it is emptied.
+                guard try attempt("look at", path, { () throws(Errno) in try knowsOwner(of: status) }) else {
+                    if isOld { try? system.removeDirectory(root, path.bytes) }
+                    continue
+                }
                 let name = String(path.description.dropFirst("tmp/".count))
                 let lock = QueuePath(in: path, "lock".utf8)
                 let hasLock = try self.status(lock, "look at") != nil

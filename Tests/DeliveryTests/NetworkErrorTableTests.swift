@@ -52,6 +52,7 @@ import Testing
         Row(-1, "Could not resolve proxy: nowhere.invalid", .proxy),
         Row(-1, "Header without colon", .malformedAnswer),
         Row(-1, "Unsupported HTTP version in response", .malformedAnswer),
+        Row(-1002, "Unsupported response code in HTTP response", .malformedAnswer),
         Row(-1, "Received HTTP/0.9 when not allowed", .malformedAnswer),
         Row(-1, "Illegal or missing hexadecimal sequence in chunked-encoding", .malformedAnswer),
         Row(-1, "Error while processing content unencoding: incorrect header check", .malformedAnswer),

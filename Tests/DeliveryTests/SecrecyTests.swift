@@ -112,7 +112,7 @@ import Testing
                         "tr '\\0' '\\n' < /proc/$$/environ > seen; tr '\\0' '\\n' < /proc/$$/cmdline >> seen; echo x",
                     ], ttl: .zero),
             ],
-            environment: ["TOKEN": Self.marker, "OTHER": "seen-1"])
+            environment: ["TOKEN": Self.marker, "OTHER": "seen-1"], passing: ["OTHER"])
         #expect(store.values(["variable", "file", "spy"]).failures.isEmpty)
         let seen = try String(contentsOfFile: "\(place.path)/seen", encoding: .utf8)
         #expect(seen.contains("seen-1"))

@@ -31,13 +31,13 @@ final class SecretPlace {
     }
 
     func store(
-        _ sources: [String: SecretSource], environment: [String: String] = [:],
+        _ sources: [String: SecretSource], environment: [String: String] = [:], passing passed: [String] = [],
         commandTimeout: Duration = .seconds(20)
     ) -> SecretStore {
         var environment = environment
         environment["PATH"] = ProcessInfo.processInfo.environment["PATH"]
         return SecretStore(
-            sources: sources, environment: environment, base: path, commandTimeout: commandTimeout)
+            sources: sources, environment: environment, passing: passed, base: path, commandTimeout: commandTimeout)
     }
 
     /// The number of lines of a file that a command adds one to each time it runs.
@@ -211,16 +211,18 @@ final class SecretPlace {
         #expect(store.values(["api"]).failures == ["api": reason])
     }
 
-    @Test func `a command runs beside the configuration, with the environment but for the secrets in it`() throws {
+    @Test func `a command runs beside the configuration, with the usual variables, those that are passed, no secret`()
+        throws
+    {
         try place.write(
-            "#!/bin/sh\necho \"${AWS_PROFILE-none} ${TOKEN-none} ${CREDENTIALS_DIRECTORY-none}\"\n", to: "tell",
+            "#!/bin/sh\necho \"${LC_TIME-none} ${AWS_PROFILE-none} ${TOKEN-none} ${OTHER-none}\"\n", to: "tell",
             mode: 0o700)
         let store = place.store(
             ["api": .command(["./tell"], ttl: .zero), "other": .environment("TOKEN")],
-            environment: ["AWS_PROFILE": "p", "TOKEN": "t", "CREDENTIALS_DIRECTORY": "/c"])
-        #expect(store.values(["api"]).values == ["api": "p none /c"])
-        #expect(store.commandEnvironment["TOKEN"] == nil)
-        #expect(store.commandEnvironment["AWS_PROFILE"] == "p")
+            environment: ["AWS_PROFILE": "p", "TOKEN": "t", "OTHER": "o", "LC_TIME": "C"],
+            passing: ["AWS_PROFILE", "TOKEN", "UNSET"])
+        #expect(store.values(["api"]).values == ["api": "C p none none"])
+        #expect(store.commandEnvironment.keys.sorted() == ["AWS_PROFILE", "LC_TIME", "PATH"])
     }
 
     @Test func `a command's answer is kept for its time to live`() {

@@ -25,6 +25,39 @@ import Testing
         #expect(summary.delivered == 10 && summary.leftDue == 2)
     }
 
+    @Test func `a run that has lost its lock stops, says so once, and leaves what it claimed to the next one`() throws {
+        let bench = try Bench()
+        try bench.add(5)
+        var (elapsed, isLost) = (Duration.zero, false)
+        var system = SystemCalls.real
+        system.elapsed = { elapsed }
+        system.lock = { descriptor throws(Errno) in
+            // Asked for the first time after it was lost; other locks are as they were.
+            if isLost {
+                isLost = false
+                return false
+            }
+            return try SystemCalls.real.lock(descriptor)
+        }
+        var events: [RunEvent] = []
+        let run = Run(
+            spool: try SpoolDirectory(opening: bench.directory.path, system: system),
+            configuration: bench.configuration, options: RunOptions(concurrency: 2),
+            world: bench.world { _ in
+                (elapsed, isLost) = (.seconds(1), true)
+                return .status(204)
+            }
+        ) { events.append($0) }
+        let summary = try run()
+        #expect(summary.delivered == 0 && summary.inputOutputErrors == 1)
+        #expect(events.count { if case .inputOutputError = $0 { true } else { false } } == 1)
+        guard case .broken(let reason) = summary.end else { throw Errno(0) }
+        #expect(reason.hasPrefix("cannot keep 'claimed/"))
+        #expect(try bench.names(.claimed).count == 2)
+        let next = try bench.run()
+        #expect(next.recovered == 2 && next.delivered == 5)
+    }
+
     @Test func `a deferred operation is due after its delay and not before`() throws {
         let bench = try Bench()
         try bench.add(1)
@@ -153,6 +186,23 @@ import Testing
         bench.now = bench.now + .seconds(7200)
         _ = try bench.run()
         #expect(try bench.names(.delivered).isEmpty)
+    }
+
+    @Test func `a clock that is a year ahead for less than a day removes nothing from failed`() throws {
+        let bench = try Bench()
+        bench.configuration.retention.failed = .seconds(30 * 86_400)
+        let now = Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1e6))
+        bench.now = now
+        try bench.add(1)
+        #expect(try bench.run { _ in .status(404) }.failed == 1)
+        for days in [365, 365, 0, 31] {
+            bench.now = now + .seconds(days * 86_400)
+            _ = try bench.run()
+            #expect(try bench.names(.failed).count == 1)
+        }
+        bench.now = now + .seconds(32 * 86_400)
+        _ = try bench.run()
+        #expect(try bench.names(.failed).isEmpty)
     }
 
     @Test func `time up leaves the rest due`() throws {

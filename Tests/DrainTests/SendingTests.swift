@@ -5,7 +5,16 @@ import Testing
 
 @testable import Drain
 
-@Suite struct SendingTests {
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+@Suite final class SendingTests {
+    /// What could not be remembered.
+    private var untold: [SpoolError] = []
+
     private func operation(_ bench: Bench, key: String? = nil) -> Operation {
         let header = OperationHeader(id: OperationID("a")!, createdAt: bench.now, key: key)
         return Operation(header: header, body: Array("1".utf8))
@@ -16,7 +25,23 @@ import Testing
     ) throws -> Sending.Result {
         try Sending(
             spool: bench.spool, configuration: bench.configuration, options: Sending.Options(),
-            world: bench.world(answer))(operation)
+            world: bench.world(answer)
+        ) { self.untold.append($0) }(operation)
+    }
+
+    @Test func `what was delivered is answered also where it cannot be remembered`() throws {
+        let bench = try Bench()
+        let lock = "\(bench.spool.path)/state/lock"
+        try #require(unlink(lock) == 0 && mkdir(lock, 0o700) == 0)
+        guard case .delivered = try send(bench, operation(bench), answer: { _ in .status(200) }) else {
+            Issue.record("it would be sent again")
+            return
+        }
+        guard case .postponed = try send(bench, operation(bench), answer: { _ in .status(503) }) else {
+            Issue.record("it would be in no queue")
+            return
+        }
+        #expect(untold.allSatisfy { $0.description == "cannot lock 'state/lock': Is a directory" } && !untold.isEmpty)
     }
 
     @Test func `what this machine cannot even try is nobody's failure`() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Policy
 import Testing
 
 @testable import DrainqCLI
@@ -44,13 +45,12 @@ struct DocumentTests {
     }
 
     @Test func `the manual has every command, every option and every example`() {
-        let lines = Set(manualPage().split(separator: "\n").map(String.init))
+        let lines = manualPage().split(separator: "\n").map(String.init)
+        let escapes = ["\\-": "-", "\\(aq": "'", "\\(ga": "`", "\\(ha": "^", "\\(ti": "~", "\\e": "\\"]
+        let shown = Set(lines.map { line in escapes.reduce(line) { $0.replacing($1.key, with: $1.value) } })
         for command in CommandDescription.visible {
             #expect(lines.contains(".Ss \(command.name.rawValue)"))
-            for example in command.examples {
-                let line = example.line.replacing("\\", with: "\\e").replacing("-", with: "\\-")
-                #expect(lines.contains(line), "\(line)")
-            }
+            for example in command.examples { #expect(shown.contains(example.line), "\(example.line)") }
         }
         for row in OptionDescription.table {
             #expect(lines.contains { $0.hasPrefix(".It") && $0.contains("Fl -\(row.name.rawValue)") })
@@ -97,6 +97,21 @@ struct DocumentTests {
         #expect(help.contains("  -t, --type TYPE             attempt only this type\n"))
         #expect(help.contains("[default: 100]"))
         #expect(help.contains("  drainq run --until-empty --max-time 1h\n"))
+    }
+
+    @Test func `the names that drainq-queue(5) shows are test vectors, and judged as there`() throws {
+        let page = try String(contentsOf: Self.root.appending(path: "man/drainq-queue.5"), encoding: .utf8)
+        let vectors = try String(
+            contentsOf: Self.root.appending(path: "Tests/PolicyTests/Vectors/entry-names.txt"), encoding: .utf8)
+        let rows: [[String]] = page.split(separator: "\n").map { line in line.split(separator: " ").map(String.init) }
+        let shown = rows.filter { $0.first == "valid" || $0.first == "invalid" }
+        #expect(shown.count > 5)
+        for row in shown {
+            let (verdict, name) = (row[0], row[1])
+            #expect(vectors.contains("\n\(verdict)\t\(name)\t"), "\(name)")
+            let isName = EntryName(name) != nil
+            #expect(isName == (verdict == "valid"), "\(name)")
+        }
     }
 
     @Test func `prose knows options and literal text by their marks`() {

@@ -93,7 +93,7 @@ struct ParserTests {
             ("--quue x run", "unknown option '--quue'", "did you mean --queue?"),
             (
                 "add --limit 5", "unknown option '--limit' for 'drainq add'",
-                "it is an option of drainq run, drainq list"
+                "it is an option of drainq run, drainq list, drainq retry, drainq drop, drainq hold, drainq release"
             ),
             ("-q x version", "unknown option '--queue' for 'drainq version'", nil),
             ("--limit 5 run", "option '--limit' stands before the command", "write it after: drainq run --limit"),
@@ -130,7 +130,7 @@ struct ParserTests {
             ("run x", "unexpected operand 'x'", "drainq run takes only options"),
             ("show", "drainq show needs an operand", "drainq show [OPTIONS] ID..."),
             ("add ''", "an operand is empty", nil),
-            ("completions", "drainq completions needs an operand", "drainq completions [OPTIONS] SHELL"),
+            ("completions", "drainq completions needs an operand", "drainq completions SHELL"),
             ("completions fihs", "unknown shell 'fihs'", "did you mean fish?"),
             ("completions powershell", "unknown shell 'powershell'", "one of bash, zsh, fish"),
             ("completions bash zsh", "unexpected operand 'zsh'", "only one SHELL"),

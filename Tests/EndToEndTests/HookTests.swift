@@ -184,7 +184,9 @@ struct HookTests {
     @Test func `a hook may use drainq on the queue it is told of`() throws {
         let receiver = try LoopbackReceiver(script: Script(["401"]))
         defer { receiver.stop() }
-        let queue = try queue(to: receiver, ["held": "\"$DRAINQ\" pause --destination \"$DRAINQ_DESTINATION\""])
+        let queue = try queue(
+            to: receiver, ["held": "\"$DRAINQ\" pause --destination \"$DRAINQ_DESTINATION\""],
+            more: "passEnvironment: [\"DRAINQ\"],")
         queue.environment["DRAINQ"] = try #require(queue.start("version").process.executableURL).path
         try queue.run("add", input: numbered(1))
         #expect(try queue.run("run").status == 69)

@@ -23,6 +23,7 @@ struct JSONOutputTests {
         try operations()
         try runs()
         try statuses()
+        try waits()
         try actions()
         try findings()
         try explanations()
@@ -113,13 +114,14 @@ struct JSONOutputTests {
         witness.check(try queue.run(["show", "--json"] + ids), by: "show")
         let added = try queue.run("add", input: "1").lines[0]
         witness.check(try queue.run("show", "--json", added), by: "show")
+        witness.check(try queue.run("show", "--json", "quarantined"), by: "show")
         witness.check(try queue.run("export", "--all"), by: "export")
     }
 
     private func runs() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.status(503, body: "busy"), .status(204)]))
         defer { receiver.stop() }
-        let queue = try Drainq(to: receiver, "retry: \"quick\",")
+        let queue = try Drainq(to: receiver, "retry: { schedule: [\"1h\"] },")
         try queue.run("add", input: numbered(2))
         try queue.run("add", "--url", "http://127.0.0.1:1/", input: "3")
         try queue.drop(Data("{".utf8), as: "foreign")
@@ -146,9 +148,19 @@ struct JSONOutputTests {
         witness.check(try queue.run("status", "--json"), by: "status")
     }
 
+    private func waits() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\", ordering: \"key\" } } }")
+        try queue.run("add", "--key", "k", "--id", "first", "--delay", "1h", input: "1")
+        try queue.run("add", "--key", "k", "--id", "second", input: "2")
+        witness.check(try queue.run("list", "--json"), by: "list")
+        witness.check(try queue.run("show", "--json", "first", "second"), by: "show")
+    }
+
     private func actions() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
         let id = try queue.run("add", input: "1\n{\n").lines[0]
+        let strange = try #require(try queue.names("quarantine").first { !$0.hasSuffix(".reason") })
+        try Data("2".utf8).write(to: queue.queue.appending(path: "quarantine/\(strange)"))
         witness.check(try queue.run("hold", "--json", id), by: "hold")
         witness.check(try queue.run("release", "--json", "--all"), by: "release")
         witness.check(try queue.run("hold", "--json", "--destination", "https://a.example"), by: "hold")
@@ -188,8 +200,13 @@ struct JSONOutputTests {
         let file = queue.directory.appending(path: "url")
         let receiving = try queue.start(
             ["receive", "--json", "--bodies", "--count", "2", "--max-time", "50s", "--url-file", file.path], input: "")
-        while !FileManager.default.fileExists(atPath: file.path) { try #require(receiving.process.isRunning) }
-        let url = try String(contentsOf: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+        // The file is there before its line is whole.
+        var url = ""
+        while !url.hasSuffix("\n") {
+            try #require(receiving.process.isRunning)
+            url = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+        }
+        url.removeLast()
         try queue.run("send", "--url", url, input: "{\"n\":1}")
         try queue.run("send", "--url", url, "--method", "DELETE", "--content-type", "text/plain")
         witness.check(try receiving.finish(), by: "receive")

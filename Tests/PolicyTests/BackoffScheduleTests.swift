@@ -12,7 +12,7 @@ import Testing
         var now = Self.start
         var delays: [Double] = []
         for attempt in 1...20 {
-            switch plain.next(afterAttempt: attempt, createdAt: Self.start, now: now, using: &generator) {
+            switch plain.next(afterAttempt: attempt, ageBegins: Self.start, now: now, using: &generator) {
             case .attempt(let due):
                 delays.append((due - now).inSeconds)
                 now = due
@@ -94,7 +94,7 @@ import Testing
         var generator = SeededGenerator(seed: 0)
         func next(_ attempt: Int) -> BackoffSchedule.Next {
             BackoffSchedule.steps.next(
-                afterAttempt: attempt, createdAt: Self.start, now: Self.start, using: &generator)
+                afterAttempt: attempt, ageBegins: Self.start, now: Self.start, using: &generator)
         }
         #expect(next(3) == .attempt(at: Self.start + .seconds(120)))
         #expect(next(4) == .attemptsUsedUp(allowed: 4))
@@ -106,7 +106,7 @@ import Testing
         let schedule = BackoffSchedule(delays: .list([.seconds(100)]), maxAge: .seconds(150))
         func next(at second: Int) -> BackoffSchedule.Next {
             let now = Self.start + .seconds(second)
-            return schedule.next(afterAttempt: 2, createdAt: Self.start, now: now, using: &generator)
+            return schedule.next(afterAttempt: 2, ageBegins: Self.start, now: now, using: &generator)
         }
         #expect(next(at: 0) == .attempt(at: Self.start + .seconds(100)))
         #expect(next(at: 100) == .attempt(at: Self.start + .seconds(150)))

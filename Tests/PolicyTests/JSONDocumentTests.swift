@@ -29,6 +29,15 @@ import Testing
         #expect(found == nil)
     }
 
+    @Test func `a pointer is cut at every slash, also at one that a mark makes another character of`() throws {
+        let pointer = try #require(JSONPointer("/\u{301}a/b~1\u{301}/~0\u{301}"))
+        #expect(
+            pointer.tokens.map { Array($0.unicodeScalars) } == [
+                ["\u{301}", "a"], ["b", "/", "\u{301}"], ["~", "\u{301}"],
+            ])
+        #expect(pointer.description == "/\u{301}a/b~1\u{301}/~0\u{301}")
+    }
+
     @Test(arguments: ["a", "a/b", "/~", "/~2", "/a~", "#/a"])
     func `what is no pointer is refused`(text: String) {
         #expect(JSONPointer(text) == nil)

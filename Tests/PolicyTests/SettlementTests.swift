@@ -221,16 +221,16 @@ import Testing
     }
 
     @Test func `an expired operation fails unsent`() throws {
-        var header = OperationHeader(id: Self.id, createdAt: Self.created)
-        #expect(Settlement.decide(onExpiryOf: header, route: Route(), now: Self.now) == nil)
-        header.expiresAt = Self.now + .microseconds(1)
-        #expect(Settlement.decide(onExpiryOf: header, route: Route(), now: Self.now) == nil)
-        header.expiresAt = Self.now
-        let settled = try #require(Settlement.decide(onExpiryOf: header, route: Route(), now: Self.now))
+        var operation = Operation(header: OperationHeader(id: Self.id, createdAt: Self.created), body: [])
+        #expect(Settlement.decide(onExpiryOf: operation, route: Route(), now: Self.now) == nil)
+        operation.header.expiresAt = Self.now + .microseconds(1)
+        #expect(Settlement.decide(onExpiryOf: operation, route: Route(), now: Self.now) == nil)
+        operation.header.expiresAt = Self.now
+        let settled = try #require(Settlement.decide(onExpiryOf: operation, route: Route(), now: Self.now))
         #expect(settled.disposition == .failed(countsAttempt: false))
         #expect(settled.record.rule == "expired at 2026-11-21T09:15:00Z")
         let route = Route(expiresAfter: .seconds(60))
-        #expect(Settlement.expiry(of: header, route: route) == Self.created + .seconds(60))
+        #expect(Settlement.expiry(of: operation, route: route) == Self.created + .seconds(60))
     }
 
     @Test func `an operation of which no request can be made fails or waits, by whose fault it is`() {

@@ -20,6 +20,8 @@ final class InterceptedCalls {
         case crash(at: Int)
         /// Every call of that name fails.
         case always(String, Int32)
+        /// The first call of that name fails.
+        case once(String, Int32)
         /// The nth call of that name is made, and fails all the same.
         case lie(String, Int32, at: Int)
     }
@@ -44,6 +46,7 @@ final class InterceptedCalls {
         case .error(let code, let index): if count == index { throw Errno(code) }
         case .crash(let index): if count >= index { throw Errno(ECANCELED) }
         case .always(let failing, let code): if name == failing { throw Errno(code) }
+        case .once(let failing, let code): if name == failing, counts[name] == 1 { throw Errno(code) }
         }
     }
 

@@ -22,7 +22,7 @@ struct RecoveryTests {
         let calls = InterceptedCalls()
         do {
             let open = try queue.open(calls.calls)
-            calls.reset(.crash(at: 9))
+            calls.reset(.crash(at: 18))
             #expect(throws: SpoolError.self) { try open.accept([queue.operation("a")], limits: Limits()) }
         }
         #expect(queue.names("tmp").count == 1)

@@ -91,15 +91,15 @@ struct RepairTests {
     }
 
     @Test func `a place that others may drop files into stays one`() throws {
-        for path in [".", "new", "tmp", "state"] { chmod("\(queue.path)/\(path)", path == "new" ? 0o733 : 0o711) }
+        for path in [".", "new", "tmp", "state"] { chmod("\(queue.path)/\(path)", path == "new" ? 0o1733 : 0o711) }
         try mends([.directoryMode("state", is: 0o711)])
-        #expect(try mode("new") == 0o733 && mode("tmp") == 0o711 && mode(".") == 0o711)
+        #expect(try mode("new") == 0o1733 && mode("tmp") == 0o711 && mode(".") == 0o711)
     }
 
     @Test func `what dead writers left in tmp is removed, what live ones write is not`() throws {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
-        calls.reset(.crash(at: 9))
+        calls.reset(.crash(at: 18))
         #expect(throws: SpoolError.self) { try open.accept([queue.operation("a")], limits: Limits()) }
         let dead = queue.names("tmp")[0]
         let live = try LiveWriter(queue, now)

@@ -63,7 +63,8 @@ struct SpoolDirectoryTests {
     @Test(
         arguments: [
             (EACCES, SpoolError.Kind.permission, "the queue must be writable by the user that runs drainq"),
-            (ENOSPC, .io, "the disk is full"), (EROFS, .io, "the file system is mounted read-only"), (EIO, .io, nil),
+            (ENOSPC, .io, "the disk is full, or has no inode left"),
+            (EROFS, .io, "the file system is mounted read-only"), (EIO, .io, nil),
         ] as [(Int32, SpoolError.Kind, String?)])
     func `an error says what it is about, and what helps`(code: Int32, kind: SpoolError.Kind, hint: String?) throws {
         let calls = InterceptedCalls(.always("fsync", code))

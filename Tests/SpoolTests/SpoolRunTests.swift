@@ -272,6 +272,14 @@ struct SpoolRunTests {
         #expect(error?.kind == .notRemovedAfterDelivery && error?.hint != nil)
         #expect(error?.description == "cannot remove 'claimed/\(run.name)/\(entries[1].name)': \(Errno(EIO))")
         #expect(calls.log == ["unlink", "unlink"])
+
+        // It stays where the error says, and is sent by no more runs than may be interrupted.
+        calls.reset()
+        try run.end()
+        #expect(try queue.entries().map(\.claimedBy) == [run.name])
+        let next = try queue.open().beginRun(now: now)
+        #expect(try next.recover(now: now).returned.map(\.name.interruptions) == [1])
+        try next.end()
     }
 
     @Test func `a copy that cannot be kept does not have the operation sent again`() throws {

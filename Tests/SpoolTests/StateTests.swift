@@ -30,7 +30,7 @@ struct StateTests {
         #expect(try open.updateState("x", durable: durable) { _ in nil } == [1, 2])
         #expect(try open.updateState("none", durable: durable) { _ in nil } == nil)
         #expect(try open.readState("x") == [1, 2] && open.readState("none") == nil)
-        #expect(queue.names("state") == ["format", "lock", "x"])
+        #expect(queue.names("state") == ["format", "lock", "sequence.lock", "spare", "x"])
     }
 
     @Test func `a durable change is synced before and after the rename, another one never`() throws {
@@ -41,6 +41,18 @@ struct StateTests {
             _ = try open.updateState("x", durable: durable) { _ in [1] }
             #expect(calls.log.filter { ["write", "fsync", "rename"].contains($0) } == expected)
         }
+    }
+
+    @Test func `a rename whose reply was lost has happened all the same`() throws {
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset(.lie("rename", ENOENT, at: 1))
+        try open.writeState("x", [1])
+        calls.reset(.lie("rename", ENOENT, at: 1))
+        try open.publish([2], at: "\(queue.path)/published")
+        #expect(queue.bytes("state/x") == [1] && queue.bytes("published") == [2])
+        calls.reset(.always("rename", ENOENT))
+        #expect(throws: SpoolError.self) { try open.writeState("x", [3]) }
     }
 
     @Test func `changes of many writers at once are all there`() async throws {
@@ -96,7 +108,7 @@ struct StateTests {
             let standing = try fresh.open().readState("x")
             #expect(standing == new || standing == old && result == nil)
             #expect(try fresh.open().updateState("x", durable: false) { $0.map { $0 + [3] } } == standing! + [3])
-            #expect(fresh.names("state") == ["format", "lock", "x"])
+            #expect(fresh.names("state") == ["format", "lock", "sequence.lock", "spare", "x"])
             if calls.count < index { break }
         }
     }
@@ -119,6 +131,7 @@ struct StateTests {
     @Test func `a sequence lock that cannot be taken is an error, not somebody else's`() throws {
         for call in ["open", "chmod", "lock"] {
             let fresh = try TemporaryQueue()
+            try FileManager.default.removeItem(atPath: fresh.path + "/state/sequence.lock")
             let calls = InterceptedCalls()
             let open = try fresh.open(calls.calls)
             let standing = calls.descriptors

@@ -12,6 +12,10 @@ int csystem_rename_noreplace(int from_directory, const char *from, int to_direct
 /// prctl(2) with PR_SET_PDEATHSIG and SIGKILL, which Swift cannot call (variadic); nothing on Darwin. 0, or -1 and errno.
 int csystem_die_with_parent(void);
 
+/// prctl(2) with PR_SET_NO_NEW_PRIVS, and with PR_SET_DUMPABLE 0: this process gains no privileges by a program that it
+/// starts, leaves no core to a program either, and is not to be looked into by its user's other processes.
+void csystem_confine(void);
+
 /// posix_spawn_file_actions_addclosefrom_np(3); nothing on Darwin, which has POSIX_SPAWN_CLOEXEC_DEFAULT. 0 or an error.
 int csystem_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 

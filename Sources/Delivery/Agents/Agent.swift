@@ -29,10 +29,11 @@ final class Agent {
 
     /// Starts `executable` with the word `agent`. Throws `errno`.
     ///
-    /// The child gets its end of the socket pair as descriptor 0, /dev/null as 1 and 2, no other descriptor, and the
-    /// environment of its parent (proxies are chosen by it) but for the backtracer, which would inherit locks and hang
-    /// (FACTS §1). The signals by which a person or a service manager ends a run are blocked: the run decides when its
-    /// agents go, and they go when the socket closes.
+    /// The child gets its end of the socket pair as descriptor 0, /dev/null as 1 and 2, no other descriptor, and of its
+    /// parent's environment what its transports read; but no backtracer, which would inherit locks and hang (FACTS §1). It
+    /// starts in the root directory, so that the queue is not within its reach either.
+    /// The signals by which a person or a service manager ends a run are blocked: the run decides when its agents go, and
+    /// they go when the socket closes.
     static func start(executable: String) throws(Errno) -> Agent {
         var ends: [Int32] = [-1, -1]
         #if os(Linux)
@@ -51,7 +52,7 @@ final class Agent {
         defer { _ = closeDescriptor(ends[1]) }
         let spawn = Spawn(
             descriptors: (ends[1], nil, nil), arguments: ["drainq", "agent"], environment: environmentForAgents(),
-            blockedSignals: [SIGINT, SIGTERM, SIGHUP])
+            directory: executable.hasPrefix("/") ? "/" : nil, blockedSignals: [SIGINT, SIGTERM, SIGHUP])
         do throws(Errno) {
             return Agent(process: try spawn.start(executable), socket: ends[0])
         } catch {
@@ -68,7 +69,8 @@ final class Agent {
             var place = environ
         #endif
         while let text = place.pointee {
-            if strncmp(text, "SWIFT_BACKTRACE=", 16) != 0 { variables.append(String(cString: text)) }
+            let variable = String(cString: text)
+            if InheritedVariables.forAgents.contains(variable.prefix { $0 != "=" }) { variables.append(variable) }
             place += 1
         }
         return variables
@@ -81,7 +83,8 @@ final class Agent {
         flush()
     }
 
-    /// Writes what the socket takes now. A dead agent is noticed where its end is read: reports may still be there.
+    /// Writes what the socket takes now. A dead agent is noticed where its end is read: reports may still be there. One
+    /// that lives and cannot be written to has missed a frame: it is told to go, or it would be waited for.
     func flush() {
         while hasUnsent {
             let count = outbox.withUnsafeBytes { bytes in
@@ -92,6 +95,7 @@ final class Agent {
             } else if errno == EAGAIN {
                 return
             } else if errno != EINTR {
+                dismiss()
                 break
             }
         }

@@ -62,6 +62,7 @@ package enum DeliveryAgent {
             var core = rlimit(rlim_cur: 0, rlim_max: 0)
             setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &core)
         #endif
+        csystem_confine()
     }
 
     /// Ends the process now: exit(3) crashes with transfers in flight (FACTS §1).

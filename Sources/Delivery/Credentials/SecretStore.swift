@@ -21,8 +21,8 @@ package final class SecretStore {
     /// When each command was last run because a server had refused its answer.
     private var refreshes: [String: ContinuousClock.Instant] = [:]
 
-    /// The variables for programs that the configuration names: all but those that are secrets themselves. A program such
-    /// as `aws` or `vault` finds what it needs; a program that needs such a variable too reads it from elsewhere.
+    /// The variables for programs that the configuration names: those of `InheritedVariables` that are no secrets. A
+    /// program that needs a variable which is a secret too reads it from elsewhere.
     package let commandEnvironment: [String: String]
 
     /// A command that failed, or whose answer a server refused, is run again after this.
@@ -30,17 +30,20 @@ package final class SecretStore {
 
     /// - Parameters:
     ///   - environment: the variables of the process.
+    ///   - passed: which of them commands get besides the usual ones.
     ///   - base: the directory of the configuration, from which relative paths go and in which commands run.
     ///   - commandTimeout: how long one command may take; the run waits for it.
     package init(
-        sources: [String: SecretSource], environment: [String: String], base: String,
+        sources: [String: SecretSource], environment: [String: String], passing passed: [String] = [], base: String,
         commandTimeout: Duration = .seconds(10)
     ) {
         self.sources = sources
         self.environment = environment
         self.base = base
         self.commandTimeout = commandTimeout
-        commandEnvironment = sources.values.reduce(into: environment) { variables, source in
+        let inherited = InheritedVariables.forCommands(passing: passed)
+        commandEnvironment = sources.values.reduce(into: environment.filter { inherited.contains($0.key) }) {
+            variables, source in
             if case .environment(let name) = source { variables[name] = nil }
         }
     }

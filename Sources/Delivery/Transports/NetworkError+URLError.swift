@@ -101,6 +101,7 @@ extension NetworkError {
         (["chunk"], .malformedAnswer),
         (["weird server reply"], .malformedAnswer),
         (["unsupported http"], .malformedAnswer),
+        (["unsupported response code"], .malformedAnswer),
         (["http version"], .malformedAnswer),
         (["content-length"], .malformedAnswer),
         (["content encoding"], .malformedAnswer),

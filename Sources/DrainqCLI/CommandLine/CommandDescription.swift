@@ -45,8 +45,13 @@ package struct CommandDescription: Sendable {
 
     /// As help shows it: `drainq add [OPTIONS] [FILE...]`.
     var usage: String {
-        let options = OptionDescription.of(name).isEmpty ? nil : "[OPTIONS]"
-        return ["drainq", name.rawValue, options, operands.usage].compactMap { $0 }.joined(separator: " ")
+        ["drainq", name.rawValue, takesOptions ? "[OPTIONS]" : nil, operands.usage].compactMap { $0 }.joined(
+            separator: " ")
+    }
+
+    /// Whether there are options besides those that explain the command instead of doing it.
+    var takesOptions: Bool {
+        OptionDescription.of(name).contains { $0.name != .help && $0.name != .version }
     }
 }
 

@@ -96,8 +96,17 @@ extension CommandDescription {
         CommandDescription(
             .list, "list operations",
             """
-            Prints one line for each operation: its id, state, type, attempts, when it is due and the last answer. Filters \
-            narrow the list; an operation has to pass all of them.
+            Prints one line for each operation: its id, type, state and age, how many attempts of how many have been counted, \
+            when a run may send it next or what it waits for, and what the last attempt met. Filters narrow the list; an \
+            operation has to pass all of them. A file in quarantine that has no id stands there by its name, which other \
+            commands take in its place.
+
+            NEXT is `now`, a time, `held`, `paused`, `behind ID` for an older operation of its key or destination that goes \
+            first, or `replaced by ID` for a newer one; behind a time stands its destination's reason: `held` until a probe, \
+            `server` where that has asked for time, or `cool-down`.
+
+            At a terminal the columns fit its width, and where it is narrow each operation has two lines; the id is always \
+            whole. Elsewhere everything is, in columns at least two blanks apart.
             """,
             examples: [
                 Example("drainq list --state failed", "what was given up"),
@@ -107,8 +116,9 @@ extension CommandDescription {
         CommandDescription(
             .show, "show operations with all their attempts",
             """
-            Prints each operation with its fields, its body and the story of its attempts: when, what the server answered, \
-            which rule decided and what follows.
+            Prints each operation as a story: what it waits for and why, its fields, each attempt with what the server \
+            answered and which rule decided, and the beginning of its body; with --json all of the body. A file in quarantine \
+            is shown with its reason.
             """,
             operands: .ids,
             examples: [
@@ -119,10 +129,14 @@ extension CommandDescription {
         CommandDescription(
             .status, "show how the queue is",
             """
-            Prints how many operations are in which state, what waits for which destination, the oldest, the next that is \
-            due, and the last run. Below the table there is a line for each destination that is closed: `held`, `paused`, `waiting` \
-            (the server asked for time) or `left alone` (a suspension), with the reason, when it is tried next, and the \
-            command that ends it. See DESTINATIONS.
+            Prints first what needs a person: a pause, destinations that are `held` or `paused`, each with the reason and the \
+            command that ends it, and how many operations have failed or are in quarantine. Then come destinations that \
+            open again by themselves, `waiting` (the server asked for time) or `left alone` (a suspension), with when they are \
+            tried next. See DESTINATIONS.
+
+            Below stands how many operations are in which state and are due, a table of what waits for each destination by \
+            age, and the last run. A column counts what is younger than its heading, such as `5m`, and not in the column \
+            before; `3d+` is the rest.
             """,
             exclusive: [[.json, .prometheus], [.watch, .prometheus]],
             examples: [
@@ -135,7 +149,8 @@ extension CommandDescription {
             .retry, "make operations due again, with their attempts reset",
             """
             Failed operations go back into the queue, deferred ones no longer wait; the count of attempts begins anew. Which \
-            ones is said by ids, by filters, or by --all.
+            ones is said by ids, by filters, or by --all. A file in quarantine goes back if it is an operation by now, and \
+            else stays, with the reason.
             """,
             operands: .selection,
             examples: [
@@ -316,8 +331,14 @@ extension CommandDescription {
             operands: .one(of: Shell.allCases.map(\.rawValue), placeholder: "SHELL"),
             examples: [
                 Example(
-                    "drainq completions bash > ~/.local/share/bash-completion/completions/drainq",
-                    "install completions for one user")
+                    "drainq completions bash | install -D /dev/stdin ~/.local/share/bash-completion/completions/drainq",
+                    "for one user of bash"),
+                Example(
+                    "drainq completions fish | install -D /dev/stdin ~/.config/fish/completions/drainq.fish",
+                    "for one user of fish"),
+                Example(
+                    "drainq completions zsh | install -D /dev/stdin /usr/local/share/zsh/site-functions/_drainq",
+                    "for every user of zsh"),
             ]),
         CommandDescription(
             .manual, "print this manual",

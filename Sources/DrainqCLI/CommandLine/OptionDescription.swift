@@ -36,6 +36,11 @@ package struct OptionDescription: Sendable {
         (short.map { "-\($0), " } ?? "") + name.spelling + (kind.placeholder.map { " " + $0 } ?? "")
     }
 
+    /// The command with which the manual explains it: the first, in the order of the commands.
+    var home: CommandName? {
+        CommandDescription.visible.map(\.name).first(where: commands.contains)
+    }
+
     /// The options of `command` in the order of the table.
     package static func of(_ command: CommandName) -> [OptionDescription] {
         table.filter { $0.commands.contains(command) }

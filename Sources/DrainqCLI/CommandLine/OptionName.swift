@@ -46,6 +46,7 @@ package enum OptionName: String, CaseIterable, Sendable {
     case dryRun = "dry-run"
 
     case state
+    case status
     case since
     case before
     case all

@@ -127,7 +127,7 @@ extension OptionDescription {
             .type, short: "t", .typeName, repeats: true, of: [.run], "attempt only this type",
             "Only operations of this type; given more than once, of any of these."),
         OptionDescription(
-            .destination, .text("DEST"), repeats: true, of: [.run], "attempt only what goes to this destination",
+            .destination, .destination, repeats: true, of: [.run], "attempt only what goes to this destination",
             "Only operations for this destination, as `drainq status` names it; given more than once, for any of these."
         ),
         OptionDescription(
@@ -203,11 +203,14 @@ extension OptionDescription {
             .type, short: "t", .typeName, of: [.explain], initial: "default", "the type whose route is meant",
             "The type whose route is explained."),
         OptionDescription(
-            .destination, .text("DESTINATION"), repeats: true, of: [.pause, .resume], "only this destination",
+            .destination, .destination, repeats: true, of: [.pause, .resume], "only this destination",
             "Only this destination, by its name as `drainq status` shows it."),
         OptionDescription(
             .limit, .count(1...Int.max), of: [.list], "show at most so many",
             "How many operations are shown, oldest first."),
+        OptionDescription(
+            .limit, .count(1...Int.max), of: acting, "at most so many, the oldest first",
+            "Only so many of those that are chosen, the oldest first, and of what is in quarantine last."),
         OptionDescription(
             .state, .choice(ShownState.allCases.map(\.rawValue)), repeats: true,
             of: filtered, group: .filter, "in this state",
@@ -216,13 +219,20 @@ extension OptionDescription {
             `new` and `deferred` are the others that wait.
             """),
         OptionDescription(
-            .destination, .text("DESTINATION"), repeats: true, of: filtered, group: .filter, "for this destination",
+            .destination, .destination, repeats: true, of: filtered, group: .filter, "for this destination",
             "For this destination, by its name as `drainq status` shows it; given more than once, for any of these."),
         OptionDescription(
             .type, short: "t", .typeName, repeats: true, of: filtered, group: .filter, "of this type",
             "Of this type; given more than once, of any of these."),
         OptionDescription(
             .key, .text("KEY"), of: filtered, group: .filter, "with this key", "With exactly this key."),
+        OptionDescription(
+            .status, .answer, repeats: true, of: filtered, group: .filter,
+            "whose last attempt met this status or error",
+            """
+            Whose last attempt met this: a status such as `503`, a range such as `500-599` or `5xx`, or the name of an error \
+            such as `timeout`, as for `drainq explain`; given more than once, any of these. Each file is read for it.
+            """),
         OptionDescription(
             .since, .time(.past), of: filtered, group: .filter, "created at this time or later",
             "Created at this time or later; `2h` is two hours ago."),

@@ -67,6 +67,10 @@ package struct ParsedCommand: Hashable, Sendable {
         text(option).flatMap { OperationID($0) }
     }
 
+    func answers(_ option: OptionName) -> [AnswerPattern] {
+        texts(option).compactMap { AnswerPattern($0) }
+    }
+
     package func headers(_ option: OptionName) -> [HeaderField] {
         texts(option).compactMap { HeaderField(argument: $0) }
     }

@@ -13,9 +13,12 @@ package enum ValueKind: Hashable, Sendable {
     case time(PointInTime.Direction)
     case choice([String])
     case typeName
+    case destination
     case operationID
     case header
     case rate
+    /// What an attempt met, see `AnswerPattern`.
+    case answer
 
     /// The word that stands for the value; `nil` where there is none.
     package var placeholder: String? {
@@ -27,9 +30,11 @@ package enum ValueKind: Hashable, Sendable {
         case .time: "TIME"
         case .choice(let words): words.joined(separator: "|")
         case .typeName: "TYPE"
+        case .destination: "DESTINATION"
         case .operationID: "ID"
         case .header: "HEADER"
         case .rate: "N/s"
+        case .answer: "STATUS|ERROR"
         }
     }
 
@@ -38,7 +43,7 @@ package enum ValueKind: Hashable, Sendable {
         switch self {
         case .flag:
             nil
-        case .text, .file, .directory:
+        case .text, .file, .directory, .destination:
             value.isEmpty ? Defect("it is empty") : value.utf8.contains(0) ? Defect("it has a NUL in it") : nil
         case .count(let range):
             Self.defect(ofCount: value, in: range)
@@ -66,6 +71,13 @@ package enum ValueKind: Hashable, Sendable {
         case .rate:
             Rate(quantity: value) == nil
                 ? Defect("not a rate", hint: "rates are a number in a time: 20/s, 90/m, 500/h") : nil
+        case .answer:
+            AnswerPattern(value) == nil
+                ? Defect(
+                    "neither a status nor an error",
+                    hint: nearest(to: value, in: ClassificationOverride.Match.errorNames).map { "did you mean \($0)?" }
+                        ?? "statuses are 503, 500-599 or 5xx; 'drainq explain' names the errors")
+                : nil
         case .header:
             HeaderField(argument: value) == nil ? Defect("not a header", hint: "headers are 'Name: value'") : nil
         }

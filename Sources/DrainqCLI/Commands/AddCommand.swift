@@ -6,7 +6,11 @@ func add(_ command: ParsedCommand, environment: [String: String]) throws(Command
     try failing {
         let queue = try OpenQueue(command, environment)
         var addition = Addition(queue: queue, command: command)
-        try addition.perform()
+        do {
+            try addition.perform()
+        } catch let error as SpoolError {
+            throw CommandFailure(error, hasBegun: addition.hasAnswered)
+        }
         return .first(of: addition.applying)
     }
 }
@@ -22,6 +26,7 @@ private struct Addition {
     private var admittance: Admittance
     private var batch: [OperationInput.Given] = []
     private(set) var applying: Set<ExitStatus> = []
+    private(set) var hasAnswered = false
 
     init(queue: OpenQueue, command: ParsedCommand) {
         self.queue = queue
@@ -54,7 +59,7 @@ private struct Addition {
         case .operation(let given):
             batch.append(given)
             if batch.count >= Self.batchSize, !isAtomic, !command.isGiven(.id) { try flush() }
-        case .refused(let text, let place, let reason): try refuse(text, place, reason)
+        case .refused(let text, let place, let reason): refuse(text, place, reason)
         case .refusedFile(let path, let refusal):
             // There is nothing to keep: the file is where it was.
             if case .system = refusal { applying.insert(.inputOutput) } else { applying.insert(.dataInvalid) }
@@ -66,13 +71,18 @@ private struct Addition {
 
     /// Reports a bad value and keeps it, so that nothing given to `add` is lost; under `--atomic` the giver has it still,
     /// and a body in a file of its own, which has no text here, is where it was.
-    private mutating func refuse(_ text: [UInt8], _ place: OperationInput.Place, _ reason: String) throws {
+    private mutating func refuse(_ text: [UInt8], _ place: OperationInput.Place, _ reason: String) {
         applying.insert(.dataInvalid)
         var hint: String?
         if !isAtomic, !text.isEmpty {
-            let item = try queue.spool.keepBadInput(
-                text, reason: reason, source: "\(place.source) line \(place.line)", now: .now())
-            hint = "kept as 'quarantine/\(item.fileName)'"
+            do throws(SpoolError) {
+                let item = try queue.spool.keepBadInput(
+                    text, reason: reason, source: "\(place.source) line \(place.line)", now: .now())
+                hint = "kept as 'quarantine/\(item.fileName)'"
+            } catch {
+                applying.insert(.inputOutput)
+                hint = "it is not kept either: \(error)"
+            }
         }
         if command.flag(.json) {
             JSONLine.write(AddResult(error: reason, source: place.source, line: place.line))
@@ -87,10 +97,17 @@ private struct Addition {
         if batch.isEmpty { return }
         let taken = batch
         batch = []
-        let accepted = try queue.spool.accept(
-            taken.map(\.operation), within: &admittance, durable: command.text(.sync) != "none",
-            givenIDs: Set(taken.filter(\.hasOwnID).map(\.operation.header.id)), allOrNone: isAtomic)
+        let accepted: Accepted
+        do throws(SpoolError) {
+            accepted = try queue.spool.accept(
+                taken.map(\.operation), within: &admittance, durable: command.text(.sync) != "none",
+                givenIDs: Set(taken.filter(\.hasOwnID).map(\.operation.header.id)), allOrNone: isAtomic)
+        } catch {
+            throw CommandFailure(
+                error, hasBegun: hasAnswered, verb: "add", from: taken[0].place.line, of: taken[0].place.source)
+        }
         for (given, result) in zip(taken, accepted.results) { answer(given, result) }
+        hasAnswered = true
         for entry in accepted.dropped {
             Messages.notice(
                 "dropped '\(entry.name.id)', the oldest: the queue is full and limits.whenFull is dropOldest")

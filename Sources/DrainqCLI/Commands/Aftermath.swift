@@ -7,23 +7,26 @@ import Spool
 struct Aftermath {
     private var counters = Counters()
     private var news = RunNews()
+    /// The codes of the errors that have been told.
+    private var causes: Set<Int32> = []
 
     mutating func take(_ event: RunEvent, at now: Timestamp) {
         counters.take(event, at: now)
         news.take(event)
     }
 
-    /// Leaves it. What is only there to be watched is a warning where it cannot be done, and changes nothing of the run.
-    mutating func leave(_ summary: RunSummary, _ status: ExitStatus, in queue: OpenQueue) throws {
+    /// Leaves it. What is only there to be watched is a warning where it cannot be done, once where one cause prevents
+    /// all of it, and changes nothing of the run.
+    mutating func leave(_ summary: RunSummary, _ status: ExitStatus, in queue: OpenQueue) {
         let view = SummaryView(summary, status)
         // A run that had nothing to do writes nothing, so that an idle timer costs no sync.
         if view.didSomething {
-            try queue.spool.writeState("last-run.json", Array((JSONLine.text(view) + "\n").utf8))
             counters.countRun(status)
             do throws(SpoolError) {
+                try queue.spool.writeState("last-run.json", Array((JSONLine.text(view) + "\n").utf8))
                 try counters.addToFile(in: queue.spool)
             } catch {
-                Messages.warning(error.description, hint: error.hint)
+                warn(error)
             }
         }
         if let file = queue.configuration.metricsTextfile { publishMetrics(of: queue, to: file) }
@@ -31,21 +34,20 @@ struct Aftermath {
     }
 
     /// After each run, also one that had nothing to do: what waits, and what is closed, may have changed since the last.
-    private func publishMetrics(of queue: OpenQueue, to file: String) {
+    private mutating func publishMetrics(of queue: OpenQueue, to file: String) {
         do {
             let exposition = try Exposition(of: queue, at: .now())
             do throws(SpoolError) {
                 try queue.spool.publish(Array(exposition.text.utf8), at: file)
             } catch {
-                Messages.warning(
-                    error.description, hint: "its directory must be writable by the user that runs drainq")
+                warn(error, hint: "its directory must be writable by the user that runs drainq")
             }
         } catch {
             Messages.warning("\(error)")
         }
     }
 
-    private func callHooks(of queue: OpenQueue) {
+    private mutating func callHooks(of queue: OpenQueue) {
         let now = Timestamp.now()
         do throws(SpoolError) {
             let due = try news.due(by: queue.configuration.hooks, in: queue.spool, at: now)
@@ -55,7 +57,11 @@ struct Aftermath {
                 if let failure = call.run() { Messages.warning(failure) }
             }
         } catch {
-            Messages.warning(error.description, hint: error.hint)
+            warn(error)
         }
+    }
+
+    private mutating func warn(_ error: SpoolError, hint: String? = nil) {
+        if causes.insert(error.code).inserted { Messages.warning(error.description, hint: error.hint ?? hint) }
     }
 }

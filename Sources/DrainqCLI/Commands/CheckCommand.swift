@@ -31,6 +31,11 @@ func check(_ command: ParsedCommand, environment: [String: String]) throws(Comma
             var queue = OpenQueue(spool: try SpoolDirectory(opening: path), configuration: configuration)
             queue.environment = environment
             findings.fine("directory")
+            do throws(SpoolError) {
+                try queue.checkTrustOfConfiguration(command)
+            } catch {
+                findings.problems(CommandFailure(error), "configuration")
+            }
             try checkDamage(queue.spool, isRepairing: isRepairing, &findings)
             try checkClaims(queue, &findings)
             try checkFiles(queue, &findings)
@@ -52,18 +57,34 @@ private func checkClaims(_ queue: OpenQueue, _ findings: inout Findings) throws 
     for (run, count) in claimed.sorted(by: { $0.key < $1.key }) {
         findings.fact("\(count) claimed by run '\(run)'")
     }
-    try queue.spool.beginRun(now: .now()).end()
-    findings.fine("claims")
     let proof = try queue.spool.prove(now: .now())
     if proof.locks {
-        findings.fine("locks: flock(2) keeps a second process out, so a run is alive while its lock is held")
+        findings.fine(
+            "locks: flock(2) keeps a second process out, so a run is alive while its lock is held (\(proof.fileSystem.type))"
+        )
+        if proof.fileSystem.lockReach == .thisHost { try checkOtherHosts(queue, proof.fileSystem, &findings) }
     } else {
         findings.problem(
             .inputOutput, "locks do not keep a second process out: a run that is alive would be taken for dead",
-            hint: "put the queue on a local file system, or on NFS with locks")
+            hint: "put the queue on a local file system, or on NFS with locks; no run begins here")
+        return
     }
+    try queue.spool.beginRun(now: .now()).end()
+    findings.fine("claims")
     if !proof.renamesWithoutReplacing {
         findings.fact("this file system cannot rename without replacing: moves are link, sync and unlink")
+    }
+}
+
+/// What follows where a lock that is free proves nothing of another host's run.
+private func checkOtherHosts(_ queue: OpenQueue, _ fileSystem: FileSystem, _ findings: inout Findings) throws {
+    findings.fact(
+        "locks of this file system (\(fileSystem.type)) are not known to reach other hosts: what a run of another host has claimed is left to that host, and whatever has an order waits while there is such a run"
+    )
+    for run in try queue.spool.unjudgedRuns() {
+        findings.fact(
+            "the run '\(run)' is another host's, alive or not; if that host is gone for good, remove 'claimed/\(run)/lock', and the next run takes over"
+        )
     }
 }
 

@@ -9,7 +9,7 @@ func export(_ command: ParsedCommand, environment: [String: String]) throws(Comm
         if command.operands.isEmpty {
             try exportation.perform(command)
         } else {
-            try exportation.perform(ids: try givenIDs(command))
+            try exportation.perform(try givenMentions(command))
         }
         if !command.flag(.quiet) { exportation.tellWhatIsMissing() }
         return .first(of: exportation.applying)
@@ -45,32 +45,41 @@ private struct Exportation {
             var moved: [OperationID] = []
             let others = try queue.spool.forEachEntry(in: state) { entry in
                 guard failure == nil, filter.includes(entry, known) else { return }
-                do { if try !write(entry) { moved.append(entry.name.id) } } catch { failure = error }
+                do { if try !write(entry, filter) { moved.append(entry.name.id) } } catch { failure = error }
             }
             if let failure { throw failure }
             if state == .new { foreign = others }
             // What a run has taken or put back since its name was read.
-            for entries in try queue.entries(ids: moved).values {
-                for entry in entries where filter.includes(entry, known) { _ = try write(entry) }
+            for case .operation(let entry) in try queue.mentioned(moved.map { .id($0) }).values.joined()
+            where filter.includes(entry, known) {
+                _ = try write(entry, filter)
             }
         }
         if !command.selectsOperations { quarantined = try queue.spool.quarantined().count }
     }
 
-    mutating func perform(ids: [OperationID]) throws {
-        let found = try queue.entries(ids: ids)
-        for id in ids {
-            guard let entries = found[id] else {
+    mutating func perform(_ mentions: [Mention]) throws {
+        let found = try queue.mentioned(mentions)
+        for mention in mentions {
+            guard let found = found[mention] else {
                 applying.insert(.failed)
-                Messages.error("cannot export '\(id)': no such operation in the queue", hint: "drainq list")
+                Messages.error("cannot export '\(mention)': no such operation in the queue", hint: "drainq list")
                 continue
             }
-            for entry in entries { _ = try write(entry) }
+            for one in found {
+                switch one {
+                case .operation(let entry): _ = try write(entry)
+                case .quarantined:
+                    applying.insert(.failed)
+                    Messages.error("cannot export '\(mention)': it is no operation", hint: "drainq show \(mention)")
+                }
+            }
         }
     }
 
     /// False if it is not there any more.
-    private mutating func write(_ entry: Entry) throws -> Bool {
+    private mutating func write(_ entry: Entry, _ filter: Filter? = nil) throws -> Bool {
+        if let filter, filter.needsContent, !filter.includes(try queue.attempts(of: entry)) { return true }
         guard let result = try queue.spool.portable(entry) else { return false }
         do throws(OperationFileError) {
             let operation = try result.get()

@@ -9,6 +9,8 @@ struct Filter {
     var keyDigest: Digest?
     var since: Timestamp?
     var before: Timestamp?
+    /// What the last attempt met; the one thing that no name says.
+    private var answers: [AnswerPattern]
 
     /// `states` are those the command looks at where `--state` is not given.
     init(
@@ -22,8 +24,10 @@ struct Filter {
         keyDigest = command.text(.key).map { Digest(of: $0) }
         since = command.time(.since, now: now)
         before = command.time(.before, now: now)
+        answers = command.answers(.status)
     }
 
+    /// Whether its name is one of those that are asked for.
     func includes(_ entry: Entry, _ known: KnownDestinations) -> Bool {
         let name = entry.name
         if !types.isEmpty, !types.contains(name.type) { return false }
@@ -35,9 +39,19 @@ struct Filter {
         return states.contains(ShownState(of: entry, isDestinationHeld: known.isHeld(destination)))
     }
 
-    /// A file in quarantine has a time at most: of types, keys and destinations nothing is known of it.
+    /// Whether files have to be read, and `includes` asked of what is in them.
+    var needsContent: Bool { !answers.isEmpty }
+
+    func includes(_ attempts: [AttemptRecord]) -> Bool {
+        if answers.isEmpty { return true }
+        guard let last = attempts.last else { return false }
+        return answers.contains { $0.matches(last) }
+    }
+
+    /// A file in quarantine has a time at most: of types, keys, destinations and answers nothing is known of it.
     func includes(_ item: QuarantineItem) -> Bool {
-        if !states.contains(.quarantined) || !types.isEmpty || !destinations.isEmpty || keyDigest != nil {
+        if !states.contains(.quarantined) || !types.isEmpty || !destinations.isEmpty || keyDigest != nil || needsContent
+        {
             return false
         }
         guard let time = item.name?.createdAt ?? item.at else { return since == nil && before == nil }
@@ -53,19 +67,14 @@ extension OpenQueue {
         for state in QueueState.allCases where state != .quarantine && states.contains(state) {
             try spool.forEachEntry(in: state) { if filter.includes($0, known) { found.append($0) } }
         }
+        if filter.needsContent { found = try found.filter { try filter.includes(attempts(of: $0)) } }
         return found.sorted { ($0.name.createdAt, $0.name.id) < ($1.name.createdAt, $1.name.id) }
     }
 
-    /// Every entry of each of these ids, wherever it is.
-    func entries(ids: [OperationID]) throws -> [OperationID: [Entry]] {
-        let wanted = Set(ids)
-        var found: [OperationID: [Entry]] = [:]
-        for state in QueueState.allCases where state != .quarantine {
-            try spool.forEachEntry(in: state) {
-                if wanted.contains($0.name.id) { found[$0.name.id, default: []].append($0) }
-            }
-        }
-        return found
+    /// None where it is no longer there, or cannot be read.
+    func attempts(of entry: Entry) throws -> [AttemptRecord] {
+        guard case .operation(let stored) = try spool.read(entry) else { return [] }
+        return stored.operation.attempts
     }
 
     func view(_ entry: Entry, _ known: KnownDestinations) -> EntryView {
@@ -73,47 +82,5 @@ extension OpenQueue {
         return EntryView(
             entry, destination: destination.name, route: configuration.route(of: entry.name.type),
             isDestinationHeld: known.isHeld(destination))
-    }
-}
-
-/// The ids a command is given: operands, or one a line from standard input for `-` (text, or NDJSON objects with an `id`).
-func givenIDs(_ command: ParsedCommand) throws -> [OperationID] {
-    try command.operands.flatMap { operand in
-        if operand != "-" { return [try operationID(operand)] }
-        var ids: [OperationID] = []
-        while let line = readLine() {
-            let text = line.trimmed
-            if text.isEmpty { continue }
-            ids.append(try operationID(text.hasPrefix("{") ? idOfObject(text) : text.unquoted))
-        }
-        return ids
-    }
-}
-
-private func operationID(_ text: String) throws -> OperationID {
-    guard let id = OperationID(text) else {
-        throw CommandFailure(.usage, "'\(text)' is not an id", hint: "an id is 1 to 64 of A-Z a-z 0-9 _ -")
-    }
-    return id
-}
-
-private func idOfObject(_ text: String) throws -> String {
-    let bytes = Array(text.utf8)
-    let members = try? JSONScanner.members(of: bytes, in: 0..<bytes.count)
-    guard let member = members?.first(where: { $0.name == "id" }) else {
-        throw CommandFailure(.dataInvalid, "a line of standard input is no object with an 'id'")
-    }
-    return String(decoding: bytes[member.value], as: UTF8.self).unquoted
-}
-
-extension String {
-    fileprivate var trimmed: String {
-        let kept = drop { $0.isWhitespace }
-        return String(kept[..<(kept.lastIndex { !$0.isWhitespace }.map(kept.index(after:)) ?? kept.startIndex)])
-    }
-
-    /// Without the quotes that `jq` leaves around a string.
-    fileprivate var unquoted: String {
-        utf8.count >= 2 && hasPrefix("\"") && hasSuffix("\"") ? String(dropFirst().dropLast()) : self
     }
 }

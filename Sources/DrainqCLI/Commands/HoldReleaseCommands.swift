@@ -95,7 +95,7 @@ extension ParsedCommand {
     /// `--destination` and nothing else that chooses: the destination itself is meant, and not what waits for it now.
     fileprivate var choosesDestinationsAlone: Bool {
         isGiven(.destination) && operands.isEmpty
-            && ![OptionName.state, .type, .key, .since, .before, .all].contains(where: isGiven)
+            && ![OptionName.state, .status, .type, .key, .since, .before, .limit, .all].contains(where: isGiven)
     }
 }
 

@@ -6,8 +6,12 @@ func importOperations(_ command: ParsedCommand, environment: [String: String]) t
     try failing {
         let queue = try OpenQueue(command, environment)
         var importation = try Importation(queue: queue, command: command)
-        for path in command.operands.isEmpty ? ["-"] : command.operands { try importation.read(from: path) }
-        try importation.end()
+        do {
+            for path in command.operands.isEmpty ? ["-"] : command.operands { try importation.read(from: path) }
+            try importation.end()
+        } catch let error as SpoolError {
+            throw CommandFailure(error, hasBegun: importation.hasAnswered)
+        }
         return .first(of: importation.applying)
     }
 }
@@ -27,6 +31,7 @@ private struct Importation {
     private var batch: [(operation: PortableOperation, source: String, line: Int)] = []
     private var bytes = 0
     private(set) var applying: Set<ExitStatus> = []
+    private(set) var hasAnswered = false
 
     init(queue: OpenQueue, command: ParsedCommand) throws {
         self.queue = queue
@@ -61,27 +66,32 @@ private struct Importation {
     private mutating func take(_ item: JSONInput.Item, _ source: String) throws {
         switch item {
         case .bad(let text, let line, let mistake, let reason):
-            try refuse(text, source, line, mistake == line ? reason : "\(reason) in line \(mistake)")
+            refuse(text, source, line, mistake == line ? reason : "\(reason) in line \(mistake)")
         case .value(let text, let line):
             do throws(OperationFileError) {
                 let operation = try PortableOperation(json: text, file: source, line: line)
                 batch.append((operation, source, line))
                 bytes += text.count
             } catch {
-                return try refuse(text, source, line, error.detail)
+                return refuse(text, source, line, error.detail)
             }
             if !command.flag(.atomic), batch.count >= Self.batchSize || bytes >= Self.batchBytes { try flush() }
         }
     }
 
     /// Reports a bad line and keeps it, so that nothing is lost; under `--atomic` the giver has it still.
-    private mutating func refuse(_ text: [UInt8], _ source: String, _ line: Int, _ reason: String) throws {
+    private mutating func refuse(_ text: [UInt8], _ source: String, _ line: Int, _ reason: String) {
         applying.insert(.dataInvalid)
         var hint: String?
         if !command.flag(.atomic) {
-            let item = try queue.spool.keepBadInput(
-                text, reason: reason, source: "\(source) line \(line)", now: .now())
-            hint = "kept as 'quarantine/\(item.fileName)'"
+            do throws(SpoolError) {
+                let item = try queue.spool.keepBadInput(
+                    text, reason: reason, source: "\(source) line \(line)", now: .now())
+                hint = "kept as 'quarantine/\(item.fileName)'"
+            } catch {
+                applying.insert(.inputOutput)
+                hint = "it is not kept either: \(error)"
+            }
         }
         refused(source, line, reason, hint: hint)
     }
@@ -98,12 +108,18 @@ private struct Importation {
         if batch.isEmpty { return }
         let taken = batch
         (batch, bytes) = ([], 0)
-        let accepted = try queue.spool.restore(
-            taken.map(\.operation), besides: &present, within: &admittance, durable: command.text(.sync) != "none",
-            allOrNone: command.flag(.atomic))
+        let accepted: Accepted
+        do throws(SpoolError) {
+            accepted = try queue.spool.restore(
+                taken.map(\.operation), besides: &present, within: &admittance, durable: command.text(.sync) != "none",
+                allOrNone: command.flag(.atomic))
+        } catch {
+            throw CommandFailure(error, hasBegun: hasAnswered, verb: "import", from: taken[0].line, of: taken[0].source)
+        }
         for ((operation, source, line), result) in zip(taken, accepted.results) {
             answer(operation.entry, source, line, result)
         }
+        hasAnswered = true
         for entry in accepted.dropped {
             Messages.notice(
                 "dropped '\(entry.name.id)', the oldest: the queue is full and limits.whenFull is dropOldest")

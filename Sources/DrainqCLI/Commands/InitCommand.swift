@@ -1,11 +1,5 @@
 import Spool
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// `drainq init`: makes the directory and a commented configuration; a queue that is there already is left as it is.
 func initialize(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
@@ -14,18 +8,11 @@ func initialize(_ command: ParsedCommand, environment: [String: String]) throws(
         if let url, let reason = ConfigurationFile.urlError(url) {
             throw CommandFailure(.usage, "cannot use '\(url)' for --url: \(reason)")
         }
-        _ = try SpoolDirectory.create(at: path)
-        let file = URL(filePath: "\(path)/drainq.json")
-        do {
-            try Data(ConfigurationFile.template(url: url).utf8).write(to: file, options: .withoutOverwriting)
-        } catch let error as CocoaError where error.code == .fileWriteFileExists {
-            if url != nil {
-                throw CommandFailure(
-                    .configuration, "'\(path)/drainq.json' is there already and was not changed",
-                    hint: "set routes.default.url in it")
-            }
-        } catch {
-            throw CommandFailure(.inputOutput, "cannot write '\(path)/drainq.json': \(readable(error))")
+        let queue = try SpoolDirectory.create(at: path)
+        if try !queue.createConfiguration(ConfigurationFile.template(url: url)), url != nil {
+            throw CommandFailure(
+                .configuration, "'\(path)/drainq.json' is there already and was not changed",
+                hint: "set routes.default.url in it")
         }
         if !command.flag(.quiet) {
             Messages.notice("queue ready in '\(path)'")

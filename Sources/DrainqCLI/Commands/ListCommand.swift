@@ -11,46 +11,84 @@ func list(_ command: ParsedCommand, environment: [String: String]) throws(Comman
             command, states: [.new, .deferred, .claimed, .held, .failed, .quarantined], of: known, now: now)
         let limit = command.count(.limit) ?? .max
         let entries = try queue.entries(filter, known).prefix(limit)
-        var views: [EntryView] = []
+        let terminal = Terminal.forResults(environment)
+        var outlook = try Outlook(queue, known, at: now)
+        var rows: [[Table.Cell]] = []
+        var strange: [[Table.Cell]] = []
         for entry in entries {
             var view = queue.view(entry, known)
+            let waiting = outlook.waiting(of: entry)
+            view.waitsFor = waiting.flatMap(WaitView.init)
             // The body is read for what its name cannot say: the key, and the last answer.
             if case .operation(let stored) = try queue.spool.read(entry) { view.add(stored.operation) }
-            if command.flag(.json) { JSONLine.write(view) } else { views.append(view) }
+            if command.flag(.json) { JSONLine.write(view) } else { rows.append(row(view, waiting, now, terminal)) }
         }
-        var quarantined: [QuarantineView] = []
         if filter.states.contains(.quarantined) {
-            let items = try queue.spool.quarantined().filter(filter.includes)
-            quarantined = items.map(QuarantineView.init).suffix(max(0, limit - entries.count))
+            let items = try queue.spool.quarantined().filter(filter.includes).suffix(max(0, limit - entries.count))
+            for item in items {
+                if command.flag(.json) { JSONLine.write(QuarantineView(item)) } else { strange.append(row(item, now)) }
+            }
         }
-        if command.flag(.json) {
-            quarantined.forEach { JSONLine.write($0) }
-            return .ok
-        }
-        if !views.isEmpty || !quarantined.isEmpty {
-            let rows = views.map { row($0, now) } + quarantined.map(row)
-            Table(columns: ["ID", "TYPE", "STATE", "CREATED", "ATTEMPTS", "NEXT", "LAST"], rows: rows).write()
+        // One table for a program; at a terminal the long names of files would take the room of everything else.
+        let tables = terminal.columns == nil ? [rows + strange] : [rows, strange]
+        for rows in tables where !rows.isEmpty {
+            Table(columns: columns, rows: rows, concessions: concessions).lines(for: terminal)
+                .forEach(standardOutput.line)
         }
         return .ok
     }
 }
 
-private func row(_ view: EntryView, _ now: Timestamp) -> [String] {
-    let next = (view.due ?? view.notBefore).flatMap { Timestamp(rfc3339: $0) }.map { InWords.moment($0, from: now) }
-    return [
-        view.id, view.type, view.state, Timestamp(rfc3339: view.createdAt).map { InWords.moment($0, from: now) } ?? "",
-        attemptsInWords(view), view.state == "new" || view.state == "deferred" ? next ?? "now" : "-",
-        view.lastStatus.map { "\($0)" } ?? view.lastError ?? view.rule.map {
+private let columns = ["ID", "TYPE", "STATE", "CREATED", "ATTEMPTS", "NEXT", "LAST"].map { Table.Column(title: $0) }
+
+/// The id stays whatever happens: it is there to be copied. Of the others the type and the last answer go first.
+private let concessions: [Table.Concession] = [
+    .shrink(column: 1, to: 10), .shrink(column: 6, to: 10), .drop(column: 3), .shrink(column: 5, to: 16),
+    .shrink(column: 6, to: 7), .shrink(column: 1, to: 7), .drop(column: 4), .shrink(column: 5, to: 9),
+    .drop(column: 1), .drop(column: 5),
+]
+
+private func row(_ view: EntryView, _ waiting: Waiting?, _ now: Timestamp, _ terminal: Terminal) -> [Table.Cell] {
+    // At a terminal the beginning of another id is enough to find its line.
+    func named(_ id: OperationID) -> String {
+        terminal.columns == nil ? id.description : id.description.truncated(to: 9)
+    }
+    let last =
+        view.lastStatus.map { "\($0)" } ?? view.lastError
+        ?? view.rule.map {
             String($0.prefix { $0 != " " && $0 != ":" })
-        } ?? "-",
+        }
+    return [
+        Table.Cell(view.id), Table.Cell(view.type),
+        Table.Cell(view.state, ShownState(rawValue: view.state)?.paint ?? .plain),
+        Table.Cell(Timestamp(rfc3339: view.createdAt).map { InWords.moment($0, from: now) } ?? "-"),
+        Table.Cell(attemptsInWords(view)), Table.Cell(waiting?.words(now, named: named) ?? "-"),
+        Table.Cell(last ?? "-"),
     ]
 }
 
-private func row(_ view: QuarantineView) -> [String] {
-    [view.path, "-", view.state, "-", "-", "-", view.reason ?? "-"]
+/// By the id where it has one, else by the name of its file: other commands take either.
+private func row(_ item: QuarantineItem, _ now: Timestamp) -> [Table.Cell] {
+    let created = (item.name?.createdAt ?? item.at).map { InWords.moment($0, from: now) }
+    return [
+        Table.Cell(item.name?.id.description ?? item.fileName), Table.Cell(item.name?.type.description ?? "-"),
+        Table.Cell(ShownState.quarantined.rawValue, .bad), Table.Cell(created ?? "-"), Table.Cell("-"), Table.Cell("-"),
+        Table.Cell(item.reason ?? "-"),
+    ]
 }
 
 /// `3 of 8`, or the bare count where only the age ends it.
 func attemptsInWords(_ view: EntryView) -> String {
     view.attemptsAllowed.map { "\(view.attempts) of \($0)" } ?? "\(view.attempts)"
+}
+
+extension ShownState {
+    var paint: Paint {
+        switch self {
+        case .held, .failed, .quarantined: .bad
+        case .deferred: .waiting
+        case .delivered: .good
+        case .new, .claimed: .plain
+        }
+    }
 }

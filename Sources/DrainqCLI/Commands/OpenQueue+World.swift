@@ -11,7 +11,9 @@ import Policy
 extension OpenQueue {
     /// The world as it is: the clock, chance, secrets, delivery agents and this machine's network and power.
     func world() -> Run.World {
-        let store = SecretStore(sources: configuration.secrets, environment: environment, base: directory)
+        let store = SecretStore(
+            sources: configuration.secrets, environment: environment, passing: configuration.passEnvironment,
+            base: directory)
         let credentials = Credentials(
             values: { store.values($0) }, refresh: { store.refresh(after: $0) },
             signed: { [directory] command, request in

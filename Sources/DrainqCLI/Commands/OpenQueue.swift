@@ -36,6 +36,11 @@ struct OpenQueue {
         self.environment = environment
     }
 
+    /// Throws where the queue's own configuration could be another's; one that `--config` names is trusted as it is.
+    func checkTrustOfConfiguration(_ command: ParsedCommand) throws(SpoolError) {
+        if command.text(.config) == nil { try spool.checkTrustOfConfiguration() }
+    }
+
     /// With what runs remember of destinations at this moment.
     func knownDestinations() throws -> KnownDestinations {
         KnownDestinations(configuration, try LedgerFile(spool: spool).read())
@@ -56,16 +61,40 @@ private func configurationDirectory(_ file: String) -> String {
 func readConfiguration(at path: String?, queue: String) throws -> Configuration {
     let file = path ?? "\(queue)/drainq.json"
     do {
-        let data = try Data(contentsOf: URL(filePath: file))
+        let data = try uninterrupted { try Data(contentsOf: URL(filePath: file)) }
         return try ConfigurationFile.read(
             Array(data), name: path ?? "drainq.json", directory: configurationDirectory(file))
     } catch let error as ConfigurationErrors {
         throw error
     } catch {
         if path == nil, access(file, F_OK) != 0, errno == ENOENT { return Configuration() }
+        let status = ExitStatus(ofReading: error)
         throw CommandFailure(
-            .configuration, "cannot read '\(file)': \(readable(error))",
-            hint: "the configuration must be readable by the user that runs drainq")
+            status, "cannot read '\(file)': \(readable(error))",
+            hint: status == .inputOutput ? nil : "the configuration must be readable by the user that runs drainq")
+    }
+}
+
+/// Foundation does not begin again what a signal has interrupted.
+private func uninterrupted<Result>(_ body: () throws -> Result) throws -> Result {
+    while true {
+        do { return try body() } catch  where posixCode(of: error) == .EINTR { continue }
+    }
+}
+
+private func posixCode(of error: any Error) -> POSIXErrorCode? {
+    ((error as? CocoaError)?.underlying as? POSIXError)?.code
+}
+
+extension ExitStatus {
+    /// A configuration that cannot be read: the file system's failure, a lack of permission, or a mistake in naming it.
+    fileprivate init(ofReading error: any Error) {
+        self =
+            switch posixCode(of: error) {
+            case .EACCES, .EPERM: .permission
+            case .ENOENT, .ENOTDIR, .EISDIR, .ELOOP, .ENAMETOOLONG, nil: .configuration
+            default: .inputOutput
+            }
     }
 }
 

@@ -6,6 +6,10 @@ func retry(_ command: ParsedCommand, environment: [String: String]) throws(Comma
     var action = Action(verb: "retry", states: [.failed], objection: objectionToMoving) { queue, entry, moment in
         try queue.spool.retry(entry, now: moment.now, notBefore: moment.due) != nil
     }
+    action.objectionToQuarantined = { queue, item in
+        try queue.spool.objection(
+            to: item, limits: queue.configuration.limits, bodyFileRoots: queue.configuration.bodyFileRoots)
+    }
     action.onQuarantined = { queue, item, moment in
         try queue.spool.retry(item, now: moment.now, notBefore: moment.due)
     }
@@ -37,7 +41,10 @@ struct Action {
     var objection: (Entry) -> String?
     /// False where a run was faster.
     var body: (OpenQueue, Entry, Moment) throws -> Bool
-    /// What is done to a file in quarantine, where `--state quarantined` asks for it; `nil` where that makes no sense.
+    /// Why what is in quarantine has to stay there.
+    var objectionToQuarantined: (OpenQueue, QuarantineItem) throws -> String? = { _, _ in nil }
+    /// What is done to a file in quarantine, where `--state quarantined` or its name asks for it; `nil` where that makes
+    /// no sense.
     var onQuarantined: ((OpenQueue, QuarantineItem, Moment) throws -> Bool)?
     /// How much later each is due than the one before; `nil` where nothing is said of due times.
     var spacing: Duration?
@@ -70,39 +77,72 @@ struct Action {
     func perform(_ command: ParsedCommand, on queue: OpenQueue) throws -> ExitStatus {
         let now = Timestamp.now()
         var moment = Moment(now: now, due: spacing.map { _ in now })
+        let limit = command.count(.limit) ?? .max
         var entries: [Entry] = []
+        var items: [QuarantineItem] = []
         var status = ExitStatus.ok
         if command.operands.isEmpty {
             let known = try queue.knownDestinations()
             let filter = try Filter(command, states: states, of: known, now: now)
             entries = try queue.entries(filter, known)
             if !command.isGiven(.state) { entries.removeAll { objection($0) != nil } }
-            status = try performOnQuarantined(filter, command, queue, &moment)
+            if filter.states.contains(.quarantined) {
+                if onQuarantined == nil {
+                    throw CommandFailure(
+                        .usage, "cannot \(verb) what is in quarantine", hint: "no run attempts it anyway")
+                }
+                items = try queue.spool.quarantined().filter(filter.includes)
+            }
         } else {
-            let ids = try givenIDs(command)
-            let found = try queue.entries(ids: ids)
-            for id in ids {
-                if let named = found[id] {
-                    entries += named
-                } else {
+            let mentions = try givenMentions(command)
+            let found = try queue.mentioned(mentions)
+            for mention in mentions {
+                if found[mention] == nil {
                     status = .failed
-                    Messages.error("cannot \(verb) '\(id)': no such operation in the queue", hint: "drainq list")
+                    Messages.error("cannot \(verb) '\(mention)': no such operation in the queue", hint: "drainq list")
+                }
+                for one in found[mention] ?? [] {
+                    switch one {
+                    case .operation(let entry): entries.append(entry)
+                    case .quarantined(let item): items.append(item)
+                    }
                 }
             }
         }
+        entries = Array(entries.prefix(limit))
+        items = Array(items.prefix(limit - entries.count))
+        status = .first(of: [status, try performOnQuarantined(items, command, queue, &moment)])
+        var hasBegun = false
         while !entries.isEmpty {
             let batch = entries.prefix(Self.batchSize)
             entries.removeFirst(batch.count)
-            var done: [(entry: Entry, moment: Moment)] = []
-            // What is answered has been made durable.
-            defer { for (entry, moment) in done { answer(entry.name.id, entry, moment, command) } }
-            try queue.spool.together {
+            do {
+                try perform(on: batch, queue, command, &moment, &status, &hasBegun)
+            } catch let error as SpoolError {
+                throw CommandFailure(error, hasBegun: hasBegun)
+            }
+        }
+        return status
+    }
+
+    /// So many share a sync.
+    private static let batchSize = 1000
+
+    private func perform(
+        on batch: some Sequence<Entry>, _ queue: OpenQueue, _ command: ParsedCommand, _ moment: inout Moment,
+        _ status: inout ExitStatus, _ hasBegun: inout Bool
+    ) throws {
+        var done: [(entry: Entry, moment: Moment)] = []
+        var work = Result<Void, any Error>.success(())
+        try queue.spool.together {
+            work = Result {
                 for entry in batch {
                     let id = entry.name.id
                     if let reason = objection(entry) {
                         status = .failed
                         Messages.error("cannot \(verb) '\(id)': \(reason)", hint: "drainq show \(id)")
                     } else if try command.flag(.dryRun) || body(queue, entry, moment) {
+                        hasBegun = true
                         done.append((entry, moment))
                         moment = moment.next(spacing)
                     } else {
@@ -112,23 +152,21 @@ struct Action {
                 }
             }
         }
-        return status
+        // What is answered has been made durable, also where the work ended early.
+        for (entry, moment) in done { answer(entry.name.id, entry, moment, command) }
+        try work.get()
     }
 
-    /// So many share a sync.
-    private static let batchSize = 1000
-
     private func performOnQuarantined(
-        _ filter: Filter, _ command: ParsedCommand, _ queue: OpenQueue, _ moment: inout Moment
+        _ items: [QuarantineItem], _ command: ParsedCommand, _ queue: OpenQueue, _ moment: inout Moment
     ) throws -> ExitStatus {
-        guard filter.states.contains(.quarantined) else { return .ok }
-        guard let onQuarantined else {
-            throw CommandFailure(.usage, "cannot \(verb) what is in quarantine", hint: "no run attempts it anyway")
-        }
         var status = ExitStatus.ok
-        for item in try queue.spool.quarantined() where filter.includes(item) {
+        for item in items {
             let path = "quarantine/\(item.fileName)"
-            if try command.flag(.dryRun) || onQuarantined(queue, item, moment) {
+            if let reason = onQuarantined == nil ? "it is quarantined" : try objectionToQuarantined(queue, item) {
+                status = .failed
+                Messages.error("cannot \(verb) '\(path)': \(reason)", hint: "drainq show \(item.fileName)")
+            } else if try command.flag(.dryRun) || onQuarantined?(queue, item, moment) == true {
                 answer(ActionResult(state: QueueState.quarantine.word, path: path, due: moment.due), path, command)
                 moment = moment.next(spacing)
             } else {

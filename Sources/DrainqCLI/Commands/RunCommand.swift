@@ -14,6 +14,7 @@ func runQueue(_ command: ParsedCommand, environment: [String: String]) throws(Co
     Messages.format = Messages.Format(command, environment: environment)
     return try failing {
         let queue = try OpenQueue(command, environment)
+        try queue.checkTrustOfConfiguration(command)
         var options = runOptions(command)
         let known = try queue.knownDestinations()
         for name in command.texts(.destination) { options.destinations.insert(try known.destination(named: name).name) }
@@ -64,7 +65,7 @@ func drain(
     let summary = try run()
     let status = exitStatus(of: summary)
     reporter.finish(summary, status)
-    try aftermath.leave(summary, status, in: queue)
+    aftermath.leave(summary, status, in: queue)
     return status
 }
 
@@ -76,7 +77,7 @@ func exitStatus(of summary: RunSummary) -> ExitStatus {
     if summary.held + summary.ambiguous > 0 { applying.append(.held) }
     if summary.failed > 0 { applying.append(.failed) }
     if summary.quarantined > 0 { applying.append(.dataInvalid) }
-    if summary.deferred + summary.cutOff + summary.waiting > 0 { applying.append(.deferred) }
+    if summary.deferred + summary.cutOff + summary.waiting > 0 || summary.leftForeign { applying.append(.deferred) }
     switch summary.end {
     case .done, .paused: break
     case .busy: applying.append(.deferred)

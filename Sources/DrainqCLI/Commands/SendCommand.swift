@@ -13,6 +13,7 @@ import Spool
 func send(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(command, environment)
+        try queue.checkTrustOfConfiguration(command)
         if let fallback = command.text(.fallback), (try? JSONValue(Array(fallback.utf8))) == nil {
             throw CommandFailure(.usage, "'--fallback \(fallback)' is not JSON", hint: "such as '[]' or 'null'")
         }
@@ -20,14 +21,19 @@ func send(_ command: ParsedCommand, environment: [String: String]) throws(Comman
             spool: queue.spool, configuration: queue.configuration,
             options: Sending.Options(
                 timeout: command.duration(.timeout), retryWithin: command.duration(.retryWithin)),
-            world: queue.world())
+            world: queue.world()
+        ) { Messages.warning($0.description, hint: $0.hint) }
         var applying: [ExitStatus] = []
         var input = OperationInput(queue: queue, command: command)
         try input.read { item in
             // Between two operations, while the input is waited for, a signal ends the process as usual.
             Interruption.install()
             defer { Interruption.uninstall() }
-            applying.append(try Answering(queue: queue, command: command).take(item, sending))
+            do {
+                applying.append(try Answering(queue: queue, command: command).take(item, sending))
+            } catch let error as SpoolError {
+                throw CommandFailure(error, hasBegun: !applying.isEmpty)
+            }
             standardOutput.flush()
         }
         return .first(of: applying)
@@ -41,7 +47,7 @@ private struct Answering {
 
     func take(_ item: OperationInput.Item, _ sending: Sending) throws -> ExitStatus {
         switch item {
-        case .operation(let given): return try answer(given, try sending(given.operation))
+        case .operation(let given): return answer(given, try sending(given.operation))
         case .refused(_, let place, let reason):
             return refuse("line \(place.line) of '\(place.source)': \(reason)", nil, .dataInvalid)
         case .refusedFile(let path, let refusal):
@@ -49,7 +55,7 @@ private struct Answering {
         }
     }
 
-    private func answer(_ given: OperationInput.Given, _ result: Sending.Result) throws -> ExitStatus {
+    private func answer(_ given: OperationInput.Given, _ result: Sending.Result) -> ExitStatus {
         let id = given.operation.header.id
         switch result {
         case .delivered(let event, let answer):
@@ -63,21 +69,21 @@ private struct Answering {
             return refuse("'\(id)': \(event.record.cause)", SendResult(id, "failed", event.record), .failed)
         case .postponed(let operation, let reason, let isHeld, let turn):
             defer { turn?.release() }
-            return try postpone(operation, given, reason, isHeld ? .held : .deferred)
-        case .broken(let operation, let reason): return try postpone(operation, given, reason, .inputOutput)
+            return postpone(operation, given, reason, isHeld ? .held : .deferred)
+        case .broken(let operation, let reason): return postpone(operation, given, reason, .inputOutput)
         }
     }
 
     /// Into the queue, where the options let it; what happened is said either way.
     private func postpone(
         _ operation: Operation, _ given: OperationInput.Given, _ reason: String, _ status: ExitStatus
-    ) throws -> ExitStatus {
+    ) -> ExitStatus {
         let id = given.operation.header.id
         if command.flag(.noQueue) {
             return refuse(
                 "'\(id)': \(reason)", SendResult(id, "deferred", operation.attempts.last, error: reason), status)
         }
-        if let objection = try enqueue(operation, given.hasOwnID) {
+        if let objection = enqueue(operation, given.hasOwnID) {
             return refuse("'\(id)': \(reason); and it cannot be queued: \(objection)", nil, .inputOutput)
         }
         if command.flag(.json) {
@@ -89,9 +95,14 @@ private struct Answering {
     }
 
     /// Why it is not in the queue now; `nil` when it is safe there.
-    private func enqueue(_ operation: Operation, _ hasOwnID: Bool) throws -> String? {
-        let accepted = try queue.spool.accept(
-            [operation], limits: queue.configuration.limits, givenIDs: hasOwnID ? [operation.header.id] : [])
+    private func enqueue(_ operation: Operation, _ hasOwnID: Bool) -> String? {
+        let accepted: Accepted
+        do throws(SpoolError) {
+            accepted = try queue.spool.accept(
+                [operation], limits: queue.configuration.limits, givenIDs: hasOwnID ? [operation.header.id] : [])
+        } catch {
+            return "\(error)"
+        }
         for entry in accepted.dropped {
             Messages.notice(
                 "dropped '\(entry.name.id)', the oldest: the queue is full and limits.whenFull is dropOldest")

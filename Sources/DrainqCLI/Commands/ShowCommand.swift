@@ -5,38 +5,77 @@ import Spool
 func show(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(command, environment)
-        let known = try queue.knownDestinations()
-        let ids = try givenIDs(command)
-        let found = try queue.entries(ids: ids)
+        let mentions = try givenMentions(command)
+        var showing = Showing(
+            queue: queue, known: try queue.knownDestinations(), now: .now(), asJSON: command.flag(.json),
+            terminal: .forResults(environment))
+        let found = try queue.mentioned(mentions)
         var status = ExitStatus.ok
-        for id in ids {
-            guard let entries = found[id] else {
-                Messages.error("no operation '\(id)' in the queue", hint: "drainq list")
+        for mention in mentions {
+            guard let found = found[mention] else {
+                Messages.error("no operation '\(mention)' in the queue", hint: "drainq list")
                 status = .failed
                 continue
             }
-            for entry in entries { try show(entry, queue, known, asJSON: command.flag(.json)) }
+            for one in found { try showing.show(one) }
         }
         return status
     }
 }
 
-private func show(_ entry: Entry, _ queue: OpenQueue, _ known: KnownDestinations, asJSON: Bool) throws {
-    var view = queue.view(entry, known)
-    guard let file = try queue.spool.read(entry) else { return }
-    switch file {
-    case .notAnOperation(let reason):
-        Messages.error("cannot read '\(entry.path)': \(reason)", hint: "drainq check")
-    case .newerFormat(let version):
-        Messages.error("'\(entry.path)' has format \(version), newer than this drainq reads")
-    case .operation(let stored):
-        view.add(stored.operation)
-        let hold = known.states[view.destination]?.hold.map(HoldView.init)
-        if asJSON {
-            JSONLine.write(Story(view, stored.operation, hold))
-        } else {
-            tell(view, stored.operation, isHeld: entry.name.isHeld, hold)
+private struct Showing {
+    let queue: OpenQueue
+    let known: KnownDestinations
+    let now: Timestamp
+    let asJSON: Bool
+    let terminal: Terminal
+    /// Taken when an operation is shown.
+    private var outlook: Outlook?
+    private var isFirst = true
+
+    init(queue: OpenQueue, known: KnownDestinations, now: Timestamp, asJSON: Bool, terminal: Terminal) {
+        self.queue = queue
+        self.known = known
+        self.now = now
+        self.asJSON = asJSON
+        self.terminal = terminal
+    }
+
+    mutating func show(_ mentioned: Mentioned) throws {
+        switch mentioned {
+        case .operation(let entry): try show(entry)
+        case .quarantined(let item):
+            if asJSON { return JSONLine.write(QuarantineView(item)) }
+            tell(StoryReport.lines(of: item, content: try queue.spool.content(of: item), now, terminal))
         }
+    }
+
+    private mutating func show(_ entry: Entry) throws {
+        guard let file = try queue.spool.read(entry) else { return }
+        switch file {
+        case .notAnOperation(let reason):
+            Messages.error("cannot read '\(entry.path)': \(reason)", hint: "drainq check")
+        case .newerFormat(let version):
+            Messages.error("'\(entry.path)' has format \(version), newer than this drainq reads")
+        case .operation(let stored):
+            if outlook == nil { outlook = try Outlook(queue, known, at: now) }
+            let waiting = outlook?.waiting(of: entry)
+            var view = queue.view(entry, known)
+            view.add(stored.operation)
+            view.waitsFor = waiting.flatMap(WaitView.init)
+            let hold = known.states[view.destination]?.hold.map(HoldView.init)
+            if asJSON { return JSONLine.write(Story(view, stored.operation, hold)) }
+            tell(
+                StoryReport(
+                    view: view, operation: stored.operation, waiting: waiting, hold: hold, now: now, terminal: terminal
+                ).lines)
+        }
+    }
+
+    private mutating func tell(_ lines: [String]) {
+        if !isFirst { standardOutput.line("") }
+        isFirst = false
+        lines.forEach(standardOutput.line)
     }
 }
 
@@ -76,45 +115,5 @@ private struct Story: Encodable {
         try container.encodeIfPresent(body, forKey: .body)
         try container.encode(history, forKey: .history)
         try container.encodeIfPresent(destinationHold, forKey: .destinationHold)
-    }
-}
-
-private func tell(_ view: EntryView, _ operation: Operation, isHeld: Bool, _ hold: HoldView?) {
-    let now = Timestamp.now()
-    let header = operation.header
-    func say(_ name: String, _ value: String?) {
-        guard let value else { return }
-        standardOutput.line("\(name):".padded(to: 14) + escapedForDisplay(value))
-    }
-    say("id", view.id)
-    say("state", view.state + (view.run.map { ", by run \($0)" } ?? ""))
-    if isHeld { say("held", "by itself, until 'drainq release \(view.id)'") }
-    if let hold { say("held", "its destination, since \(hold.since): \(hold.reason)") }
-    say("type", view.type)
-    say("destination", header.url ?? view.destination)
-    say("created", "\(view.createdAt) (\(InWords.moment(header.createdAt, from: now)))")
-    say("key", header.key)
-    say("expires", header.expiresAt.map { "\($0.rfc3339) (\(InWords.moment($0, from: now)))" })
-    say("attempts", attemptsInWords(view))
-    if let next = (view.due ?? view.notBefore).flatMap({ Timestamp(rfc3339: $0) }) {
-        say("next", "\(next.rfc3339) (\(InWords.moment(next, from: now)))")
-    }
-    say("file", view.path)
-    let source = header.bodyFile.map { ", from '\($0.path)'" } ?? ""
-    let length = header.bodyFile?.length ?? operation.body.count
-    say("body", "\(length) bytes\(header.contentType.map { ", \($0)" } ?? "")\(source)")
-    for record in operation.attempts {
-        var line =
-            "\(record.at.rfc3339)  \(record.outcome.rawValue)  \(record.status.map { "\($0)" } ?? record.error ?? "-")"
-        line += " in \(InWords.short(record.duration)), by \(record.rule)"
-        if let retryAfter = record.retryAfter { line += ", server asked for \(retryAfter)s" }
-        if let excerpt = record.excerpt, !excerpt.isEmpty { line += ": \(excerpt)" }
-        standardOutput.line("  " + escapedForDisplay(line))
-    }
-}
-
-extension String {
-    func padded(to width: Int) -> String {
-        self + String(repeating: " ", count: max(0, width - count))
     }
 }

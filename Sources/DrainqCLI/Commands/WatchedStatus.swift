@@ -6,23 +6,23 @@ import Policy
 /// At a terminal each one takes the place of the one before; elsewhere a blank line stands between two. SIGINT and SIGTERM
 /// end it with status 0: that is how one stops watching.
 func watch(_ queue: OpenQueue, every interval: Duration, asJSON: Bool) throws {
-    let isTerminal = Terminal.isOnStandardOutput && !asJSON
     let stopped = DispatchSemaphore(value: 0)
     let signals = StopSignals { stopped.signal() }
     defer { signals.restore() }
     var isFirst = true
     while !signals.received {
         let now = Timestamp.now()
-        let view = try QueueStatus(of: queue, at: now)
+        let status = try QueueStatus(of: queue, at: now)
+        // Windows change their size.
+        let terminal = Terminal.forResults(queue.environment)
+        let lines = StatusReport(status: status, now: now, terminal: terminal).lines
         if asJSON {
-            JSONLine.write(view)
-        } else if isTerminal {
-            // What is longer than the screen would scroll it: there the end is left out.
-            let lines = view.lines(at: now).prefix((Terminal.linesOnStandardOutput ?? .max) - 1)
-            standardOutput.write(Terminal.clear + lines.map { $0 + "\n" }.joined())
+            JSONLine.write(status)
+        } else if terminal.columns != nil {
+            standardOutput.write(Terminal.clear + terminal.visible(lines).map { $0 + "\n" }.joined())
         } else {
             if !isFirst { standardOutput.line("") }
-            view.lines(at: now).forEach(standardOutput.line)
+            lines.forEach(standardOutput.line)
         }
         isFirst = false
         standardOutput.flush()

@@ -72,8 +72,10 @@ enum ConfigurationChapters {
         .Dl LoadCredential=report.token:/etc/drainq/report.token
         .It Ic command
         What a program writes to standard output.
-        It is run in the directory of the configuration, without a shell, and has
-        ten seconds; it must end with status 0.
+        It is run in the directory of the configuration, without a shell, with the
+        variables of
+        .Sx ENVIRONMENT OF COMMANDS ,
+        and has ten seconds; it must end with status 0.
         Standard error is ignored.
         The answer is kept in memory for
         .Ic ttl ,
@@ -110,7 +112,8 @@ enum ConfigurationChapters {
         The command of
         .Ic headersCommand
         is run before each attempt, in the directory of the configuration, without a
-        shell and without the variables that are secrets.
+        shell and with the variables of
+        .Sx ENVIRONMENT OF COMMANDS .
         .Pp
         Standard input is one line of JSON, a newline, and the bytes of the body as
         they will be sent, to the end:

@@ -44,6 +44,14 @@ enum ConfigurationKeys {
             """,
             read: readSecrets),
         ConfigurationKey(
+            "passEnvironment", .variables, default: "[]", example: #"["AWS_PROFILE"]"#, "variables for commands",
+            """
+            Variables of the environment that the commands of secrets, headersCommand and hooks get besides those of \
+            every program, such as PATH, HOME, LANG and http_proxy; see ENVIRONMENT OF COMMANDS. A variable that is a \
+            secret is never passed.
+            """,
+            into: \.passEnvironment),
+        ConfigurationKey(
             "conditions.network", .word, default: #""any""#, example: #""unmetered""#, "any, online or unmetered",
             """
             The network that a run needs to attempt anything: any; online, a way out; or unmetered, a way out that is not \
@@ -96,7 +104,11 @@ enum ConfigurationKeys {
             into: \.retention.delivered),
         ConfigurationKey(
             "retention.failed", optional: .duration, example: #""30d""#, "null: for ever",
-            "How long an operation that was given up stays in failed/. For ever unless set.",
+            """
+            How long an operation that was given up stays in failed/. For ever unless set. From a day on, runs look once a \
+            day and remove what was too old at the last look already, so that a clock which is ahead for less than a day \
+            costs nothing.
+            """,
             into: \.retention.failed),
     ]
 

@@ -4,7 +4,8 @@ extension ConfigurationManual {
         A hook is told at the end of a run what has changed in it,
         by one call for each event, however many destinations it is about.
         It is started without a shell, in the directory of the configuration,
-        with the environment of the run but for variables that are secrets.
+        with the variables of
+        .Sx ENVIRONMENT OF COMMANDS .
         Its output is not looked at.
         After ten seconds it is ended.
         One that fails or does not end is a warning,
@@ -42,6 +43,20 @@ extension ConfigurationManual {
         .It Ic ids , Ev DRAINQ_IDS
         The first ten operations or files, in the variable with blanks between them.
         .El
+        .Sh ENVIRONMENT OF COMMANDS
+        The commands of secrets,
+        .Ic headersCommand
+        and hooks get these variables of the run's environment and no other:
+        .Ev PATH , HOME , USER , LOGNAME , SHELL , TMPDIR ,
+        .Ev LANG , LANGUAGE , LC_* , TZ ,
+        .Ev XDG_CONFIG_HOME , XDG_RUNTIME_DIR , DBUS_SESSION_BUS_ADDRESS ,
+        .Ev SSL_CERT_FILE , SSL_CERT_DIR ,
+        .Ev http_proxy , https_proxy , all_proxy , no_proxy
+        and the last three in capitals;
+        and those that
+        .Ic passEnvironment
+        names.
+        A variable that is a secret is never among them.
 
         """
 }

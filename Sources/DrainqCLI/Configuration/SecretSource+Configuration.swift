@@ -53,3 +53,12 @@ extension ConfigurationValue<String> {
         value.string.flatMap { isName($0) ? $0 : nil }
     }
 }
+
+extension ConfigurationValue<[String]> {
+    /// Variables by their names; none at all is a list too.
+    static let variables = ConfigurationValue("list of variables") { value, findings in
+        if case .array(let elements) = value.content, elements.isEmpty { return [] }
+        return ConfigurationValue<String>.variable.list(hint: "variables are written [\"AWS_PROFILE\"]")
+            .read(value, &findings)
+    }
+}

@@ -1,30 +1,13 @@
-/// A function that finds the command among the words and offers what belongs to it; bash 4 and no helper functions.
+/// A function that finds the command among the words and offers what belongs to it; bash 4.3 and nothing else.
 func bashCompletions() -> String {
     let commands = CommandDescription.visible
     var lines = [
-        completionsOrigin,
-        "_drainq() {",
-        "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} command= options= words= i",
-        "    COMPREPLY=()",
-        "    # --name=value comes as three words",
-        "    if [[ $current == '=' ]]; then",
-        "        current=",
-        "    elif [[ $previous == '=' && COMP_CWORD -gt 1 ]]; then",
-        "        previous=${COMP_WORDS[COMP_CWORD - 2]}",
-        "    fi",
-        "    for ((i = 1; i < COMP_CWORD; i++)); do",
-        "        case ${COMP_WORDS[i]} in",
-        "            \(commands.map(\.name.rawValue).joined(separator: "|")))",
-        "                command=${COMP_WORDS[i]}",
-        "                break",
-        "                ;;",
-        "        esac",
-        "    done",
-        "    case $command:$previous in",
+        completionsOrigin, bashOpening, "            \(commands.map(\.name.rawValue).joined(separator: "|")))",
     ]
+    lines += [bashReading, "    case $command:$previous in"]
     for (candidates, patterns) in valuePatterns() {
         lines.append("        \(patterns.joined(separator: "|")))")
-        lines += reply(candidates, indent: "            ")
+        lines += offer(candidates).map { "            \($0)" }
         lines += ["            return", "            ;;"]
     }
     lines += ["    esac", "    case $command in", "        '')"]
@@ -34,26 +17,79 @@ func bashCompletions() -> String {
     for command in commands {
         lines.append("        \(command.name.rawValue))")
         lines.append("            options='\(optionWords(OptionDescription.of(command.name)))'")
-        switch command.operands.candidates {
+        switch command.candidates {
         case .words(let words): lines.append("            words='\(words.joined(separator: " "))'")
-        case .files:
-            lines.append("            [[ $current == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- \"$current\")")
+        case .files, .queue:
+            lines += offer(command.candidates).map { "            [[ $current == -* ]] || \($0)" }
         case .none, .unknown, .directories: break
         }
         lines.append("            ;;")
     }
     lines += [
-        "    esac",
-        "    if [[ $current == -* ]]; then",
-        "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$current\")",
-        "    elif [[ -n $words ]]; then",
-        "        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")",
-        "    fi",
-        "}",
-        "complete -o filenames -F _drainq drainq",
+        "    esac", "    [[ $current == -* ]] && words=$options", "    [[ -z $words ]] || _drainq_words \"$words\"",
     ]
+    lines += ["}", "complete -F _drainq drainq"]
     return lines.joined(separator: "\n") + "\n"
 }
+
+/// The three functions work on the variables of `_drainq`.
+private let bashOpening = #"""
+    # _drainq_words 'WORD WORD...': offers those that go on from what is there.
+    _drainq_words() {
+        mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current")
+        COMPREPLY=("${COMPREPLY[@]/#/$attached}")
+    }
+    # _drainq_queue FIELD ARGUMENT...: offers what the queue has, and nothing where there is no queue.
+    _drainq_queue() {
+        local field=$1 word
+        shift
+        queue=${queue//[\\\"\']/}
+        while IFS= read -r word; do
+            [[ $word == "$current"* ]] || continue
+            printf -v word %q "$word"
+            # bash replaces only what stands behind the last colon
+            COMPREPLY+=("$attached${word#"${current%"$last"}"}")
+        done < <("$program" "$@" ${queue:+--queue "${queue/#\~\//$HOME/}"} --json 2>/dev/null |
+            grep -o "\"$field\":\"[^\"\\]*\"" | cut -d '"' -f 4 | sort -u)
+    }
+    _drainq() {
+        local last=${COMP_WORDS[COMP_CWORD]} program=${COMP_WORDS[0]/#\~\//$HOME/}
+        local line=() word current previous attached= command= queue= options= words= i
+        COMPREPLY=()
+        # bash makes words of their own of = and of :
+        for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
+            if ((${#line[@]} > 1)) && [[ $word == [=:]* || ${line[-1]} == *[=:] ]]; then
+                line[-1]+=$word
+            else
+                line+=("$word")
+            fi
+        done
+        current=${line[-1]} previous=${line[-2]}
+        if [[ $current == -*=* ]]; then
+            # unless COMP_WORDBREAKS is another
+            [[ $last == -*=* ]] && attached=${last%%=*}=
+            previous=${current%%=*} current=${current#*=}
+        fi
+        [[ $last == [=:] || -n $attached ]] && last=${current##*:}
+        for ((i = 1; i < ${#line[@]} - 1; i++)); do
+            case ${line[i]} in
+                -q|--queue)
+                    queue=${line[++i]}
+                    ;;
+                -q=*|--queue=*)
+                    queue=${line[i]#*=}
+                    ;;
+                --config)
+                    ((i++))
+                    ;;
+    """#
+
+private let bashReading = #"""
+                    command=${command:-${line[i]}}
+                    ;;
+            esac
+        done
+    """#
 
 /// The values of options: the same candidates in one arm, `command:option` as the pattern.
 private func valuePatterns() -> [(candidates: Candidates, patterns: [String])] {
@@ -71,13 +107,14 @@ private func valuePatterns() -> [(candidates: Candidates, patterns: [String])] {
     return arms
 }
 
-private func reply(_ candidates: Candidates, indent: String) -> [String] {
+/// Names of files are left to bash, which knows quotes, tildes and blanks.
+private func offer(_ candidates: Candidates) -> [String] {
     switch candidates {
     case .none, .unknown: []
-    case .files: ["\(indent)mapfile -t COMPREPLY < <(compgen -f -- \"$current\")"]
-    case .directories: ["\(indent)mapfile -t COMPREPLY < <(compgen -d -- \"$current\")"]
-    case .words(let words):
-        ["\(indent)mapfile -t COMPREPLY < <(compgen -W '\(words.joined(separator: " "))' -- \"$current\")"]
+    case .files: ["compopt -o default"]
+    case .directories: ["compopt -o dirnames"]
+    case .words(let words): ["_drainq_words '\(words.joined(separator: " "))'"]
+    case .queue(let candidates): ["_drainq_queue \(candidates.words)"]
     }
 }
 

@@ -2,13 +2,14 @@
 func zshCompletions() -> String {
     let commands = CommandDescription.visible
     var lines = [
-        "#compdef drainq", completionsOrigin, "_drainq() {",
+        "#compdef drainq", completionsOrigin, zshFunctions, "_drainq() {",
         "    local context state state_descr line",
+        "    local -a whole=(\"${words[@]}\")",
         "    typeset -A opt_args",
         "    _arguments -C -s -S \\",
     ]
     lines += OptionDescription.table.filter { $0.group == .global }.flatMap(specifications).map { "        \($0) \\" }
-    lines += ["        '1:command:->command' '*::operand:->operands'", "    case $state in", "        command)"]
+    lines += ["        '(-)1:command:->command' '(-)*::operand:->operands'", "    case $state in", "        command)"]
     lines.append("            local -a commands=(")
     lines += commands.map { "                \(quoted("\($0.name.rawValue):\($0.summary)"))" }
     lines += [
@@ -29,6 +30,29 @@ func zshCompletions() -> String {
     return lines.joined(separator: "\n") + "\n"
 }
 
+/// Works on the variable `whole` of `_drainq`: the words of the line as they were.
+private let zshFunctions = #"""
+    # _drainq_queue FIELD ARGUMENT...: offers what the queue has, and nothing where there is no queue.
+    _drainq_queue() {
+        local field=$1 queue= word program=${(Q)whole[1]}
+        local -a found
+        shift
+        for word in "${(@Q)whole[2,-1]}"; do
+            case $queue in
+                (-q|--queue) queue=$word; break ;;
+            esac
+            case $word in
+                (-q|--queue) queue=$word ;;
+                (-q=*|--queue=*) queue=${word#*=}; break ;;
+            esac
+        done
+        [[ $queue == (-q|--queue) ]] && queue=
+        found=(${(f)"$(${~program} "$@" ${queue:+--queue} ${queue:+${queue/#\~\//$HOME/}} --json 2>/dev/null |
+            grep -o "\"$field\":\"[^\"\\]*\"" | cut -d '"' -f 4 | sort -u)"})
+        _wanted ${field}s expl $field compadd -a found
+    }
+    """#
+
 /// One for each spelling of the option, which excludes the others unless it may be repeated.
 private func specifications(of row: OptionDescription) -> [String] {
     let spellings = (row.short.map { ["-\($0)"] } ?? []) + [row.name.spelling]
@@ -45,10 +69,10 @@ private func operands(of command: CommandDescription) -> [String] {
     switch command.operands {
     case .none, .anything: []
     case .files: [quoted("*:file:_files")]
-    case .ids, .selection, .optionalSelection: [quoted("*:id: ")]
-    case .answer: [quoted("1:answer:\(action(command.operands.candidates))")]
+    case .ids, .selection, .optionalSelection: [quoted("*:id:\(action(command.candidates))")]
+    case .answer: [quoted("1:answer:\(action(command.candidates))")]
     case .one(_, let placeholder), .optional(_, let placeholder):
-        [quoted("1:\(label(placeholder)):\(action(command.operands.candidates))")]
+        [quoted("1:\(label(placeholder)):\(action(command.candidates))")]
     }
 }
 
@@ -56,8 +80,9 @@ private func action(_ candidates: Candidates) -> String {
     switch candidates {
     case .none, .unknown: " "
     case .files: "_files"
-    case .directories: "_files -/"
+    case .directories: "_path_files -/"
     case .words(let words): "(\(words.joined(separator: " ")))"
+    case .queue(let candidates): " _drainq_queue \(candidates.words)"
     }
 }
 

@@ -17,22 +17,39 @@ extension ValueKind {
     var candidates: Candidates {
         switch self {
         case .flag: .none
-        case .text, .count, .duration, .interval, .time, .typeName, .operationID, .header, .rate: .unknown
+        case .text, .count, .duration, .interval, .time, .operationID, .header, .rate: .unknown
+        case .answer: .words(ClassificationOverride.Match.errorNames)
         case .file: .files
         case .directory: .directories
         case .choice(let words): .words(words)
+        case .typeName: .queue(QueueCandidates(field: "type", arguments: ["list", "--limit", "1000"]))
+        case .destination: .queue(QueueCandidates(field: "destination", arguments: ["status"]))
         }
     }
 }
 
-extension Operands {
+extension CommandDescription {
+    /// What may stand as an operand.
     var candidates: Candidates {
-        switch self {
+        switch operands {
         case .none: .none
         case .files: .files
-        case .ids, .selection, .optionalSelection, .anything: .unknown
+        case .ids, .selection, .optionalSelection: .queue(.ids(in: name.statesActedOn))
+        case .anything: .unknown
         case .one(let words, _), .optional(let words, _): .words(words)
         case .answer: .words(ClassificationOverride.Match.errorNames)
+        }
+    }
+}
+
+extension CommandName {
+    /// Where the operations are that the command does something to, first of all; empty where that is anywhere.
+    fileprivate var statesActedOn: [ShownState] {
+        switch self {
+        case .retry: [.failed, .deferred, .held]
+        case .hold: [.new, .deferred]
+        case .release: [.held]
+        default: []
         }
     }
 }
@@ -45,4 +62,20 @@ enum Candidates: Hashable {
     case files
     case directories
     case words([String])
+    case queue(QueueCandidates)
+}
+
+/// Words that only the queue knows: the texts of a field in the JSON that a command prints of it.
+struct QueueCandidates: Hashable {
+    var field: String
+    /// Without the queue and `--json`. They bound what is read: a person waits.
+    var arguments: [String]
+
+    static func ids(in states: [ShownState]) -> QueueCandidates {
+        QueueCandidates(
+            field: "id", arguments: ["list", "--limit", "100"] + states.flatMap { ["--state", $0.rawValue] })
+    }
+
+    /// As the functions of the three shells take it.
+    var words: String { ([field] + arguments).joined(separator: " ") }
 }

@@ -6,11 +6,11 @@ func manualPage() -> String {
     page.options()
     page.values()
     for chapter in ManualChapter.body { page.chapter(chapter) }
-    page.metrics()
     page.surroundings()
     page.exitStatuses()
-    page.json()
     page.examples()
+    page.json()
+    page.metrics()
     page.tail()
     page.chapter(.security)
     return page.text
@@ -29,7 +29,7 @@ struct ManualWriter {
         ]
         for command in CommandDescription.visible {
             lines += [".Nm", ".Cm \(command.name.rawValue)"]
-            if !OptionDescription.of(command.name).isEmpty { lines.append(".Op Ar options") }
+            if command.takesOptions { lines.append(".Op Ar options") }
             if let operands = command.operands.macro { lines.append(operands) }
         }
         lines.append(".Sh DESCRIPTION")
@@ -53,12 +53,40 @@ struct ManualWriter {
         for command in CommandDescription.visible {
             lines.append(".Ss \(command.name.rawValue)")
             prose(command.details)
-            let rows = OptionDescription.of(command.name).filter { $0.group != .global }
-            if !rows.isEmpty { list(rows) }
+            let rows = OptionDescription.of(command.name).filter { $0.group == .own }
+            let told = rows.filter { $0.home == command.name }
+            if !told.isEmpty { list(told) }
+            let pointers = pointers(to: OptionDescription.of(command.name), from: command.name)
+            if !pointers.isEmpty {
+                lines.append(".Pp")
+                prose(pointers.joined(separator: " "))
+            }
         }
     }
 
+    /// An option of several commands is explained with the first of them, and filters have a section of their own.
+    private func pointers(to rows: [OptionDescription], from command: CommandName) -> [String] {
+        let foreign = rows.filter { $0.group == .own && $0.home != command }
+        let homes = CommandName.allCases.filter { home in foreign.contains { $0.home == home } }
+        let sentences = homes.map { home in
+            let names = foreign.filter { $0.home == home }.map(\.name.spelling)
+            return "As with `drainq \(home.rawValue)`: \(names.joined(separator: ", "))."
+        }
+        return sentences + (rows.contains { $0.group == .filter } ? ["Filters are in FILTER OPTIONS."] : [])
+    }
+
     mutating func options() {
+        let filters = OptionDescription.table.filter { $0.group == .filter }
+        let owners = CommandDescription.visible.map(\.name).filter { name in
+            filters.contains { $0.commands.contains(name) }
+        }
+        lines.append(".Sh FILTER OPTIONS")
+        prose(
+            """
+            These choose operations for \(owners.map { "`\($0.rawValue)`" }.joined(separator: ", ")). An operation has to \
+            pass all that are given.
+            """)
+        list(filters)
         lines.append(".Sh GLOBAL OPTIONS")
         prose("These belong to every command for which they mean something, and may also stand before it.")
         list(OptionDescription.table.filter { $0.group == .global })
@@ -121,6 +149,13 @@ struct ManualWriter {
         item(
             ".It Ev JOURNAL_STREAM",
             "The device and inode of a stream to the journal, as systemd sets it; see --log of `drainq run`.")
+        item(
+            ".It Ev COLUMNS",
+            "How wide a terminal is, where it is not as wide as it says. Nothing else than a terminal is ever cut to a width."
+        )
+        item(
+            ".It Ev NO_COLOR",
+            "No colour at a terminal, if it is set to anything; nor is there any where TERM is `dumb`, or no terminal.")
         lines += [".El", ".Sh FILES", ".Bl -tag -width Ds"]
         item(".It Pa ~/.local/state/drainq", "The queue directory, unless another is named.")
         item(".It Pa drainq.json", "The configuration, in the queue directory.")
@@ -137,13 +172,16 @@ struct ManualWriter {
         lines.append(".El")
     }
 
+    /// A block for each command, each line under what it does: as it can be pasted into a shell.
     mutating func examples() {
         lines.append(".Sh EXAMPLES")
-        for example in CommandDescription.visible.flatMap(\.examples) {
-            prose(example.explanation.capitalizedSentence.dropLast() + ":")
-            lines += [".Bd -literal -offset indent", escaped(example.line), ".Ed", ".Pp"]
+        for command in CommandDescription.visible where !command.examples.isEmpty {
+            lines.append(".Bd -literal")
+            for example in command.examples {
+                lines += ["# " + escaped(example.explanation), escaped(example.line)]
+            }
+            lines.append(".Ed")
         }
-        lines.removeLast()
     }
 
     mutating func tail() {
@@ -207,10 +245,21 @@ struct ManualWriter {
     }
 }
 
-/// Text on a line that is no macro.
+/// Text on a line that is no macro, in letters that stay what they are in every output, also when they are copied.
 private func escaped(_ text: String) -> String {
-    let escaped = text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
-    return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped
+    var escaped = ""
+    for character in text {
+        switch character {
+        case "\\": escaped += "\\e"
+        case "-": escaped += "\\-"
+        case "'": escaped += "\\(aq"
+        case "`": escaped += "\\(ga"
+        case "^": escaped += "\\(ha"
+        case "~": escaped += "\\(ti"
+        default: escaped.append(character)
+        }
+    }
+    return escaped.hasPrefix(".") ? "\\&" + escaped : escaped
 }
 
 /// One argument of a macro.

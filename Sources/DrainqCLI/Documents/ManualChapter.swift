@@ -201,8 +201,15 @@ extension ManualChapter {
                 of its route carry credentials.
 
                 A file with a secret is refused where others may read it, or its group may write it. Commands are \
-                run without a shell, and without the variables of the environment that are secrets. Requests are \
-                made by a child process that leaves no core dump and knows nothing of the queue.
+                run without a shell, with a few variables of the environment that drainq-config(5) lists, and \
+                without those that are secrets. Requests are made by a child process that knows nothing of the \
+                queue, gets what its transports read of the environment, gains no privileges, leaves no core dump \
+                and cannot be looked into by other processes of its user.
+
+                A run begins nothing, and `drainq add` takes nothing, in a queue that others can write to, but for \
+                `new` and `tmp` with the sticky bit; see drainq-queue(5). Nor does a run, or `drainq send`, follow a \
+                `drainq.json` that others can write to, or that belongs neither to root nor to the user that runs \
+                drainq: it names programs. A file named by --config is trusted as it is.
 
                 Operations are kept in the clear, and the answers' beginnings with them: the queue directory is for \
                 its owner alone. `state/destinations.json` has a fingerprint of credentials, with 20 bits of each \

@@ -30,6 +30,16 @@ extension OutputObject {
         .maybe("rule", .text, "what decided about it"),
         Field("path", .text, "its file, in the queue directory"),
         .maybe("run", .text, "the run that is attempting it"),
+        .maybe(
+            "waitsFor",
+            .object([
+                Field(
+                    "what", .word(WaitView.words),
+                    "its time, a release of its own, an older operation that goes first, a newer one that replaces it, the "
+                        + "end of a pause of the queue, or the pause, hold, wish or cool-down of its destination"),
+                .maybe("id", .text, "the other operation"),
+                .maybe("until", .time, "when that is over, or a hold is probed"),
+            ]), "what keeps a run from sending it now"),
     ]
 
     private static let operation = OutputObject("an operation", by: ["list", "run --dry-run"], entry)
@@ -66,7 +76,7 @@ extension OutputObject {
         ])
 
     private static let quarantined = OutputObject(
-        "a file in quarantine", by: ["list", "run"],
+        "a file in quarantine", by: ["list", "show", "run"],
         [
             Field("event", .word(["quarantined"]), "what kind of object this is"),
             .maybe("id", .text, "the id, where the file has the name of an operation"),
@@ -137,6 +147,8 @@ extension OutputObject {
             .maybe("oldest", .time, "when the oldest operation that waits was created"),
             .maybe("nextDue", .time, "when the next one may be tried"),
             Field("due", .count, "how many may be tried now"),
+            Field("behind", .count, "how many wait for an older one of their sequence"),
+            Field("superseded", .count, "how many a newer one stands for, which the next run removes"),
             .maybe("conditions", .text, "why network or power would keep a run from attempting anything"),
             .maybe(
                 "lastRun",
@@ -151,6 +163,10 @@ extension OutputObject {
         Field("held", .count, "operations that are held, or whose destination is"),
         Field("claimed", .count, "operations being attempted"),
         Field("failed", .count, "operations given up"),
+        Field(
+            "ages", .map(.count),
+            "how many operations that wait are younger than each of `1m`, `5m`, `1h`, `6h`, `1d` and `3d` and in no younger "
+                + "group, and how many are `older`"),
         .maybe("oldest", .time, "when the oldest that waits was created"),
         .maybe("nextDue", .time, "when the next one may be tried"),
         Field("paused", .flag, "whether runs leave it alone"),

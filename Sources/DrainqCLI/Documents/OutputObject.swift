@@ -1,6 +1,6 @@
 /// One kind of object that `--json` prints: the manual is made from these, and what the program prints is held against
 /// them. A field that is not here must not be printed, and one that is not optional must be.
-struct OutputObject: Sendable {
+struct OutputObject: Hashable, Sendable {
     /// The version of all of them: fields may be added to it, and none changes its meaning.
     static let schema = 1
 
@@ -16,7 +16,7 @@ struct OutputObject: Sendable {
         self.fields = [Field("schema", .count, "the version of this format, \(Self.schema)")] + fields
     }
 
-    struct Field: Sendable {
+    struct Field: Hashable, Sendable {
         var name: String
         var kind: Kind
         var isOptional: Bool
@@ -40,7 +40,7 @@ struct OutputObject: Sendable {
         }
     }
 
-    indirect enum Kind: Sendable {
+    indirect enum Kind: Hashable, Sendable {
         case text
         /// One of these texts.
         case word([String])
@@ -63,7 +63,8 @@ extension OutputObject.Kind {
     var words: String {
         switch self {
         case .text: "text"
-        case .word(let words): words.count == 1 ? "\"\(words[0])\"" : "word"
+        case .word(let words):
+            words.dropLast(2).map { "`\($0)`, " }.joined() + words.suffix(2).map { "`\($0)`" }.joined(separator: " or ")
         case .time: "time"
         case .count: "whole number"
         case .number: "number"
@@ -89,7 +90,7 @@ extension OutputObject.Kind {
 }
 
 extension ManualWriter {
-    /// JSON OUTPUT: a list for each object, and in it one for each object within.
+    /// JSON OUTPUT: a list for each object, and in it one for each object within. What has been told is pointed to.
     mutating func json() {
         lines.append(".Sh JSON OUTPUT")
         prose(
@@ -98,24 +99,37 @@ extension ManualWriter {
             version of its format, which is \(OutputObject.schema) for all of them: fields may be added, and none changes its \
             meaning. What there is nothing to say of is left out, and never null. Times are RFC 3339 in UTC.
             """)
+        var told: [(fields: [OutputObject.Field], name: String)] = []
         for object in OutputObject.table {
+            let title = object.title.prefix(1).uppercased() + object.title.dropFirst()
             // `An` alone is a macro.
-            lines.append(".Ss \\&\(object.title.prefix(1).uppercased() + object.title.dropFirst())")
+            lines.append(".Ss \\&\(title)")
             prose("Printed by \(object.printedBy.map { "`drainq \($0)`" }.joined(separator: ", ")).")
-            list(object.fields)
+            var fields = object.fields.filter { $0.name != "schema" }
+            if let base = told.first(where: { fields.count > $0.fields.count && fields.starts(with: $0.fields) }) {
+                prose("It has the fields of \(base.name), and:")
+                fields.removeFirst(base.fields.count)
+            }
+            list(fields, &told)
+            told.append((fields, "`\(title)`"))
         }
     }
 
-    private mutating func list(_ fields: [OutputObject.Field]) {
-        lines.append(".Bl -tag -width Ds -compact")
-        for field in fields where field.name != "schema" {
-            lines.append(".It Li \(field.name) Pq \(field.kind.words)\(field.isOptional ? ", optional" : "")")
-            var meaning = field.meaning
-            if case .word(let words) = field.kind, words.count > 1 {
-                meaning += ": " + words.map { "`\($0)`" }.joined(separator: ", ")
+    private mutating func list(
+        _ fields: [OutputObject.Field], _ told: inout [(fields: [OutputObject.Field], name: String)]
+    ) {
+        lines.append(".Bl -tag -width \"idempotencyKey\" -compact")
+        for field in fields {
+            lines.append(".It Li \(field.name)")
+            var words = "\(field.kind.words)\(field.isOptional ? ", optional" : ""): \(field.meaning)"
+            let inner = field.kind.inner
+            let before = told.first { $0.fields == inner }
+            if let before, !inner.isEmpty { words += "; with the fields of \(before.name)" }
+            prose(words)
+            if before == nil, !inner.isEmpty {
+                list(inner, &told)
+                told.append((inner, "`\(field.name)` above"))
             }
-            prose(meaning.prefix(1).uppercased() + meaning.dropFirst() + ".")
-            if !field.kind.inner.isEmpty { list(field.kind.inner) }
         }
         lines.append(".El")
     }

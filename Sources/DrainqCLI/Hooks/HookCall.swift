@@ -36,7 +36,8 @@ struct HookCall {
 
     private init(_ words: [String], _ document: Document, _ queue: OpenQueue) {
         let store = SecretStore(
-            sources: queue.configuration.secrets, environment: queue.environment, base: queue.directory)
+            sources: queue.configuration.secrets, environment: queue.environment,
+            passing: queue.configuration.passEnvironment, base: queue.directory)
         let variables = [
             "DRAINQ_EVENT": document.event, "DRAINQ_QUEUE": document.queue, "DRAINQ_TIME": document.time,
             "DRAINQ_COUNT": "\(document.count)", "DRAINQ_DESTINATION": document.destination ?? "",

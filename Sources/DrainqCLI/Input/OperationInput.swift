@@ -40,6 +40,8 @@ struct OperationInput {
     private let expiresAt: Timestamp?
     private var last = Timestamp(microseconds: 0)
     private var values = 0
+    /// What stands in the queue; looked at when the first operation comes whose order matters.
+    private var sequences: SequenceClock?
 
     init(queue: OpenQueue, command: ParsedCommand) {
         self.queue = queue
@@ -144,6 +146,7 @@ struct OperationInput {
         if id != nil, values > 1 { return }
         var operation = operation
         override(&operation.header)
+        if operation.header.createdAt == last { try putLast(&operation.header) }
         if let defect = queue.configuration.route(of: operation.header.type).defect(of: operation) {
             try take(.refused(text: text, place: place, reason: "\(defect)"))
         } else {
@@ -158,6 +161,21 @@ struct OperationInput {
             id: id ?? OperationID(UUID().uuidString.lowercased())!,
             type: command.typeNames(.type).last ?? .default, createdAt: last,
             contentType: command.text(.contentType) ?? "application/json")
+    }
+
+    /// Where its order matters, an operation without a creation time of its own is newer than all that stands before it.
+    private mutating func putLast(_ header: inout OperationHeader) throws(SpoolError) {
+        guard queue.configuration.route(of: header.type).isSequential else { return }
+        if sequences == nil {
+            var found = SequenceClock(queue.configuration)
+            // What moves meanwhile is seen at least once.
+            for state in [QueueState.claimed, .new, .deferred, .claimed] {
+                try queue.spool.forEachEntry(in: state) { found.note($0.name) }
+            }
+            sequences = found
+        }
+        last = sequences!.creation(of: EntryName(naming: header))
+        header.createdAt = last
     }
 
     private func override(_ header: inout OperationHeader) {

@@ -8,6 +8,12 @@ enum InWords {
         return distance > .zero ? "in \(rough(distance))" : "\(rough(.zero - distance)) ago"
     }
 
+    /// `2026-11-21T09:20:00Z (in 5m)`
+    static func both(_ time: Timestamp, from now: Timestamp) -> String {
+        let seconds = Timestamp(microseconds: time.microseconds - time.microseconds % 1_000_000)
+        return "\(seconds.rfc3339) (\(moment(time, from: now)))"
+    }
+
     /// Two units at most, the smaller one rounded down.
     static func rough(_ distance: Duration) -> String {
         let seconds = distance.inSeconds

@@ -18,6 +18,8 @@ struct QueueStatus: Encodable {
         var held = 0
         var claimed = 0
         var failed = 0
+        /// How many of those that wait are younger than each of `QueueStatus.ages`, and `older`.
+        var ages: [String: Int] = [:]
         var oldest: String?
         var nextDue: String?
         var paused = false
@@ -34,6 +36,7 @@ struct QueueStatus: Encodable {
         init(_ destination: Destination, _ state: DestinationState, _ opening: Opening) {
             self.destination = destination.name
             paused = state.isPaused
+            for (word, _) in QueueStatus.ages { ages[word] = 0 }
             if case .closed(let closure) = opening {
                 switch closure.reason {
                 case .askedToWait: notBefore = closure.until?.rfc3339
@@ -47,6 +50,10 @@ struct QueueStatus: Encodable {
             lastSuccess = state.lastSuccess?.rfc3339
         }
     }
+
+    /// The groups of an age × destination table; the last one has no end.
+    static let ages: [(word: String, limit: Duration)] =
+        ["1m", "5m", "1h", "6h", "1d", "3d"].map { ($0, Duration(quantity: $0)!) } + [("older", .seconds(Int64.max))]
 
     /// A destination that nothing is sent to until somebody or something ends it.
     struct Hold: Encodable {
@@ -71,6 +78,10 @@ struct QueueStatus: Encodable {
     var nextDue: String?
     /// Waiting operations that may be tried now.
     var due = 0
+    /// Waiting operations that an older one of their sequence goes before.
+    var behind = 0
+    /// Waiting operations that a newer one stands for.
+    var superseded = 0
     /// Why a run would attempt nothing now, as the configuration's conditions have it.
     var conditions: String?
     var lastRun: SummaryView?
@@ -80,7 +91,8 @@ extension QueueStatus {
     /// Counts a queue, from names alone.
     init(of queue: OpenQueue, at now: Timestamp) throws {
         self.init(at: now.rfc3339, queue: queue.spool.path, paused: try queue.spool.isPaused)
-        var count = Count(try queue.knownDestinations(), queue.configuration, at: now)
+        let known = try queue.knownDestinations()
+        var count = Count(known, try Outlook(queue, known, at: now), at: now)
         for state in QueueState.allCases where state != .quarantine {
             let foreign = try queue.spool.forEachEntry(in: state) { count.take($0) }
             if state == .new {
@@ -96,6 +108,8 @@ extension QueueStatus {
         holds = count.holds
         heldByThemselves = count.heldByThemselves
         due = count.due
+        behind = count.behind
+        superseded = count.superseded
         oldest = count.tallies.values.compactMap(\.oldest).min()?.rfc3339
         nextDue = count.tallies.values.compactMap(\.next).min()?.rfc3339
         let asked = queue.configuration.conditions
@@ -121,16 +135,18 @@ extension QueueStatus {
         }
 
         let known: KnownDestinations
-        let configuration: Configuration
         let now: Timestamp
+        var outlook: Outlook
         var states: [ShownState: Int] = [:]
         var tallies: [Digest: Tally] = [:]
         var heldByThemselves = 0
         var due = 0
+        var behind = 0
+        var superseded = 0
 
-        init(_ known: KnownDestinations, _ configuration: Configuration, at now: Timestamp) {
+        init(_ known: KnownDestinations, _ outlook: Outlook, at now: Timestamp) {
             self.known = known
-            self.configuration = configuration
+            self.outlook = outlook
             self.now = now
         }
 
@@ -191,25 +207,18 @@ extension QueueStatus {
             }
             if state == .failed { return }
             tally.oldest = min(tally.oldest ?? entry.name.createdAt, entry.name.createdAt)
-            if state == .claimed { return }
-            guard let time = nextTime(of: entry, tally.opening) else { return }
+            let age = now - entry.name.createdAt
+            let group = QueueStatus.ages.first { age < $0.limit }?.word ?? "older"
+            tally.row.ages[group, default: 0] += 1
+            guard let waiting = outlook.waiting(of: entry) else { return }
+            switch waiting {
+            case .older: behind += 1
+            case .newer: superseded += 1
+            case .nothing, .time, .person, .destination, .resume: break
+            }
+            guard let time = waiting.until(now) else { return }
             if time <= now { due += 1 }
             tally.next = min(tally.next ?? time, max(time, now))
-        }
-
-        /// When a run may try it, by itself and by its destination; `nil` where only a person knows.
-        private func nextTime(of entry: Entry, _ opening: Opening) -> Timestamp? {
-            let longest = configuration.route(of: entry.name.type).longestDelay
-            let own: Timestamp
-            switch eligibility(of: entry.name, at: now, longestDelay: longest, ignoringBackoff: false) {
-            case .due: own = now
-            case .deferred(let until): own = until
-            case .held: return nil
-            }
-            switch opening {
-            case .open, .probe: return own
-            case .closed(let closure): return closure.until.map { max($0, own) }
-            }
         }
     }
 }

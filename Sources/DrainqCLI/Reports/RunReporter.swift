@@ -13,14 +13,15 @@ struct RunReporter {
         case silent
     }
 
-    /// So many failed operations get a line of their own where nobody watches.
-    private static let failuresShown = 10
+    /// So many failed operations, and so many files that are none, get a line of their own where nobody watches.
+    private static let shown = 10
 
     let voice: Voice
     /// Instead of words on standard error.
     private let log: RunLog?
-    private var progress: Progress?
+    private let progress: Progress?
     private var failures = 0
+    private var strangers = 0
 
     init(voice: Voice, log: RunLog? = nil, progress: Progress? = nil) {
         self.voice = voice
@@ -72,8 +73,12 @@ struct RunReporter {
         case .silent: break
         case .json: JSONLine.write(SummaryView(summary, status))
         case .actionable:
-            if failures > Self.failuresShown {
-                Messages.error("and \(failures - Self.failuresShown) more failed", hint: "drainq list --state failed")
+            if failures > Self.shown {
+                Messages.error("and \(failures - Self.shown) more failed", hint: "drainq list --state failed")
+            }
+            if strangers > Self.shown {
+                Messages.error(
+                    "and \(strangers - Self.shown) more are not operations", hint: "drainq list --state quarantined")
             }
         case .everything: Messages.notice(sentence(summary))
         }
@@ -86,9 +91,11 @@ struct RunReporter {
         switch voice {
         case .silent: break
         case .json: JSONLine.write(AttemptView(event))
-        case .everything: Messages.say(event.level, line(event))
+        case .everything:
+            if !event.hasFailed, !event.isHeldByItself, progress?.standsForAttempts == true { break }
+            Messages.say(event.level, line(event))
         case .actionable:
-            if event.hasFailed, failures <= Self.failuresShown {
+            if event.hasFailed, failures <= Self.shown {
                 Messages.error("'\(event.id)' failed: \(event.record.cause)", hint: "drainq show \(event.id)")
             } else if event.isHeldByItself {
                 Messages.error(
@@ -98,7 +105,9 @@ struct RunReporter {
         }
     }
 
-    private func quarantined(_ item: QuarantineItem) {
+    private mutating func quarantined(_ item: QuarantineItem) {
+        strangers += 1
+        if voice == .actionable, strangers > Self.shown { return }
         switch voice {
         case .silent: break
         case .json: JSONLine.write(QuarantineView(item))
@@ -163,6 +172,7 @@ struct RunReporter {
         case .signal(let number): text += "; stopped by signal \(number)"
         case .broken(let reason): text += "; stopped: \(reason)"
         }
+        if summary.leftForeign { text += "; more files in new wait to be read" }
         if let reason = summary.conditions { text += "; \(reason)" }
         if let due = summary.nextDue, summary.leftDue == 0 {
             text += "; next due \(InWords.moment(due, from: summary.startedAt + summary.duration))"

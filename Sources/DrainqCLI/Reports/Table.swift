@@ -1,22 +1,116 @@
 import Policy
 
-/// Rows of text in aligned columns, two spaces apart; the last column is as long as it is.
+/// Rows of text in aligned columns, at least two blanks apart and with never two blanks in a cell, so that
+/// `awk -F '  +'` reads it.
+///
+/// Elsewhere than at a terminal every cell is whole. At a terminal that is too narrow the concessions are made, one after
+/// the other until it fits; where even all of them are not enough, the first column has lines of its own.
 struct Table {
-    var columns: [String]
-    var rows: [[String]]
-
-    func write() {
-        lines.forEach(standardOutput.line)
+    struct Column {
+        var title: String
+        /// Stands at the right edge of its column.
+        var isNumber = false
     }
 
-    var lines: [String] {
-        let cells = ([columns] + rows).map { $0.map(escapedForDisplay) }
-        let widths = columns.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
-        return cells.map { row in
+    struct Cell {
+        var text: String
+        var paint: Paint
+
+        init(_ text: String, _ paint: Paint = .plain) {
+            // An empty cell would be none for a program that reads it.
+            let words = escapedForDisplay(text).split(separator: " ")
+            self.text = words.isEmpty ? "-" : words.joined(separator: " ")
+            self.paint = paint
+        }
+
+        init(_ count: Int, _ paint: Paint = .plain) {
+            self.init("\(count)", count > 0 ? paint : .plain)
+        }
+    }
+
+    /// What a column gives up where there is no room.
+    enum Concession {
+        case shrink(column: Int, to: Int)
+        case drop(column: Int)
+    }
+
+    var columns: [Column]
+    var rows: [[Cell]]
+    var concessions: [Concession] = []
+
+    /// Of the others, where the first column has lines of its own.
+    private static let indent = "  "
+
+    /// Which columns are shown, and how wide each is.
+    private struct Layout {
+        var shown: [Int]
+        var widths: [Int]
+
+        var total: Int { shown.reduce(0) { $0 + widths[$1] } + 2 * max(0, shown.count - 1) }
+    }
+
+    /// Whether it fits without the first column in lines of its own, or with.
+    func fits(_ terminal: Terminal, stacked: Bool = false) -> Bool {
+        terminal.columns.map { layout(within: $0, stacked: stacked) != nil } ?? true
+    }
+
+    func lines(for terminal: Terminal) -> [String] {
+        guard let room = terminal.columns else { return lines(natural, terminal) }
+        if let layout = layout(within: room, stacked: false) { return lines(layout, terminal) }
+        let layout = layout(within: room, stacked: true) ?? conceded(concessions, stacked: true)
+        // One line for the first column and one for the others, of the heading as of each row.
+        return zip(cells, lines(layout, terminal)).flatMap { row, line in
+            [terminal.painted(row[0].text, row[0].paint), Self.indent + line]
+        }
+    }
+
+    private var cells: [[Cell]] { [columns.map { Cell($0.title, .heading) }] + rows }
+
+    private var natural: Layout {
+        let cells = cells
+        let widths = columns.indices.map { column in cells.map { $0[column].text.displayWidth }.max() ?? 0 }
+        return Layout(shown: Array(columns.indices), widths: widths)
+    }
+
+    private func conceded(_ concessions: some Sequence<Concession>, stacked: Bool) -> Layout {
+        var layout = natural
+        if stacked { layout.shown.removeFirst() }
+        for concession in concessions {
+            switch concession {
+            case .shrink(let column, let width): layout.widths[column] = min(layout.widths[column], width)
+            case .drop(let column): layout.shown.removeAll { $0 == column }
+            }
+        }
+        return layout
+    }
+
+    /// The first layout that fits, with what is left over given back to what was shrunk; `nil` where none does.
+    private func layout(within room: Int, stacked: Bool) -> Layout? {
+        for count in 0...concessions.count {
+            var layout = conceded(concessions.prefix(count), stacked: stacked)
+            var left = room - layout.total - (stacked ? Self.indent.count : 0)
+            if left < 0 { continue }
+            for column in layout.shown.reversed() {
+                let more = min(left, natural.widths[column] - layout.widths[column])
+                layout.widths[column] += more
+                left -= more
+            }
+            return layout
+        }
+        return nil
+    }
+
+    private func lines(_ layout: Layout, _ terminal: Terminal) -> [String] {
+        cells.map { row in
             var line = ""
-            for (column, cell) in row.enumerated() {
-                line += cell
-                if column < columns.count - 1 { line += String(repeating: " ", count: widths[column] - cell.count + 2) }
+            for column in layout.shown {
+                let width = layout.widths[column]
+                let text = row[column].text.truncated(to: width)
+                let blanks = String(repeating: " ", count: width - text.displayWidth)
+                let painted = terminal.painted(text, row[column].paint)
+                let isLast = column == layout.shown.last
+                line += columns[column].isNumber ? blanks + painted : painted + (isLast ? "" : blanks)
+                if !isLast { line += "  " }
             }
             return line
         }

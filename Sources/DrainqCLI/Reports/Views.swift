@@ -21,8 +21,9 @@ struct EntryView: Encodable {
     var rule: String?
     var path: String
     var run: String?
+    var waitsFor: WaitView?
 
-    /// What the name alone says; `read` adds the rest.
+    /// What the name alone says; `add` adds the rest.
     init(_ entry: Entry, destination: String, route: Route, isDestinationHeld: Bool = false) {
         let name = entry.name
         id = name.id.description

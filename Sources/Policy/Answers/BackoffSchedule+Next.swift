@@ -40,20 +40,20 @@ extension BackoffSchedule {
     /// the last attempt is due exactly at the end, and only if that one is deferred too (or the end has passed already)
     /// is the age used up. An operation that waited for a machine to come back still gets its attempt.
     package func next(
-        afterAttempt attempt: Int, createdAt: Timestamp, now: Timestamp, atLeast: Duration = .zero,
+        afterAttempt attempt: Int, ageBegins: Timestamp, now: Timestamp, atLeast: Duration = .zero,
         using generator: inout some RandomNumberGenerator
     ) -> Next {
         guard let delay = delay(afterAttempt: attempt, using: &generator) else {
             return .attemptsUsedUp(allowed: attempts ?? attempt)
         }
-        return bounded(now + max(delay, atLeast), createdAt: createdAt, now: now)
+        return bounded(now + max(delay, atLeast), ageBegins: ageBegins, now: now)
     }
 
     /// That due time, or the end of the age if it comes first.
-    func bounded(_ due: Timestamp, createdAt: Timestamp, now: Timestamp) -> Next {
+    func bounded(_ due: Timestamp, ageBegins: Timestamp, now: Timestamp) -> Next {
         let due = due.roundedUpToMilliseconds
         guard let maxAge else { return .attempt(at: due) }
-        let end = (createdAt + maxAge).roundedUpToMilliseconds
+        let end = (ageBegins + maxAge).roundedUpToMilliseconds
         if now >= end { return .ageUsedUp(maxAge) }
         return .attempt(at: min(due, end))
     }

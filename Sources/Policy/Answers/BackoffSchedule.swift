@@ -10,7 +10,7 @@ package struct BackoffSchedule: Hashable, Sendable {
     package var delays: Delays
     /// How many attempts in all, the first included; `nil` when only the age ends it.
     package var attempts: Int?
-    /// From `createdAt`; `nil` when only the attempts end it.
+    /// From `Operation.ageBegins`; `nil` when only the attempts end it.
     package var maxAge: Duration?
     /// 0.2 means ±20 %.
     package var jitter: Double

@@ -49,15 +49,15 @@ package struct Settlement: Hashable, Sendable {
     }
 
     /// Settles an operation that has expired; `nil` if it has not. To be asked before every attempt.
-    package static func decide(onExpiryOf header: OperationHeader, route: Route, now: Timestamp) -> Settlement? {
-        guard let expiry = expiry(of: header, route: route), expiry <= now else { return nil }
+    package static func decide(onExpiryOf operation: Operation, route: Route, now: Timestamp) -> Settlement? {
+        guard let expiry = expiry(of: operation, route: route), expiry <= now else { return nil }
         return unsent(.failed, rule: .expired(at: expiry), now: now)
     }
 
     /// From when the operation is not sent any more: its own time or the route's, whichever comes first.
-    package static func expiry(of header: OperationHeader, route: Route) -> Timestamp? {
-        let times = [header.expiresAt, route.expiresAfter.map { header.createdAt + $0 }]
-        return times.compactMap { $0 }.min()
+    package static func expiry(of operation: Operation, route: Route) -> Timestamp? {
+        let aged = route.expiresAfter.flatMap { lifetime in operation.ageBegins.map { $0 + lifetime } }
+        return [operation.header.expiresAt, aged].compactMap { $0 }.min()
     }
 
     private static func unsent(_ outcome: Outcome, rule: Rule, now: Timestamp) -> Settlement {
@@ -75,20 +75,20 @@ package struct Settlement: Hashable, Sendable {
         let spread = asked > .zero ? RetryAfter.spread(asked, using: &generator) : .zero
         let isOnlyAskedToWait = asked > .zero && (verdict.isRateLimited || report.status == 503)
         let countsAttempt = !isOnlyAskedToWait && report.error != .proxy
-        let createdAt = operation.header.createdAt
+        let ageBegins = operation.ageBegins ?? now
         let next: BackoffSchedule.Next
         if isOnlyAskedToWait {
-            next = schedule.bounded(now + spread, createdAt: createdAt, now: now)
+            next = schedule.bounded(now + spread, ageBegins: ageBegins, now: now)
         } else {
             // What is not counted cannot use attempts up.
             if !countsAttempt { schedule.attempts = nil }
             next = schedule.next(
-                afterAttempt: step(verdict, operation, name, route), createdAt: createdAt, now: now, atLeast: spread,
+                afterAttempt: step(verdict, operation, name, route), ageBegins: ageBegins, now: now, atLeast: spread,
                 using: &generator)
         }
         switch next {
         case .attempt(let due):
-            let expiry = expiry(of: operation.header, route: route)?.roundedUpToMilliseconds
+            let expiry = expiry(of: operation, route: route)?.roundedUpToMilliseconds
             return (.deferred(until: min(due, expiry ?? due), countsAttempt: countsAttempt), verdict.rule)
         case .attemptsUsedUp(let allowed):
             return (.failed(countsAttempt: countsAttempt), .attemptsUsedUp(allowed: allowed, last: verdict.rule))

@@ -13,19 +13,22 @@ package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
             tokens = []
             return
         }
-        guard text.first == "/" else { return nil }
+        // By bytes: a mark behind a slash would make another character of it.
+        guard text.utf8.first == UInt8(ascii: "/") else { return nil }
         var tokens: [String] = []
-        for part in text.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            var token = ""
+        for part in text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            var token: [UInt8] = []
             var rest = part[...]
-            while let tilde = rest.firstIndex(of: "~") {
+            while let tilde = rest.firstIndex(of: UInt8(ascii: "~")) {
                 token += rest[..<tilde]
-                let after = rest.index(after: tilde)
-                guard after < rest.endIndex, rest[after] == "0" || rest[after] == "1" else { return nil }
-                token += rest[after] == "0" ? "~" : "/"
-                rest = rest[rest.index(after: after)...]
+                switch rest[tilde...].dropFirst().first {
+                case UInt8(ascii: "0")?: token.append(UInt8(ascii: "~"))
+                case UInt8(ascii: "1")?: token.append(UInt8(ascii: "/"))
+                default: return nil
+                }
+                rest = rest[tilde...].dropFirst(2)
             }
-            tokens.append(token + rest)
+            tokens.append(String(decoding: token + rest, as: UTF8.self))
         }
         self.tokens = tokens
     }

@@ -1,0 +1,103 @@
+import Policy
+import Spool
+
+/// What a command was told by name: an operation by its id, or a file in quarantine by its own name, as `drainq list`
+/// shows either.
+enum Mention: Hashable, CustomStringConvertible {
+    case id(OperationID)
+    case file(String)
+
+    init?(_ text: String) {
+        let folder = "quarantine/"
+        if !text.hasPrefix(folder), let id = OperationID(text) {
+            self = .id(id)
+            return
+        }
+        let name = text.hasPrefix(folder) ? String(text.dropFirst(folder.count)) : text
+        // An id has no dot, and the name of every file in quarantine has one.
+        guard name.contains("."), !name.contains("/") else { return nil }
+        self = .file(name)
+    }
+
+    var description: String {
+        switch self {
+        case .id(let id): id.description
+        case .file(let name): name
+        }
+    }
+}
+
+/// What stands behind a mention.
+enum Mentioned {
+    case operation(Entry)
+    case quarantined(QuarantineItem)
+}
+
+extension OpenQueue {
+    /// Everything of these names, wherever it is. An id means what is in quarantine only where nothing else has it.
+    func mentioned(_ mentions: [Mention]) throws -> [Mention: [Mentioned]] {
+        let wanted = Set(mentions)
+        var found: [Mention: [Mentioned]] = [:]
+        for state in QueueState.allCases where state != .quarantine {
+            try spool.forEachEntry(in: state) {
+                let mention = Mention.id($0.name.id)
+                if wanted.contains(mention) { found[mention, default: []].append(.operation($0)) }
+            }
+        }
+        let missing = wanted.subtracting(found.keys)
+        if missing.isEmpty { return found }
+        for item in try spool.quarantined() {
+            for mention in [Mention.file(item.fileName), item.name.map { .id($0.id) }] {
+                if let mention, missing.contains(mention) { found[mention, default: []].append(.quarantined(item)) }
+            }
+        }
+        return found
+    }
+}
+
+/// The names a command is given: operands, or one a line from standard input for `-` (text, or NDJSON objects as `list`
+/// prints them).
+func givenMentions(_ command: ParsedCommand) throws -> [Mention] {
+    try command.operands.flatMap { operand in
+        if operand != "-" { return [try mention(operand)] }
+        var mentions: [Mention] = []
+        while let line = readLine() {
+            let text = line.trimmed
+            if text.isEmpty { continue }
+            mentions.append(try mention(text.hasPrefix("{") ? nameInObject(text) : text.unquoted))
+        }
+        return mentions
+    }
+}
+
+private func mention(_ text: String) throws -> Mention {
+    guard let mention = Mention(text) else {
+        throw CommandFailure(.usage, "'\(text)' is not an id", hint: "an id is 1 to 64 of A-Z a-z 0-9 _ -")
+    }
+    return mention
+}
+
+private func nameInObject(_ text: String) throws -> String {
+    let bytes = Array(text.utf8)
+    let members = (try? JSONScanner.members(of: bytes, in: 0..<bytes.count)) ?? []
+    func string(_ name: String) -> String? {
+        members.first { $0.name == name }.map { String(decoding: bytes[$0.value], as: UTF8.self).unquoted }
+    }
+    if let path = string("path"), path.hasPrefix("quarantine/") { return path }
+    guard let id = string("id") else {
+        throw CommandFailure(.dataInvalid, "a line of standard input is no object with an 'id'")
+    }
+    return id
+}
+
+extension String {
+    fileprivate var trimmed: String {
+        let kept = drop { $0.isWhitespace }
+        return String(kept[..<(kept.lastIndex { !$0.isWhitespace }.map(kept.index(after:)) ?? kept.startIndex)])
+    }
+
+    /// Without the quotes that `jq` leaves around a string.
+    fileprivate var unquoted: String {
+        utf8.count >= 2 && hasPrefix("\"") && hasSuffix("\"") ? String(dropFirst().dropLast()) : self
+    }
+}

@@ -1,0 +1,177 @@
+import Policy
+import Spool
+
+/// What keeps an operation that waits from being sent.
+enum Waiting: Hashable {
+    /// Nothing: the next run may send it.
+    case nothing
+    /// Its own time: the schedule's, or what it asked for itself.
+    case time(Timestamp)
+    /// It is held by itself.
+    case person
+    /// An older one of its sequence goes first.
+    case older(OperationID)
+    /// A newer one stands for it: the next run takes it away.
+    case newer(OperationID)
+    case destination(Opening.Closure)
+    /// The whole queue is paused.
+    case resume
+}
+
+/// Says of every operation of a queue what it waits for, as a run that began now would see it: from names alone.
+struct Outlook {
+    private let known: KnownDestinations
+    private let configuration: Configuration
+    private let now: Timestamp
+    private let isPaused: Bool
+    /// `nil` where no route has an order.
+    private var census: Census?
+    private var openings: [Digest: Opening] = [:]
+
+    /// Lists the queue once where a route orders or coalesces, and never opens a file.
+    init(_ queue: OpenQueue, _ known: KnownDestinations, at now: Timestamp) throws(SpoolError) {
+        self.known = known
+        self.configuration = queue.configuration
+        self.now = now
+        isPaused = try queue.spool.isPaused
+        guard configuration.hasSequentialRoutes else { return }
+        var census = Census()
+        // What moves meanwhile is seen at least once.
+        for state in [QueueState.claimed, .new, .deferred, .claimed] {
+            try queue.spool.forEachEntry(in: state) { entry in
+                let route = configuration.route(of: entry.name.type)
+                guard route.isSequential else { return }
+                let standing: Census.Standing =
+                    state == .claimed ? .outOfReach : .waiting(eligibility(of: entry.name, route))
+                census.note(entry.name, standing, of: route, to: known.table.destination(of: entry.name))
+            }
+        }
+        self.census = census
+    }
+
+    /// `nil` where it does not wait: it is being attempted, or it is over.
+    mutating func waiting(of entry: Entry) -> Waiting? {
+        guard entry.state == .new || entry.state == .deferred else { return nil }
+        let name = entry.name
+        let route = configuration.route(of: name.type)
+        let destination = known.table.destination(of: name)
+        let turn = census?.turn(of: name, of: route, to: destination) ?? .free
+        if case .superseded(let newer) = turn { return .newer(newer) }
+        var own: Timestamp?
+        switch eligibility(of: name, route) {
+        case .held: return .person
+        case .deferred(let until): own = until
+        case .due: break
+        }
+        if case .blocked(let older) = turn { return .older(older) }
+        if case .closed(let closure) = opening(of: destination) {
+            guard let own, let until = closure.until, until < own else { return .destination(closure) }
+        }
+        return own.map { .time($0) } ?? (isPaused ? .resume : .nothing)
+    }
+
+    private func eligibility(of name: EntryName, _ route: Route) -> Eligibility {
+        Policy.eligibility(of: name, at: now, longestDelay: route.longestDelay, ignoringBackoff: false)
+    }
+
+    private mutating func opening(of destination: Destination) -> Opening {
+        if let opening = openings[destination.digest] { return opening }
+        let opening = known.opening(of: destination, at: now)
+        openings[destination.digest] = opening
+        return opening
+    }
+}
+
+extension Waiting {
+    /// From when on a run may send it; `nil` where no time says so.
+    func until(_ now: Timestamp) -> Timestamp? {
+        switch self {
+        // A pause of the queue changes nothing of what is due.
+        case .nothing, .resume: now
+        case .time(let moment): moment
+        case .destination(let closure): closure.until
+        case .person, .older, .newer: nil
+        }
+    }
+
+    /// A word or two, for a table. `named` makes the text that stands for another operation.
+    func words(_ now: Timestamp, named: (OperationID) -> String) -> String {
+        switch self {
+        case .nothing: return "now"
+        case .time(let moment): return InWords.moment(moment, from: now)
+        case .person: return "held"
+        case .older(let id): return "behind \(named(id))"
+        case .newer(let id): return "replaced by \(named(id))"
+        case .resume: return "paused"
+        case .destination(let closure):
+            let moment = closure.until.map { InWords.moment($0, from: now) } ?? ""
+            switch closure.reason {
+            case .paused: return "paused"
+            case .held: return moment.isEmpty ? "held" : "\(moment) (held)"
+            case .askedToWait: return "\(moment) (server)"
+            case .suspended: return "\(moment) (cool-down)"
+            }
+        }
+    }
+
+    /// The whole of it, with what ends it.
+    func sentence(_ now: Timestamp, id: OperationID, destination: String) -> String {
+        func moment(_ moment: Timestamp) -> String { InWords.both(moment, from: now) }
+        switch self {
+        case .nothing: return "the next run may send it"
+        case .time(let time): return "the next attempt is at \(moment(time))"
+        case .person: return "held by itself, until 'drainq release \(id)'"
+        case .older(let older): return "behind '\(older)', which goes first"
+        case .newer(let newer): return "replaced by '\(newer)', which is newer: the next run removes it unsent"
+        case .resume: return "the queue is paused, until 'drainq resume'"
+        case .destination(let closure):
+            let until = closure.until.map { ", until \(moment($0))" } ?? ""
+            switch closure.reason {
+            case .paused:
+                return "its destination is paused, until 'drainq resume --destination \(destination)'"
+            case .held:
+                let probe = closure.until.map { "; it is probed at \(moment($0))" } ?? ""
+                return "its destination is held, until 'drainq release --destination \(destination)'\(probe)"
+            case .askedToWait: return "its destination has asked for time\(until)"
+            case .suspended: return "its destination is left alone after failures\(until)"
+            }
+        }
+    }
+}
+
+/// What an operation waits for, in `list --json` and `show --json`; none where it waits for nothing but a run.
+struct WaitView: Encodable {
+    static let words = [
+        "time", "release", "older", "newer", "resume", "destinationPaused", "destinationHeld", "serverAsked",
+        "coolDown",
+    ]
+
+    var what: String
+    var id: String?
+    var until: String?
+
+    init?(_ waiting: Waiting) {
+        switch waiting {
+        case .nothing: return nil
+        case .time(let moment):
+            what = "time"
+            until = moment.rfc3339
+        case .person: what = "release"
+        case .older(let other):
+            what = "older"
+            id = other.description
+        case .newer(let other):
+            what = "newer"
+            id = other.description
+        case .resume: what = "resume"
+        case .destination(let closure):
+            switch closure.reason {
+            case .paused: what = "destinationPaused"
+            case .held: what = "destinationHeld"
+            case .askedToWait: what = "serverAsked"
+            case .suspended: what = "coolDown"
+            }
+            until = closure.until?.rfc3339
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import Policy
+import Spool
+
+/// The status for a person: first what needs one, then what ends by itself, then how much waits where and since when.
+struct StatusReport {
+    let status: QueueStatus
+    let now: Timestamp
+    let terminal: Terminal
+
+    var lines: [String] {
+        var lines = forPeople.flatMap { wrapped($0, .bad) } + passing.flatMap { wrapped($0, .waiting) }
+        lines += terminal.wrapped(counts)
+        if !status.destinations.isEmpty { lines += table }
+        if let last = status.lastRun { lines += terminal.wrapped(sentence(last)) }
+        return lines
+    }
+
+    /// The first word carries the colour.
+    private func wrapped(_ line: String, _ paint: Paint) -> [String] {
+        var lines = terminal.wrapped(escapedForDisplay(line))
+        if let end = lines[0].firstIndex(of: ":") {
+            lines[0] = terminal.painted(String(lines[0][..<end]), paint) + lines[0][end...]
+        }
+        return lines
+    }
+
+    private func words(_ text: String?) -> String {
+        text.flatMap { Timestamp(rfc3339: $0) }.map { InWords.moment($0, from: now) } ?? "-"
+    }
+
+    // MARK: - Sentences
+
+    /// What stays as it is until somebody does something.
+    private var forPeople: [String] {
+        var lines = status.paused ? ["paused: no run attempts anything until 'drainq resume'"] : []
+        lines += status.holds.map { hold in
+            let age = Timestamp(rfc3339: hold.since).map { InWords.rough(max(now - $0, .zero)) } ?? "-"
+            let probe = hold.nextProbe.map { "; next probe \(words($0))" } ?? ""
+            return "held: '\(hold.destination)' for \(age): \(hold.reason)\(probe)"
+                + "; 'drainq release --destination \(hold.destination)' ends it"
+        }
+        for row in status.destinations where row.paused {
+            lines.append("paused: '\(row.destination)'; 'drainq resume --destination \(row.destination)' ends it")
+        }
+        let counts = [
+            (status.heldByThemselves, "held by themselves", "'drainq list --state held' shows them"),
+            (count(.failed), "failed", "'drainq list --state failed' shows them, 'drainq retry' sends them again"),
+            (count(.quarantined), "quarantined", "'drainq list --state quarantined' says why"),
+        ]
+        for (count, word, help) in counts where count > 0 { lines.append("\(word): \(count); \(help)") }
+        return lines
+    }
+
+    /// What is closed and opens again.
+    private var passing: [String] {
+        var lines: [String] = []
+        for row in status.destinations {
+            if let until = row.notBefore {
+                lines.append("waiting: '\(row.destination)' has asked for time; next attempt \(words(until))")
+            }
+            if let until = row.suspendedUntil {
+                let last = row.lastFailure.map { ", the last one \($0)" } ?? ""
+                lines.append(
+                    "left alone: '\(row.destination)' after \(row.failures ?? 0) failures in a row\(last); "
+                        + "next attempt \(words(until))")
+            }
+        }
+        if let reason = status.conditions { lines.append("waiting: \(reason)") }
+        return lines
+    }
+
+    /// `3 new, 128 deferred; 5 due now, 2 behind older ones`
+    private var counts: String {
+        let states = ShownState.allCases.filter { count($0) > 0 }.map { "\(count($0)) \($0.rawValue)" }
+        if states.isEmpty { return "empty" }
+        var due: [String] = []
+        if status.due > 0 {
+            due.append("\(status.due) due now")
+        } else if status.nextDue != nil {
+            due.append("next due \(words(status.nextDue))")
+        }
+        if status.behind > 0 { due.append("\(status.behind) behind older ones") }
+        if status.superseded > 0 { due.append("\(status.superseded) replaced by newer ones") }
+        return states.joined(separator: ", ") + (due.isEmpty ? "" : "; " + due.joined(separator: ", "))
+    }
+
+    private func count(_ state: ShownState) -> Int { status.states[state.rawValue] ?? 0 }
+
+    private func sentence(_ last: SummaryView) -> String {
+        let counts = [
+            (last.delivered, "delivered"), (last.deferred, "deferred"), (last.held, "held"), (last.failed, "failed"),
+        ]
+        let words = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+        return
+            "last run \(self.words(last.startedAt)): \(words.isEmpty ? "nothing delivered" : words.joined(separator: ", "))"
+            + "; exit status \(last.exitStatus)"
+    }
+
+    // MARK: - The table
+
+    /// In as many groups of age as there is room for.
+    private var table: [String] {
+        let fine = table(QueueStatus.ages.map { ($0.word == "older" ? "3d+" : $0.word, [$0.word]) })
+        if fine.fits(terminal) || fine.fits(terminal, stacked: true) { return fine.lines(for: terminal) }
+        let coarse = table([("1h", ["1m", "5m", "1h"]), ("1d", ["6h", "1d"]), ("3d", ["3d"]), ("3d+", ["older"])])
+        return coarse.lines(for: terminal)
+    }
+
+    /// Destinations × ages, as qshape(1) has them: how many are younger than that, and in no column before.
+    private func table(_ groups: [(title: String, words: [String])]) -> Table {
+        let first = Table.Column(title: "DESTINATION")
+        let ages = groups.enumerated().map { index, group in
+            Table.Column(title: index == 0 ? "<\(group.title)" : group.title, isNumber: true)
+        }
+        let others = [
+            Table.Column(title: "HELD", isNumber: true), Table.Column(title: "FAILED", isNumber: true),
+            Table.Column(title: "NEXT"), Table.Column(title: "LAST SUCCESS"),
+        ]
+        var rows = status.destinations.sorted { ($1.waiting, $0.destination) < ($0.waiting, $1.destination) }.map {
+            row in
+            [Table.Cell(row.destination), Table.Cell(row.waiting)]
+                + groups.map { Table.Cell(row.count(of: $0.words), $0.words == ["older"] ? .waiting : .plain) }
+                + [
+                    Table.Cell(row.held, .bad), Table.Cell(row.failed, .bad), Table.Cell(words(row.nextDue)),
+                    Table.Cell(words(row.lastSuccess)),
+                ]
+        }
+        if status.destinations.count > 1 {
+            let all = status.destinations
+            func sum(_ count: (QueueStatus.Row) -> Int) -> Table.Cell { Table.Cell(all.reduce(0) { $0 + count($1) }) }
+            rows.insert(
+                [Table.Cell("TOTAL", .heading), sum(\.waiting)]
+                    + groups.map { group in sum { $0.count(of: group.words) } }
+                    + [
+                        sum(\.held), sum(\.failed), Table.Cell(words(status.nextDue)),
+                        Table.Cell(words(all.compactMap(\.lastSuccess).max())),
+                    ], at: 0)
+        }
+        let (held, failed, next, success) = (ages.count + 2, ages.count + 3, ages.count + 4, ages.count + 5)
+        return Table(
+            columns: [first, Table.Column(title: "TOTAL", isNumber: true)] + ages + others, rows: rows,
+            concessions: [
+                .drop(column: success), .shrink(column: 0, to: 36), .drop(column: failed), .drop(column: held),
+                .drop(column: next), .shrink(column: 0, to: 24),
+            ])
+    }
+}
+
+extension QueueStatus.Row {
+    /// How many wait, whatever keeps them.
+    fileprivate var waiting: Int { new + deferred + held + claimed }
+
+    fileprivate func count(of words: [String]) -> Int { words.reduce(0) { $0 + (ages[$1] ?? 0) } }
+}

@@ -1,0 +1,142 @@
+import Policy
+import Spool
+
+/// An operation for a person: how it is and why, what it is, what each attempt met, and its body.
+struct StoryReport {
+    let view: EntryView
+    let operation: Operation
+    let waiting: Waiting?
+    let hold: HoldView?
+    let now: Timestamp
+    let terminal: Terminal
+
+    var lines: [String] {
+        var lines = summary
+        lines += fields.flatMap { name, value in Self.field(name, value, terminal) }
+        if !operation.attempts.isEmpty { lines.append(terminal.painted("attempts:", .heading)) }
+        for (index, record) in operation.attempts.enumerated() { lines += attempt(record, number: index + 1) }
+        if operation.header.bodyFile == nil, !operation.body.isEmpty {
+            lines.append(terminal.painted("body:", .heading))
+            let excerpt = BodyExcerpt(operation.body, terminal)
+            lines += excerpt.lines.map { "  " + $0 }
+            if let rest = excerpt.rest {
+                lines += terminal.wrapped("  … \(rest); 'drainq show --json \(view.id)' has all")
+            }
+        }
+        return lines
+    }
+
+    // MARK: - Summary
+
+    /// `deferred: the next attempt is at … (in 4m); attempts: 3 of 8`, and because of what.
+    private var summary: [String] {
+        let state = ShownState(rawValue: view.state) ?? .new
+        var text: String
+        switch state {
+        case .claimed: text = "being attempted" + (view.run.map { ", by run \($0)" } ?? "")
+        case .failed: text = "given up, until 'drainq retry \(view.id)'"
+        case .delivered: text = "delivered, and this copy kept"
+        case .new, .deferred, .held, .quarantined:
+            text = waiting?.sentence(now, id: operation.header.id, destination: view.destination) ?? "it waits"
+        }
+        if view.attempts > 0 || !operation.attempts.isEmpty {
+            text += view.attempts == 0 ? "; no attempt counted" : "; attempts: \(attemptsInWords(view))"
+        }
+        var lines = terminal.wrapped(escapedForDisplay("\(state.rawValue): \(text)"))
+        lines[0] = terminal.painted(state.rawValue, state.paint) + lines[0].dropFirst(state.rawValue.count)
+        if let last = operation.attempts.last, state != .delivered {
+            let cause = last.status.map { "\($0)" } ?? last.error
+            lines += terminal.wrapped(escapedForDisplay("because \(cause.map { "\($0), by " } ?? "")\(last.rule)"))
+        }
+        return lines
+    }
+
+    // MARK: - Fields
+
+    private var fields: [(String, String)] {
+        let header = operation.header
+        let source = header.bodyFile.map { ", from '\($0.path)'" } ?? ""
+        let length = header.bodyFile?.length ?? operation.body.count
+        func moment(_ moment: Timestamp) -> String { InWords.both(moment, from: now) }
+        let all: [(String, String?)] = [
+            ("id", view.id), ("type", view.type), ("destination", header.url ?? view.destination),
+            ("hold", hold.map { "of its destination, since \($0.since): \($0.reason)" }), ("key", header.key),
+            ("method", header.method), ("created", moment(header.createdAt)),
+            ("not before", header.notBefore.map(moment)), ("expires", header.expiresAt.map(moment)),
+            ("due", view.due.flatMap { Timestamp(rfc3339: $0) }.map(moment)),
+            ("interrupted", view.interruptions.map { "\($0) times since the last attempt that ended" }),
+            ("file", view.path),
+            (
+                "body",
+                "\(length) \(length == 1 ? "byte" : "bytes")\(header.contentType.map { ", \($0)" } ?? "")\(source)"
+            ),
+        ]
+        return all.compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    fileprivate static func field(_ name: String, _ value: String, _ terminal: Terminal) -> [String] {
+        let indent = 14
+        let text = escapedForDisplay(value)
+        // A blank in a key is its own: only at a terminal, where a line has to end somewhere, is it a place to break.
+        guard let columns = terminal.columns, indent + text.displayWidth > columns else {
+            return ["\(name):".padded(to: indent) + text]
+        }
+        return text.wrapped(to: columns - indent).enumerated().map { index, line in
+            (index == 0 ? "\(name):" : "").padded(to: indent) + line
+        }
+    }
+
+    // MARK: - Attempts
+
+    /// When, how long and what came of it; then by which rule, what the server asked for, and what it said.
+    private func attempt(_ record: AttemptRecord, number: Int) -> [String] {
+        let outcome = record.outcome.rawValue
+        let met = record.status.map { "\($0)" } ?? record.error ?? "no request"
+        let begin = "  \(number). \(record.at.rfc3339)  "
+        var lines = terminal.wrapped(
+            "\(begin)\(outcome)  \(escapedForDisplay(met))  in \(InWords.short(record.duration))", indent: "     ")
+        lines[0] = lines[0].replacing(
+            outcome, with: terminal.painted(outcome, record.outcome.paint), maxReplacements: 1)
+        var details = [record.rule]
+        if let seconds = record.retryAfter {
+            details.append("the server asked for \(InWords.rough(.seconds(seconds)))")
+        }
+        if let excerpt = record.excerpt, !excerpt.isEmpty { details.append("it said: \(excerpt)") }
+        for detail in details { lines += terminal.wrapped("     " + escapedForDisplay(detail), indent: "     ") }
+        return lines
+    }
+}
+
+extension Outcome {
+    fileprivate var paint: Paint {
+        switch self {
+        case .delivered: .good
+        case .deferred: .waiting
+        case .held, .failed: .bad
+        }
+    }
+}
+
+extension StoryReport {
+    /// A file in quarantine: why, where it came from, and how it begins.
+    static func lines(
+        of item: QuarantineItem, content: [UInt8], _ now: Timestamp, _ terminal: Terminal
+    ) -> [String] {
+        let name = item.name?.id.description ?? item.fileName
+        let help = "'drainq retry \(name)' has it read again, 'drainq drop \(name)' removes it"
+        var lines = terminal.wrapped(
+            escapedForDisplay("quarantined: \(item.reason ?? "its reason was lost"); \(help)"))
+        lines[0] = terminal.painted("quarantined", .bad) + lines[0].dropFirst("quarantined".count)
+        let fields: [(String, String?)] = [
+            ("file", "quarantine/\(item.fileName)"), ("called", item.originalName), ("from", item.source),
+            ("since", item.at.map { InWords.both($0, from: now) }),
+        ]
+        for case (let name, let value?) in fields { lines += field(name, value, terminal) }
+        if content.isEmpty { return lines }
+        let excerpt = BodyExcerpt(content, terminal)
+        lines.append(terminal.painted("content:", .heading))
+        lines += excerpt.lines.map { "  " + $0 }
+        if let rest = excerpt.rest { lines += terminal.wrapped("  … \(rest)") }
+        return lines
+    }
+}

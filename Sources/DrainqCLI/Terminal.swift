@@ -1,0 +1,108 @@
+import Policy
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Where results are shown: how much room there is for them, and whether colour helps.
+struct Terminal: Hashable, Sendable {
+    /// How many columns a line may have; `nil` where no terminal shows it, and nothing is cut or broken.
+    var columns: Int?
+    /// How many lines are visible at once; `nil` where nobody knows.
+    var lines: Int?
+    var hasColour: Bool
+
+    /// No terminal: a file, or another program.
+    static let absent = Terminal(columns: nil, lines: nil, hasColour: false)
+
+    /// What standard output is.
+    ///
+    /// A terminal is as wide as `COLUMNS` says, as for ls(1) and git(1), else as the kernel knows, else 80. Elsewhere
+    /// `COLUMNS`, which many a shell exports, means nothing: what another program reads does not change with a window.
+    /// There is colour at a terminal that is not `dumb`, unless `NO_COLOR` is set to anything (no-color.org).
+    static func forResults(_ environment: [String: String]) -> Terminal {
+        guard isOnStandardOutput else { return .absent }
+        let size = size(of: STDOUT_FILENO)
+        let asked = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+        let kind = environment["TERM"] ?? ""
+        return Terminal(
+            columns: asked ?? size?.columns ?? 80, lines: size?.lines,
+            hasColour: (environment["NO_COLOR"] ?? "").isEmpty && !kind.isEmpty && kind != "dumb")
+    }
+
+    func painted(_ text: String, _ paint: Paint) -> String {
+        guard hasColour, let code = paint.code, !text.isEmpty else { return text }
+        return "\u{1B}[\(code)m\(text)\u{1B}[0m"
+    }
+
+    /// A line in as many as it takes here.
+    func wrapped(_ text: String, indent: String = "  ") -> [String] {
+        guard let columns else { return [text] }
+        return text.wrapped(to: columns, indent: indent)
+    }
+
+    /// The first of the lines, as many as one screen shows: more would scroll it, and the first matter most.
+    func visible(_ text: [String]) -> [String] {
+        guard let lines else { return text }
+        var left = lines - 1
+        return Array(
+            text.prefix { line in
+                left -= height(of: line)
+                return left >= 0
+            })
+    }
+
+    /// How many lines of the screen this takes: the terminal itself breaks what is longer than one.
+    private func height(of line: String) -> Int {
+        guard let columns else { return 1 }
+        // Of foreign text escapes are escaped, so these are our own: up to the `m` they take no room.
+        let parts = line.split(separator: "\u{1B}", omittingEmptySubsequences: false)
+        let width = parts.dropFirst().reduce(parts[0].displayWidth) {
+            $0 + $1.drop { $0 != "m" }.dropFirst().displayWidth
+        }
+        return max(1, (width + columns - 1) / columns)
+    }
+}
+
+/// How something is told apart at a terminal, besides by its words: nothing is carried by colour alone.
+enum Paint: Hashable, Sendable {
+    case plain
+    case heading
+    /// What needs a person.
+    case bad
+    case waiting
+    case good
+
+    /// Of `SGR` (ECMA-48 §8.3.117).
+    fileprivate var code: String? {
+        switch self {
+        case .plain: nil
+        case .heading: "1"
+        case .bad: "1;31"
+        case .waiting: "33"
+        case .good: "32"
+        }
+    }
+}
+
+// MARK: - Standard descriptors
+
+extension Terminal {
+    static var isOnStandardInput: Bool { isatty(STDIN_FILENO) == 1 }
+    static var isOnStandardOutput: Bool { isatty(STDOUT_FILENO) == 1 }
+    static var isOnStandardError: Bool { isatty(STDERR_FILENO) == 1 }
+
+    /// How many columns a line on standard error may have, at this moment: windows change.
+    static var columnsOfMessages: Int { size(of: STDERR_FILENO)?.columns ?? 80 }
+
+    /// Moves to the upper left corner and removes all that is visible (ECMA-48 CUP, ED).
+    static let clear = "\u{1B}[H\u{1B}[J"
+
+    private static func size(of descriptor: Int32) -> (columns: Int, lines: Int)? {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
+}

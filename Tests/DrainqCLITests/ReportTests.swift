@@ -1,0 +1,193 @@
+import Policy
+import Testing
+
+@testable import DrainqCLI
+
+/// What a person sees: tables, the status, the progress line, bodies.
+struct ReportTests {
+    private static let now = Timestamp(rfc3339: "2026-11-21T12:00:00Z")!
+
+    private func terminal(_ columns: Int?, colour: Bool = false) -> Terminal {
+        Terminal(columns: columns, lines: 24, hasColour: colour)
+    }
+
+    // MARK: - Tables
+
+    private let table = Table(
+        columns: ["ID", "TYPE", "COUNT"].map { Table.Column(title: $0, isNumber: $0 == "COUNT") },
+        rows: [
+            [Table.Cell("0123456789"), Table.Cell("顧客更新"), Table.Cell(7, .bad)],
+            [Table.Cell("ab"), Table.Cell("a  \u{1B}]0;x"), Table.Cell("")],
+        ],
+        concessions: [.shrink(column: 1, to: 5), .drop(column: 2)])
+
+    @Test func `columns are aligned by what a terminal shows, and cells are whole where there is none`() {
+        #expect(
+            table.lines(for: terminal(nil)) == [
+                "ID          TYPE          COUNT", "0123456789  顧客更新          7",
+                "ab          a \\u{1b}]0;x      -",
+            ])
+    }
+
+    @Test(arguments: [
+        (32, ["ID          TYPE          COUNT", "0123456789  顧客更新          7", "ab          a \\u{1b}]0;x      -"]),
+        (26, ["ID          TYPE     COUNT", "0123456789  顧客更…      7", "ab          a \\u{1…      -"]),
+        (20, ["ID          TYPE", "0123456789  顧客更新", "ab          a \\u{1b…"]),
+        (16, ["ID", "  TYPE     COUNT", "0123456789", "  顧客更…      7", "ab", "  a \\u{1…      -"]),
+    ])
+    func `what fits less gives way in its order, and the first column never`(columns: Int, lines: [String]) {
+        let shown = table.lines(for: terminal(columns))
+        #expect(shown == lines)
+        #expect(shown.allSatisfy { $0.displayWidth <= columns })
+    }
+
+    @Test func `colour adds nothing but colour`() {
+        let plain = table.lines(for: terminal(32))
+        let painted = table.lines(for: terminal(32, colour: true))
+        #expect(painted[1].contains("\u{1B}[1;31m7\u{1B}[0m"))
+        #expect(painted.map { $0.replacing(/\u{1B}\[[0-9;]*m/, with: "") } == plain)
+    }
+
+    @Test func `a screen shows the first lines, and long ones count as the lines they take`() {
+        let screen = Terminal(columns: 10, lines: 4, hasColour: true)
+        #expect(screen.visible(["a", "b", "c", "d"]) == ["a", "b", "c"])
+        #expect(screen.visible(["0123456789a", "b", "c"]) == ["0123456789a", "b"])
+        #expect(screen.visible([screen.painted("0123456789", .bad), "b", "c"]).count == 3)
+    }
+
+    @Test func `what another program reads has no width and no colour, whatever the environment says`() {
+        guard !Terminal.isOnStandardOutput else { return }
+        #expect(Terminal.forResults(["COLUMNS": "20", "TERM": "xterm"]) == .absent)
+    }
+
+    // MARK: - Status
+
+    private var status: QueueStatus {
+        var status = QueueStatus(at: "2026-11-21T12:00:00Z", queue: "/q", paused: false)
+        var first = QueueStatus.Row(Destination(named: "https://a.example"), DestinationState(), .open(atOnce: 1))
+        first.deferred = 12
+        first.held = 3
+        first.failed = 2
+        first.ages["1m"] = 2
+        first.ages["5m"] = 3
+        first.ages["1d"] = 9
+        first.ages["older"] = 1
+        first.nextDue = "2026-11-21T12:05:00Z"
+        var second = QueueStatus.Row(Destination(named: "https://b.example"), DestinationState(), .open(atOnce: 1))
+        second.new = 20_000
+        second.ages["5m"] = 20_000
+        status.destinations = [first, second]
+        status.states = ["new": 20_000, "deferred": 12, "held": 3, "failed": 2]
+        status.holds = [
+            .init(
+                destination: "https://a.example", reason: "status 401: default 401 holds",
+                since: "2026-11-21T09:00:00Z",
+                byHand: false, nextProbe: "2026-11-21T12:30:00Z", operations: 3)
+        ]
+        status.due = 20_000
+        status.behind = 4
+        return status
+    }
+
+    @Test func `a status says first what needs a person, then how much waits where and since when`() {
+        let lines = StatusReport(status: status, now: Self.now, terminal: terminal(100)).lines
+        #expect(
+            lines == [
+                "held: 'https://a.example' for 3h: status 401: default 401 holds; next probe in 30m; 'drainq release",
+                "  --destination https://a.example' ends it",
+                "failed: 2; 'drainq list --state failed' shows them, 'drainq retry' sends them again",
+                "20000 new, 12 deferred, 3 held, 2 failed; 20000 due now, 4 behind older ones",
+                "DESTINATION        TOTAL  <1m     5m  1h  6h  1d  3d  3d+  HELD  FAILED  NEXT   LAST SUCCESS",
+                "TOTAL              20015    2  20003   0   0   9   0    1     3       2  -      -",
+                "https://b.example  20000    0  20000   0   0   0   0    0     0       0  -      -",
+                "https://a.example     15    2      3   0   0   9   0    1     3       2  in 5m  -",
+            ])
+    }
+
+    @Test(arguments: [120, 80, 60, 40, 30])
+    func `a status fits`(columns: Int) {
+        let lines = StatusReport(status: status, now: Self.now, terminal: terminal(columns)).lines
+        #expect(lines.allSatisfy { $0.displayWidth <= columns }, "\(lines)")
+        #expect(lines.contains { $0.contains("20015") })
+        #expect(lines.contains { $0.hasSuffix("3d+") || $0.contains("3d+  ") })
+    }
+
+    @Test func `an empty queue is a line`() {
+        let empty = QueueStatus(at: "2026-11-21T12:00:00Z", queue: "/q", paused: false)
+        #expect(StatusReport(status: empty, now: Self.now, terminal: terminal(80)).lines == ["empty"])
+    }
+
+    // MARK: - Progress
+
+    @Test(arguments: [
+        (80, "9 of 40 done (7 delivered, 1 deferred, 1 failed), 4.5/s, 6.9s left"),
+        (60, "9 of 40, 1 deferred, 1 failed, 4.5/s, 6.9s left"), (48, "9 of 40, 1 deferred, 1 failed, 6.9s left"),
+        (40, "9 of 40, 1 deferred, 6.9s left"), (30, "9 of 40, 6.9s left"), (20, "9 of 40"), (12, "9 o…"),
+    ])
+    func `a progress line says what fits`(width: Int, line: String) {
+        var count = ProgressCount(countsWhatIsLeft: false)
+        count.choose(40, leftDue: 100)
+        for _ in 0..<7 { count.take(.delivered) }
+        count.take(.deferred)
+        count.take(.failed)
+        #expect(count.line(after: .seconds(2), width: width) == line)
+        #expect(("drainq: " + line).displayWidth <= width)
+    }
+
+    @Test func `what is left counts only where the run goes on with it`() {
+        var count = ProgressCount(countsWhatIsLeft: true)
+        count.choose(40, leftDue: 100)
+        #expect(count.total == 140)
+        count.take(.held)
+        count.choose(3, leftDue: 0)
+        #expect(count.total == 4 && count.done == 1)
+    }
+
+    // MARK: - Bodies and answers
+
+    @Test(arguments: [
+        (
+            #"{"n":1.10,"a":[],"b":{},"c":[1,{"x":"a,{\"b:"}]}"#,
+            [
+                "{", "  \"n\": 1.10,", "  \"a\": [],", "  \"b\": {},", "  \"c\": [", "    1,", "    {",
+                "      \"x\": \"a,{\\\"b:\"", "    }", "  ]", "}",
+            ], nil
+        ),
+        ("two\nlines\n", ["two", "lines"], nil), ("\u{1B}[2J", ["\\u{1b}[2J"], nil),
+        (String(repeating: "a", count: 100), [String(repeating: "a", count: 77) + "…"], "longer lines"),
+        (String(repeating: "a\n", count: 50), Array(repeating: "a", count: 40), "10 more lines"),
+    ])
+    func `a body is shown so far`(body: String, lines: [String], rest: String?) {
+        let excerpt = BodyExcerpt(Array(body.utf8), terminal(80))
+        #expect(excerpt.lines == lines)
+        #expect(excerpt.rest == rest)
+    }
+
+    @Test func `of a long or binary body it is said how much is missing`() {
+        #expect(BodyExcerpt([0xFF, 0xFE], .absent).rest == "2 bytes that are no text")
+        let long = BodyExcerpt(Array(String(repeating: "é", count: 5000).utf8), .absent)
+        #expect(long.rest == "5904 more bytes" && long.lines == [String(repeating: "é", count: 2048)])
+    }
+
+    @Test(arguments: [
+        ("503", true), ("5xx", true), ("500-599", true), ("4xx", false), ("404", false), ("timeout", false),
+    ])
+    func `an answer is matched by a status or a range of them`(text: String, matches: Bool) throws {
+        let record = AttemptRecord(at: Self.now, duration: .zero, outcome: .deferred, status: 503, rule: "r")
+        #expect(try #require(AnswerPattern(text)).matches(record) == matches)
+    }
+
+    @Test(arguments: [("timeout", "timeout"), ("UNAVAILABLE", "UNAVAILABLE")])
+    func `an answer is matched by its error`(text: String, error: String) throws {
+        var record = AttemptRecord(at: Self.now, duration: .zero, outcome: .deferred, error: error, rule: "r")
+        #expect(try #require(AnswerPattern(text)).matches(record))
+        record.error = "refused"
+        #expect(try #require(AnswerPattern(text)).matches(record) == false)
+    }
+
+    @Test(arguments: ["", "6xx", "99", "600", "599-500", "5x", "nonsense", "0xx"])
+    func `what is no answer is refused`(text: String) {
+        #expect(AnswerPattern(text) == nil)
+        #expect(throws: UsageError.self) { try ParsedCommand(arguments: ["list", "--status", text]) }
+    }
+}

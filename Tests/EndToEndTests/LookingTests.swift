@@ -1,0 +1,190 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+/// What `list`, `status` and `show` say is what the next run would do.
+struct LookingTests {
+    private func waits(_ queue: Drainq) throws -> [String] {
+        try queue.operations([]).map { operation in
+            let waits = operation["waitsFor"] as? [String: Any]
+            return [waits?["what"], waits?["id"]].compactMap { $0 as? String }.joined(separator: " ")
+        }
+    }
+
+    private func dueByRun(_ queue: Drainq) throws -> Int { try queue.run("run", "--dry-run").lines.count }
+
+    @Test func `what waits behind an older one of its key is not due`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\", ordering: \"key\" } } }")
+        let first = try queue.run("add", "--key", "k", "--delay", "1h", input: "1").lines[0]
+        let second = try queue.run("add", "--key", "k", input: "2").lines[0]
+        try queue.run("add", "--key", "other", input: "3")
+        #expect(try waits(queue) == ["time", "older \(first)", ""])
+        let status = try queue.status()
+        #expect(status["due"] as? Int == 1 && status["behind"] as? Int == 1)
+        #expect(try dueByRun(queue) == 1)
+        #expect(try queue.run("list").lines[2].contains("behind \(first)"))
+        #expect(try queue.run("show", second).output.hasPrefix("new: behind '\(first)', which goes first\n"))
+        #expect(try queue.run("status").output.contains("1 due now, 1 behind older ones"))
+    }
+
+    @Test func `what is due after others that are due is due`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\", ordering: \"strict\" } } }")
+        try queue.run("add", input: numbered(3))
+        #expect(try waits(queue) == ["", "", ""])
+        #expect(try queue.status()["due"] as? Int == 3)
+        #expect(try dueByRun(queue) == 3)
+    }
+
+    @Test func `an older value that a newer one replaces is not due`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\", coalesce: true } } }")
+        try queue.run("add", "--key", "k", input: "1")
+        let newer = try queue.run("add", "--key", "k", input: "2").lines[0]
+        #expect(try waits(queue) == ["newer \(newer)", ""])
+        let status = try queue.status()
+        #expect(status["due"] as? Int == 1 && status["superseded"] as? Int == 1)
+        #expect(try dueByRun(queue) == 1)
+        #expect(try queue.run("status").output.contains("1 replaced by newer ones"))
+    }
+
+    @Test func `what waits for its destination says so`() throws {
+        let queue = try Drainq(
+            """
+            { routes: { default: { url: "https://a.example" }, b: { url: "https://b.example" },
+                        c: { url: "https://c.example" }, d: { url: "https://d.example" } } }
+            """)
+        for type in ["default", "b", "c", "d"] { try queue.run("add", "--type", type, input: "1") }
+        let soon = Date(timeIntervalSinceNow: 300).formatted(.iso8601)
+        try Data(
+            """
+            {"version":1,"destinations":{
+              "https://a.example":{"hold":{"reason":"401","since":"\(Date().formatted(.iso8601))","status":401}},
+              "https://b.example":{"notBefore":"\(soon)"},
+              "https://c.example":{"failures":5,"lastFailure":"refused","suspendedUntil":"\(soon)","suspensions":1}}}
+            """.utf8
+        ).write(to: queue.queue.appending(path: "state/destinations.json"))
+        try queue.run("pause", "--destination", "https://d.example")
+        #expect(try waits(queue) == ["destinationHeld", "serverAsked", "coolDown", "destinationPaused"])
+        #expect(try queue.status()["due"] as? Int == 0)
+        #expect(try dueByRun(queue) == 0)
+        let listed = try queue.run("list").lines
+        for (line, word) in zip(listed.dropFirst(), ["(held)", "(server)", "(cool-down)", "paused"]) {
+            #expect(line.contains(word), "\(line)")
+        }
+    }
+
+    @Test func `a paused queue waits for resume`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
+        try queue.run("add", input: "1")
+        try queue.run("pause")
+        #expect(try waits(queue) == ["resume"])
+        try queue.run("resume")
+        #expect(try waits(queue) == [""])
+    }
+
+    @Test func `the status has an age for everything that waits`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
+        let old = "20200101T000000.000000Z-old.json"
+        let header =
+            #"{"drainq":1,"id":"old","createdAt":"2020-01-01T00:00:00Z","contentType":"application/json","length":1}"#
+        try Data("\(header)\n1\n".utf8).write(to: queue.queue.appending(path: "new/\(old)"))
+        try queue.run("add", input: numbered(2))
+        let rows = try #require(try queue.status()["destinations"] as? [[String: Any]])
+        let ages = try #require(rows.first?["ages"] as? [String: Int])
+        #expect(ages == ["1m": 2, "5m": 0, "1h": 0, "6h": 0, "1d": 0, "3d": 0, "older": 1])
+        let lines = try queue.run("status").lines
+        #expect(lines[1].hasPrefix("DESTINATION"))
+        #expect(
+            lines[2].split(separator: " ").prefix(9) == ["https://a.example", "3", "2", "0", "0", "0", "0", "0", "1"])
+    }
+
+    // MARK: - By what an attempt met
+
+    @Test func `operations are chosen by what their last attempt met`() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(503), .status(500), .status(400)]))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        let ids = try queue.run("add", input: numbered(3)).lines
+        try queue.run("run", "--concurrency", "1")
+        let refused = try queue.run("add", "--url", "http://127.0.0.1:1/", input: "4").lines[0]
+        try queue.run("run")
+        try queue.run("add", "--type", "unsent", "--delay", "1h", input: "5")
+        func listed(_ filter: String...) throws -> [String] {
+            try queue.operations(filter).compactMap { $0["id"] as? String }
+        }
+        #expect(try listed("--status", "503") == [ids[0]])
+        #expect(try listed("--status", "5xx") == [ids[0], ids[1]])
+        #expect(try listed("--status", "500-502", "--status", "400") == [ids[1], ids[2]])
+        #expect(try listed("--status", "refused") == [refused])
+        #expect(try listed("--status", "5xx", "--state", "failed") == [])
+        let exported = try queue.run("export", "--status", "400")
+        #expect(exported.lines.count == 1 && exported.output.contains(ids[2]))
+        #expect(try queue.run("retry", "--status", "4xx").lines == [ids[2]])
+        #expect(try queue.run("hold", "--destination", receiver.url, "--status", "503").lines == [ids[0]])
+        #expect((try queue.status()["holds"] as? [Any])?.isEmpty == true)
+        #expect(try queue.run("drop", "--status", "refused").lines == [refused])
+        let wrong = try queue.run("list", "--status", "refusd")
+        #expect(wrong.status == 64 && wrong.error.contains("did you mean refused?"))
+    }
+
+    @Test func `no more are chosen than --limit says, the oldest first`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
+        let ids = try queue.run("add", input: numbered(4) + "{\n").lines
+        #expect(try queue.run("hold", "--limit", "1").status == 64)
+        #expect(
+            try queue.run("hold", "--destination", "https://a.example", "--limit", "2").lines == Array(ids.prefix(2)))
+        #expect(try queue.run("release", "--all", "--limit", "1").lines == [ids[0]])
+        let states = ["--state", "new", "--state", "quarantined"]
+        #expect(try queue.run(["drop", "--limit", "3"] + states).lines == [ids[0], ids[2], ids[3]])
+        #expect(try queue.run(["drop", "--limit", "3"] + states).lines.count == 1)
+        #expect(try queue.run("list", "--limit", "1").lines.count == 2)
+    }
+
+    // MARK: - Quarantine
+
+    @Test func `what list shows of quarantine is a name that other commands take`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
+        try queue.run("add", input: "{\"n\":\n")
+        let name = try #require(try queue.run("list").lines.last?.split(separator: " ").first.map(String.init))
+        let shown = try queue.run("show", name).output
+        #expect(shown.contains("quarantined: ") && shown.contains("called:       standard input line 1"))
+        #expect(shown.hasSuffix("content:\n  {\"n\":\n"))
+        #expect(try queue.run("hold", name).error.contains("cannot hold 'quarantine/\(name)': it is quarantined"))
+        #expect(try queue.run("export", name).status == 1)
+        let refused = try queue.run("retry", name)
+        #expect(refused.status == 1 && refused.error.contains("cannot retry 'quarantine/\(name)': it is truncated"))
+        #expect(try queue.names("quarantine").count == 2 && queue.names("new").isEmpty)
+        #expect(try queue.run("drop", "quarantine/\(name)").lines == ["quarantine/\(name)"])
+        #expect(try queue.names("quarantine").isEmpty)
+        #expect(try queue.run("drop", name).error.contains("no such operation"))
+    }
+
+    @Test func `what was mended in quarantine is retried, and sent`() throws {
+        let receiver = try LoopbackReceiver()
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        try queue.run("add", input: "{\"n\":\n{\"m\":\n")
+        let names = try queue.names("quarantine").filter { !$0.hasSuffix(".reason") }
+        try Data("{\"n\":1}".utf8).write(to: queue.queue.appending(path: "quarantine/\(names[0])"))
+        let retried = try queue.shell("drainq list --state quarantined --json | drainq retry -")
+        #expect(retried.lines == ["quarantine/\(names[0])"] && retried.status == 1)
+        #expect(retried.error.contains("cannot retry 'quarantine/\(names[1])'"))
+        #expect(try queue.run("run").status == 0)
+        #expect(receiver.requests().map(\.text) == ["{\"n\":1}"])
+    }
+
+    @Test func `an operation in quarantine has its id, and comes back by it only when it is one again`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
+        let id = try queue.run("add", input: "1").lines[0]
+        let file = try queue.names("new")[0]
+        let good = try Data(contentsOf: queue.queue.appending(path: "new/\(file)"))
+        let place = queue.queue.appending(path: "quarantine/\(file)")
+        try FileManager.default.moveItem(at: queue.queue.appending(path: "new/\(file)"), to: place)
+        try Data("{}".utf8).write(to: place)
+        #expect(try queue.run("list").lines.last?.hasPrefix(id) == true)
+        #expect(try queue.run("retry", id).error.contains("cannot retry 'quarantine/\(file)'"))
+        try good.write(to: place)
+        #expect(try queue.run("retry", id).lines == ["quarantine/\(file)"])
+        #expect(try queue.names("new") == [file])
+        #expect(try queue.run("drop", id).lines == [id])
+    }
+}

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# README.md as a newcomer follows it: every command of it, section by section, in the order in which they stand there.
+# A command ends with 0, or with the status that a comment behind it names (`# status 1`); what a session shows after `$`
+# is what comes, but for ids. Prints `ok …` and `not ok …`, a line for each test.
+source "$(dirname "${BASH_SOURCE[0]}")/documents.bash"
+receiver 200
+
+# What the commands find that they do not make themselves.
+mkdir -p "$work/prepared/usr/local/bin"
+cp -r etc "$work/prepared/"
+echo token >"$work/prepared/etc/drainq/api.token"
+chmod 600 "$work/prepared/etc/drainq/api.token"
+for file in etc/drainq/examples/*.json5; do localized <"$file" >"$work/prepared/$file"; done
+ln -s "$work/bin/drainq" "$work/prepared/usr/local/bin/drainq"
+printf '#!/bin/sh\necho \x27{"n":1}\x27\n' >"$work/bin/produce-events"
+chmod +x "$work/bin/produce-events"
+
+# Sections that begin with an empty machine; the others have a queue that works, with something in it.
+first_steps='drainq|Your first failure'
+
+# script: the lines on standard input, each with what is expected of its status.
+script() {
+    local line expected
+    echo 'set -m'
+    while IFS= read -r line; do
+        [[ $line && $line != '#'* ]] || continue
+        expected=$(grep -oP '# status \K[0-9]+' <<<"$line") || expected=0
+        printf '%s\n' "$line"
+        # A person types slower than a receiver starts.
+        [[ $line != *'&' ]] || echo "until (exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null; do sleep 0.05; done; (exit 0)"
+        printf 's=$?; ((s == %s)) || { echo "status $s:" %q >&2; exit 1; }; (exit $s)\n' "$expected" "$line"
+    done
+}
+
+# follow SECTION LANGUAGE BLOCK: what the block says to do can be done.
+follow() {
+    local section=$1 language=$2 block=$3 expected=
+    case $language in
+    console)
+        expected=$(grep -v '^\$ ' <<<"$block" || true)
+        block=$(sed -n 's/^\$ //p' <<<"$block")
+        # What a message looks like that a run writes by itself: nothing to type.
+        [[ $block ]] || { says 'held: 401' echo "$expected"; return; }
+        ;;
+    crontab)
+        [[ $block =~ ^([0-9*/,-]+\ ){5}drainq ]]
+        block=$(cut -d ' ' -f 6- <<<"$block")
+        ;;
+    ini) block=$(sed -n 's/^ExecStart=//p' <<<"$block") ;;
+    esac
+    # What is built is not built again.
+    if [[ $block == 'swift run '* ]]; then cd "$root" && block=${block/run/run --skip-build}; else cd "$world"; fi
+    # "swift test" is what ran this.
+    [[ $block != 'swift test' ]] || return 0
+    localized <<<"$block" | script >"$work/script"
+    timeout --foreground 120 bash "$work/script" >"$work/output" </dev/null
+    cat "$work/output"
+    [[ ! $expected ]] || equal "$(unnamed <<<"$expected")" "$(unnamed <"$work/output")"
+}
+
+# unnamed: standard input, one id like the other.
+unnamed() { sed -E 's/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/ID/g'; }
+
+# begin SECTION: a new world.
+begin() {
+    rm -rf "$world"
+    cp -a "$work/prepared" "$world"
+    export HOME=$world/home
+    mkdir "$HOME"
+    unset DRAINQ_QUEUE
+    [[ $1 =~ ^($first_steps)$ ]] && return
+    export DRAINQ_QUEUE=$HOME/.local/state/drainq
+    drainq init --url "$url/{type}/{key}"
+    printf '{ routes: { default: { url: "%s/{type}" }, profile: { method: "PUT", coalesce: true } } }' "$url" >"$DRAINQ_QUEUE/drainq.json"
+    echo '{"n":1}' | drainq add --type event
+}
+
+section= language= block= blocks=0
+while IFS= read -r line; do
+    if [[ $language && $line == '```' ]]; then
+        blocks=$((blocks + 1))
+        case $language in
+        json5) localized <<<"$block" >"$work/drainq.json"; test_that "$section: a configuration" drainq check --config "$work/drainq.json" ;;
+        *) test_that "$section: $(head -n 1 <<<"$block")" follow "$section" "$language" "${block%$'\n'}" ;;
+        esac
+        language=
+    elif [[ $language ]]; then
+        block+=$line$'\n'
+    elif [[ $line == '```'* ]]; then
+        language=${line#'```'} block=
+    elif [[ $line == '#'* ]]; then
+        section=${line##*# }
+        begin "$section" >/dev/null 2>&1
+    fi
+done <README.md
+test_that 'all blocks were run' equal "$(($(grep -c '^```' README.md) / 2))" "$blocks"
+exit "$failed"

@@ -1,0 +1,106 @@
+import Policy
+import Testing
+
+/// Clocks jump: what is decided then.
+@Suite struct ClockTests {
+    static let now = Timestamp(rfc3339: "2026-11-21T09:00:00Z")!
+    static let booted = Timestamp(rfc3339: "1970-01-01T00:00:42Z")!
+    static let ahead = Timestamp(rfc3339: "2099-01-01T00:00:00Z")!
+
+    private func operation(created: Timestamp, attempted times: Timestamp...) -> Operation {
+        Operation(
+            header: OperationHeader(id: OperationID("a")!, createdAt: created), body: [],
+            attempts: times.map { AttemptRecord(at: $0, duration: .zero, outcome: .deferred, status: 503, rule: "") })
+    }
+
+    private func failure(_ operation: Operation, at now: Timestamp) -> Disposition {
+        var generator = SeededGenerator(seed: 1)
+        let report = AttemptReport(result: .failure(.refused, detail: ""), duration: .zero)
+        let route = Route(retry: BackoffSchedule(delays: .list([.seconds(60)]), maxAge: .seconds(3 * 86_400)))
+        return Settlement.decide(
+            on: report, verdict: Classification.verdict(on: report, route: route, now: now), of: operation,
+            name: EntryName(createdAt: operation.header.createdAt, id: operation.header.id), route: route,
+            keepsDelivered: false, start: now, now: now, using: &generator
+        ).disposition
+    }
+
+    @Test func `an age begins with the creation`() {
+        #expect(operation(created: Self.now).ageBegins == Self.now)
+        #expect(operation(created: Self.now, attempted: Self.now + .seconds(1)).ageBegins == Self.now)
+        // A clock that was ahead, or not set, at the first attempt.
+        #expect(operation(created: Self.now, attempted: Self.ahead).ageBegins == Self.now)
+        #expect(operation(created: Self.now, attempted: Self.booted).ageBegins == Self.now)
+    }
+
+    @Test(arguments: ["1970-01-01T00:00:42Z", "1980-01-06T00:00:00Z", "2000-01-01T00:00:00Z", "2099-01-01T00:00:00Z"])
+    func `what a wrong clock has created ages from its first attempt by a better one`(created: String) {
+        let created = Timestamp(rfc3339: created)!
+        #expect(operation(created: created, attempted: Self.booted, Self.now, Self.ahead).ageBegins == Self.now)
+        let due = Self.now + .seconds(60)
+        #expect(failure(operation(created: created), at: Self.now) == .deferred(until: due, countsAttempt: true))
+        let old = operation(created: created, attempted: Self.now - .seconds(3 * 86_400))
+        #expect(failure(old, at: Self.now) == .failed(countsAttempt: true))
+    }
+
+    @Test func `what was created before the clock was set has not expired by that`() {
+        let route = Route(expiresAfter: .seconds(86_400))
+        let fresh = operation(created: Self.booted)
+        #expect(fresh.ageBegins == nil)
+        #expect(Settlement.decide(onExpiryOf: fresh, route: route, now: Self.now) == nil)
+        let old = operation(created: Self.booted, attempted: Self.now - .seconds(86_400))
+        #expect(Settlement.decide(onExpiryOf: old, route: route, now: Self.now) != nil)
+        // Its own word is meant as it is given.
+        var own = fresh
+        own.header.expiresAt = Self.now
+        #expect(Settlement.decide(onExpiryOf: own, route: Route(), now: Self.now) != nil)
+    }
+
+    @Test(arguments: 0..<50 as Range<UInt64>)
+    func `whatever the clock did, a due time that the schedule could not have set is due`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let longest = Duration.seconds(Int.random(in: 0...200_000, using: &generator))
+        let set = Timestamp(microseconds: .random(in: 0...4_102_444_800_000_000, using: &generator))
+        let due = set + .milliseconds(Int.random(in: 0...Int(longest / .milliseconds(1)), using: &generator))
+        let name = EntryName(createdAt: set, id: OperationID("a")!, attempts: 1, gate: .due(due))
+        for days in [-400_000, -365, -1, 0, 1, 365, 20_000] {
+            let now = set + .seconds(days * 86_400)
+            let answer = eligibility(of: name, at: now, longestDelay: longest, ignoringBackoff: false)
+            if case .deferred(let until) = answer {
+                #expect(until == due && until > now && until - now <= longest)
+            } else {
+                #expect(answer == .due && (due <= now || due - now > longest))
+            }
+        }
+    }
+
+    @Test func `a failed operation is removed by what two looks a day apart agree on`() {
+        let day = Duration.seconds(86_400)
+        let retention = Retention(failed: day * 30)
+        #expect(Retention().look(last: nil, now: Self.now) == nil)
+        #expect(retention.look(last: nil, now: Self.now) == .init(limit: nil, isRemembered: true))
+        #expect(retention.look(last: Self.now, now: Self.now + day - .microseconds(1)) == nil)
+        let limit = Self.now - day * 30
+        #expect(retention.look(last: Self.now, now: Self.now + day) == .init(limit: limit, isRemembered: true))
+        // A year ahead, and back again.
+        #expect(retention.look(last: Self.now, now: Self.ahead) == .init(limit: limit, isRemembered: true))
+        #expect(retention.look(last: Self.ahead, now: Self.now) == .init(limit: nil, isRemembered: true))
+        // What is kept for hours is not that dear.
+        let short = Retention(failed: .seconds(3600))
+        #expect(short.look(last: nil, now: Self.now) == .init(limit: Self.now - .seconds(3600), isRemembered: false))
+    }
+
+    @Test func `what is added to a sequence comes after all that stands in it, whatever the clock says`() {
+        var configuration = Configuration(defaultRoute: Route(url: "http://one/"))
+        configuration.routes[TypeName("profile")!] = Route(url: "http://one/", coalesce: true)
+        var clock = SequenceClock(configuration)
+        func name(_ type: String, _ key: String, _ at: Timestamp) -> EntryName {
+            EntryName(createdAt: at, id: OperationID("a")!, type: TypeName(type)!, keyDigest: Digest(of: key))
+        }
+        clock.note(name("profile", "mine", Self.ahead))
+        clock.note(name("profile", "mine", Self.now))
+        clock.note(name("default", "mine", Self.ahead))
+        #expect(clock.creation(of: name("profile", "mine", Self.now)) == Self.ahead + .microseconds(1))
+        #expect(clock.creation(of: name("profile", "yours", Self.now)) == Self.now)
+        #expect(clock.creation(of: name("default", "mine", Self.now)) == Self.now)
+    }
+}

@@ -1,0 +1,87 @@
+import Policy
+import Spool
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+struct FullDiskTests {
+    let queue: TemporaryQueue
+    let now = TemporaryQueue.now
+
+    init() throws {
+        queue = try TemporaryQueue()
+    }
+
+    @Test(arguments: [ENOSPC, EDQUOT])
+    func `a run that cannot make its directory takes the spare one, and leaves it to the next`(code: Int32) throws {
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset(.always("makeDirectory", code))
+        for id in ["a", "b"] {
+            let entry = try queue.add([id])[0]
+            let run = try open.beginRun(now: now)
+            #expect(!queue.names("state").contains("spare"))
+            let error = #expect(throws: SpoolError.self) { try open.beginRun(now: now) }
+            #expect(error?.description == "cannot begin a run in 'claimed': \(Errno(code))")
+            let claim = try #require(try run.claim(entry))
+            #expect(try run.settle(claim, .delivered(keep: false), record: nil, now: now) == .gone)
+            try run.end()
+            #expect(queue.names("claimed").isEmpty && queue.names("state").contains("spare"))
+        }
+    }
+
+    @Test func `a run that died in the spare directory is recovered like any other, and the directory is spare again`()
+        throws
+    {
+        let entry = try queue.add(["a"])[0]
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset(.always("makeDirectory", ENOSPC))
+        do {
+            let run = try open.beginRun(now: now)
+            _ = try #require(try run.claim(entry))
+        }
+        #expect(queue.names("claimed").count == 1)
+        #expect(try queue.recover().returned.map(\.name.id) == [entry.name.id])
+        #expect(queue.names("claimed").isEmpty && queue.names("state").contains("spare"))
+    }
+
+    @Test func `dropping needs no space`() throws {
+        let entries = try queue.add(["a", "b"])
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset(.always("makeDirectory", ENOSPC))
+        #expect(try open.drop(entries[0]))
+        #expect(try !open.drop(entries[0]))
+        #expect(queue.names("new") == [entries[1].name.description])
+    }
+
+    @Test func `a run's own directory is synced before those that claims in flight came from`() throws {
+        var calls = SystemCalls.real
+        var paths: [Int32: String] = [:]
+        var synced: [String] = []
+        let (open, sync) = (calls.open, calls.fsync)
+        calls.open = { (directory, path, flags, mode) throws(Errno) in
+            let descriptor = try open(directory, path, flags, mode)
+            paths[descriptor] = String(cString: path)
+            return descriptor
+        }
+        calls.fsync = { (descriptor) throws(Errno) in
+            synced.append(paths[descriptor] ?? "")
+            try sync(descriptor)
+        }
+        let entries = try queue.add(["a", "b"])
+        let run = try queue.open(calls).beginRun(now: now)
+        _ = try run.claim(entries[0])
+        let second = try #require(try run.claim(entries[1]))
+        _ = try run.settle(second, .deferred(until: now, countsAttempt: true), record: nil, now: now)
+        synced = []
+        try run.flush()
+        #expect(synced == ["deferred", "claimed/\(run.name)", "new"])
+        try run.end()
+    }
+}

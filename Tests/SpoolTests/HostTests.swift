@@ -1,0 +1,287 @@
+import Foundation
+import Policy
+import Spool
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Hosts that share a directory: whose run is alive, and what a run does that has been taken for dead.
+@Suite struct `Several hosts` {
+    let queue: TemporaryQueue
+    let now = TemporaryQueue.now
+
+    init() throws {
+        queue = try TemporaryQueue()
+    }
+
+    /// The queue as another host sees it, through a file system whose locks it has to itself.
+    private func elsewhere(_ host: String, _ type: String) throws -> SpoolDirectory {
+        var system = SystemCalls.real
+        system.host = { host }
+        system.fileSystem = { _ in FileSystem(type: type) }
+        return try queue.open(system)
+    }
+
+    static let reaches: [(FileSystem, FileSystem.LockReach)] = [
+        (FileSystem(type: "ext4"), .everyHost),
+        (FileSystem(type: "tmpfs"), .everyHost),
+        (FileSystem(type: "fuseblk"), .everyHost),
+        (FileSystem(type: "nfs4", options: ["rw", "local_lock=none"]), .everyHost),
+        (FileSystem(type: "nfs4", options: ["local_lock=flock"]), .thisHost),
+        (FileSystem(type: "nfs4", options: ["local_lock=posix"]), .everyHost),
+        (FileSystem(type: "nfs", options: ["vers=3", "local_lock=none"]), .everyHost),
+        (FileSystem(type: "nfs", options: ["vers=3", "nolock", "local_lock=all"]), .thisHost),
+        (FileSystem(type: "fuse.glusterfs"), .everyHost),
+        (FileSystem(type: "ceph"), .everyHost),
+        (FileSystem(type: "lustre", options: ["flock"]), .everyHost),
+        (FileSystem(type: "lustre", options: ["localflock"]), .thisHost),
+        (FileSystem(type: "fuse.sshfs"), .thisHost),
+        (FileSystem(type: "fuse"), .thisHost),
+        (FileSystem(type: "cifs"), .thisHost),
+        (FileSystem(type: "9p"), .thisHost),
+        (FileSystem(type: "unknown"), .thisHost),
+    ]
+
+    @Test(arguments: reaches) func `how far locks reach follows from the file system`(
+        _ fileSystem: FileSystem, _ reach: FileSystem.LockReach
+    ) {
+        #expect(fileSystem.lockReach == reach)
+    }
+
+    @Test func `the kernel's table of mounts is read as it is written`() throws {
+        let table = """
+            22 27 0:21 / /proc rw,relatime - proc proc rw
+            36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 shared:2 - ext3 /dev/root rw,errors=continue
+            361 35 0:99 / /a\\040b rw - nfs4 [::1]:/q rw,vers=4.2,local_lock=none
+            37 35 broken
+            """
+        #expect(
+            FileSystem(ofMount: "36", in: table)
+                == FileSystem(type: "ext3", options: ["rw", "noatime", "errors=continue"]))
+        #expect(FileSystem(ofMount: "361", in: table)?.options.contains("local_lock=none") == true)
+        #expect(FileSystem(ofMount: "22", in: table)?.type == "proc")
+        #expect(FileSystem(ofMount: "37", in: table) == nil && FileSystem(ofMount: "1", in: table) == nil)
+        #expect(try queue.open().fileSystem.type != "unknown")
+        #expect(SystemCalls.real.fileSystem(-1).type == "unknown")
+    }
+
+    @Test func `where locks reach every host, the dead of one are recovered by another`() throws {
+        let entry = try queue.add(["a"])[0]
+        do {
+            let run = try elsewhere("far", "nfs4").beginRun(now: now)
+            _ = try run.claim(entry)
+        }
+        let run = try elsewhere("near", "nfs4").beginRun(now: now)
+        #expect(try run.recover(now: now).returned.map(\.name.interruptions) == [1])
+    }
+
+    @Test func `where they do not, another host's run is left alone, and so is its writer`() throws {
+        let entries = try queue.add(["a", "b"])
+        let (far, near) = (try elsewhere("far", "fuse.sshfs"), try elsewhere("near", "fuse.sshfs"))
+        let name: String
+        do {
+            // Alive or dead: here its lock looks free in both cases.
+            let run = try far.beginRun(now: now)
+            _ = try run.claim(entries[0])
+            name = run.name
+        }
+        mkdir("\(queue.path)/tmp/\(name)", 0o700)
+        try queue.put("", at: "tmp/\(name)/lock")
+        let run = try near.beginRun(now: now)
+        #expect(try run.recover(now: now) == Recovery())
+        #expect(queue.names("tmp") == [name])
+        #expect(try run.hasCompany)
+        #expect(try near.damages(now: now) == [])
+        #expect(try near.unjudgedRuns() == [name])
+        #expect(try near.lockSequences() == nil)
+        try run.end()
+        // Its own host knows.
+        #expect(try far.unjudgedRuns() == [])
+        #expect(try far.damages(now: now).contains(.deadRun(name, claims: 1)))
+        // And so does a person.
+        unlink("\(queue.path)/claimed/\(name)/lock")
+        #expect(try far.lockSequences() != nil)
+        let next = try near.beginRun(now: now)
+        #expect(try next.recover(now: now).returned.count == 1)
+        try next.end()
+        #expect(try near.lockSequences() != nil)
+    }
+
+    @Test(arguments: ["lock is another's", "EIO", "ESTALE", "directory is gone"])
+    func `a run that has lost its lock touches nothing any more`(how: String) throws {
+        let entries = try queue.add(["a", "b", "c"])
+        let calls = InterceptedCalls()
+        var system = calls.calls
+        var elapsed: Duration = .zero
+        var answer: () throws(Errno) -> Bool = { () throws(Errno) in true }
+        system.elapsed = { elapsed }
+        system.lock = { _ throws(Errno) in try answer() }
+        let open = try queue.open(system)
+        // The first lock is its own, the second shows that it keeps others out.
+        var asked = 0
+        answer = { () throws(Errno) in
+            asked += 1
+            return asked == 1
+        }
+        let run = try open.beginRun(now: now)
+        let claim = try #require(try run.claim(entries[0]))
+        switch how {
+        case "EIO": answer = { () throws(Errno) in throw Errno(EIO) }
+        case "ESTALE": answer = { () throws(Errno) in throw Errno(ESTALE) }
+        case "directory is gone":
+            answer = { () throws(Errno) in true }
+            unlink("\(queue.path)/claimed/\(run.name)/lock")
+        default: answer = { () throws(Errno) in false }
+        }
+        elapsed = .milliseconds(999)
+        _ = try run.claim(entries[1])
+        elapsed = .seconds(1)
+        calls.reset()
+        for _ in 0..<2 {
+            let error = #expect(throws: SpoolError.self) {
+                try run.settle(claim, .delivered(keep: false), record: nil, now: now)
+            }
+            #expect(error?.kind == .lostHold && error?.path == "claimed/\(run.name)")
+        }
+        #expect(throws: SpoolError.self) { try run.claim(entries[2]) }
+        #expect(throws: SpoolError.self) { try run.admitForeign(now: now, limits: Limits()) }
+        try run.flush()
+        #expect(throws: SpoolError.self) { try run.end() }
+        #expect(Set(calls.log).isSubset(of: ["status", "statusAt"]))
+        #expect(calls.descriptors.count == 1, "the queue alone is open")
+        #expect(try queue.entries().map(\.state) == [.new, .claimed, .claimed])
+    }
+
+    @Test func `a run does not begin where locks keep nobody out`() throws {
+        var system = SystemCalls.real
+        system.lock = { _ throws(Errno) in true }
+        let error = #expect(throws: SpoolError.self) { try queue.open(system).beginRun(now: now) }
+        #expect(error?.description == "cannot begin a run in 'claimed': \(Errno(ENOLCK))" && error?.hint != nil)
+        #expect(queue.names("claimed").isEmpty)
+    }
+
+    @Test func `a file that is removed while it is open may keep a hidden name until it is closed`() throws {
+        // As NFS and FUSE do it.
+        var open: [Int32: String] = [:]
+        var system = SystemCalls.real
+        system.open = { (directory, path, flags, mode) throws(Errno) in
+            let descriptor = try SystemCalls.real.open(directory, path, flags, mode)
+            open[descriptor] = String(cString: path)
+            return descriptor
+        }
+        system.unlink = { (directory, path) throws(Errno) in
+            if open.values.contains(String(cString: path)) {
+                let silly = NSString(string: String(cString: path)).deletingLastPathComponent + "/.nfs1"
+                try SystemCalls.real.rename(directory, path, silly)
+                open = open.mapValues { $0 == String(cString: path) ? silly : $0 }
+            } else {
+                try SystemCalls.real.unlink(directory, path)
+            }
+        }
+        let root = queue.path
+        system.close = { (descriptor) throws(Errno) in
+            if let path = open.removeValue(forKey: descriptor), path.hasSuffix("/.nfs1") { unlink("\(root)/\(path)") }
+            try SystemCalls.real.close(descriptor)
+        }
+        let entry = try queue.add(["a"])[0]
+        let spool = try queue.open(system)
+        let run = try spool.beginRun(now: now)
+        _ = try run.settle(#require(try run.claim(entry)), .delivered(keep: false), record: nil, now: now)
+        try run.end()
+        #expect(try spool.accept([queue.operation("b")], limits: Limits(), durable: false).results.count == 1)
+        #expect(queue.names("claimed").isEmpty && queue.names("tmp").isEmpty)
+    }
+
+    @Test(arguments: ["tmp", "claimed", "deferred"])
+    func `an operation that is claimed while it is between two names is whole, and has one name then`(
+        where place: String
+    )
+        throws
+    {
+        let entry = try queue.add(["a"])[0]
+        let rival = try queue.open().beginRun(now: now)
+        let directory = place == "deferred" ? place : "\(place)/\(rival.name)"
+        mkdir("\(queue.path)/\(directory)", 0o700)
+        var later = entry.name
+        later.attempts = 1
+        let other = "\(queue.path)/\(directory)/\(place == "tmp" ? "1" : later.description)"
+        let run = try queue.open().beginRun(now: now)
+        link("\(queue.path)/\(entry.path)", other)
+        let claim = try #require(try run.claim(entry))
+        guard case .operation = try run.read(claim, limits: Limits()) else { throw Errno(0) }
+        #expect(access(other, F_OK) != 0)
+        #expect(try queue.entries().count == 1)
+    }
+
+    @Test func `a shared file system has time to forget a name that another host has removed`() throws {
+        let entry = try queue.add(["a"])[0]
+        let elsewhere = "\(queue.path)/elsewhere"
+        var system = SystemCalls.real
+        var pauses = 0
+        system.fileSystem = { _ in FileSystem(type: "nfs4") }
+        system.sleep = { _ in
+            pauses += 1
+            if pauses == 3 { unlink(elsewhere) }
+        }
+        let run = try queue.open(system).beginRun(now: now)
+        link("\(queue.path)/\(entry.path)", elsewhere)
+        let claim = try #require(try run.claim(entry))
+        guard case .operation = try run.read(claim, limits: Limits()) else { throw Errno(0) }
+        #expect(pauses == 3)
+    }
+
+    @Test func `a run's directory that another host is just removing is left to it`() throws {
+        let entry = try queue.add(["a"])[0]
+        let name: String
+        do {
+            let dead = try queue.open().beginRun(now: now)
+            _ = try dead.claim(entry)
+            name = dead.name
+        }
+        var system = SystemCalls.real
+        system.open = { (directory, path, flags, mode) throws(Errno) in
+            if String(cString: path) == "claimed/\(name)/lock" { throw Errno(ESTALE) }
+            return try SystemCalls.real.open(directory, path, flags, mode)
+        }
+        let run = try queue.open(system).beginRun(now: now)
+        #expect(try run.recover(now: now) == Recovery())
+        try run.end()
+        #expect(try queue.recover().returned.count == 1)
+    }
+
+    @Test(arguments: ["open", "status", "read"])
+    func `a file that another host replaces while it is opened is looked up again`(call: String) throws {
+        let calls = InterceptedCalls()
+        var system = calls.calls
+        system.sleep = { _ in }
+        let open = try queue.open(system)
+        try open.writeState("x", [1])
+        calls.reset(.once(call, ESTALE))
+        #expect(try open.readState("x") == [1])
+        calls.reset(.always(call, ESTALE))
+        #expect(throws: SpoolError.self) { try open.readState("x") }
+        #expect(calls.descriptors.count == 1)
+    }
+
+    @Test func `what a host that came back has settled meanwhile is no error of whoever recovers`() throws {
+        let entry = try queue.add(["a"])[0]
+        do {
+            let dead = try queue.open().beginRun(now: now)
+            _ = try dead.claim(entry)
+        }
+        var system = SystemCalls.real
+        let path = queue.path
+        system.renameNoReplace = { (directory, from, to) throws(Errno) in
+            unlink("\(path)/\(String(cString: from))")
+            try SystemCalls.real.renameNoReplace(directory, from, to)
+        }
+        let run = try queue.open(system).beginRun(now: now)
+        let recovery = try run.recover(now: now)
+        #expect(recovery.errors.isEmpty && recovery.returned.isEmpty && recovery.deadRuns.count == 1)
+        #expect(queue.names("claimed") == [run.name])
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import Policy
+import Spool
+import Testing
+
+/// Whom a queue trusts, by the modes and owners of its parts.
+struct TrustTests {
+    let queue: TemporaryQueue
+    let now = TemporaryQueue.now
+
+    init() throws {
+        queue = try TemporaryQueue()
+    }
+
+    private func refusal(_ body: () throws(SpoolError) -> Void) -> SpoolError? {
+        do throws(SpoolError) {
+            try body()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test(arguments: [
+        (".", 0o702, Distrust.others(mode: 0o702)), (".", 0o1777, .others(mode: 0o777)),
+        (".", 0o770, .group(mode: 0o770)), (".", 0o755, nil), (".", 0o2770, nil), (".", 0o2772, .others(mode: 0o772)),
+        ("state", 0o777, .others(mode: 0o777)), ("claimed", 0o1777, .others(mode: 0o777)),
+        ("failed", 0o720, .group(mode: 0o720)), ("deferred", 0o2770, nil), ("quarantine", 0o711, nil),
+        ("new", 0o777, .notSticky(mode: 0o777)), ("new", 0o1777, nil), ("new", 0o1733, nil), ("new", 0o3730, nil),
+        ("new", 0o730, .notSticky(mode: 0o730)), ("new", 0o2730, nil), ("tmp", 0o777, .notSticky(mode: 0o777)),
+        ("tmp", 0o1777, nil), ("delivered", 0o700, nil),
+    ])
+    func `what others may write to is refused where they could do harm`(part: String, mode: Int, distrust: Distrust?)
+        throws
+    {
+        chmod("\(queue.path)/\(part)", mode_t(mode))
+        let operations = [queue.operation("a")]
+        let open = try queue.open()
+        let refusals = [
+            refusal { () throws(SpoolError) in try open.beginRun(now: now).end() },
+            refusal { () throws(SpoolError) in
+                _ = try open.accept(operations, limits: Limits(), durable: false)
+            },
+        ]
+        for refusal in refusals { #expect(refusal?.kind == distrust.map { .untrusted($0) }) }
+        #expect(queue.names("new").count == (distrust == nil ? 1 : 0))
+        if let distrust {
+            #expect(
+                refusals[0]?.description == "cannot use '\(part == "." ? queue.path : part)': \(distrust.reason)")
+            #expect(refusals[0]?.hint == distrust.hint)
+            #expect(
+                try open.damages(now: now).contains { if case .directoryMode(part, _) = $0 { true } else { false } })
+            _ = open.repair(now: now)
+            try open.beginRun(now: now).end()
+        }
+    }
+
+    @Test(arguments: ["new", "tmp", "claimed", "deferred", "failed", "quarantine", "delivered", "state"])
+    func `a part of the queue that is a link is refused, and nothing is written through it`(part: String) throws {
+        let elsewhere = queue.path + "-elsewhere"
+        defer { try? FileManager.default.removeItem(atPath: elsewhere) }
+        let open = try queue.open()
+        try FileManager.default.moveItem(atPath: "\(queue.path)/\(part)", toPath: elsewhere)
+        symlink(elsewhere, "\(queue.path)/\(part)")
+        let before = try FileManager.default.subpathsOfDirectory(atPath: elsewhere).sorted()
+        let refused = refusal { () throws(SpoolError) in _ = try open.beginRun(now: now) }
+        #expect(refused?.kind == .notAQueue && refused?.path == part)
+        #expect(try FileManager.default.subpathsOfDirectory(atPath: elsewhere).sorted() == before)
+    }
+
+    @Test func `a configuration that others can write to names no programs`() throws {
+        let open = try queue.open()
+        try open.checkTrustOfConfiguration()
+        let file = "\(queue.path)/drainq.json"
+        try queue.put("{}", at: "drainq.json")
+        for (mode, distrust) in [
+            (0o600, nil), (0o644, nil), (0o666, Distrust.others(mode: 0o666)), (0o664, .group(mode: 0o664)),
+        ] {
+            chmod(file, mode_t(mode))
+            let refused = refusal { () throws(SpoolError) in try open.checkTrustOfConfiguration() }
+            #expect(refused?.kind == distrust.map { .untrusted($0) })
+        }
+        var system = SystemCalls.real
+        let real = system
+        system.status = { (descriptor) throws(Errno) in
+            var status = try real.status(descriptor)
+            if status.kind == .regular { status.owner = 4242 }
+            return status
+        }
+        chmod(file, 0o600)
+        let other = try queue.open(system)
+        let refused = refusal { () throws(SpoolError) in try other.checkTrustOfConfiguration() }
+        #expect(refused?.kind == .untrusted(.owner(4242)))
+    }
+
+    // MARK: - Strangers where others may write
+
+    /// Files whose names say so belong to a user that nobody knows.
+    private var withStrangers: SystemCalls {
+        var system = SystemCalls.real
+        let real = system
+        system.statusAt = { (directory, path) throws(Errno) in
+            var status = try real.statusAt(directory, path)
+            if String(cString: path).contains("stranger") { status.owner = 4242 }
+            return status
+        }
+        return system
+    }
+
+    @Test func `a stranger's canonical name is no entry, and is put aside`() throws {
+        chmod("\(queue.path)/new", 0o1777)
+        let mine = try queue.add(["mine"])[0]
+        try queue.put("", at: "new/19700101T000000.000000Z-stranger,k=\(Digest(of: "k")).json")
+        let open = try queue.open(withStrangers)
+        var seen: [Entry] = []
+        #expect(try open.forEachEntry(in: .new) { seen.append($0) } == 1)
+        #expect(seen == [mine])
+        let run = try open.beginRun(now: now)
+        let admission = try run.admitForeign(now: now, limits: Limits())
+        #expect(
+            admission.quarantined.first?.reason?.hasPrefix("it belongs to user") == true
+                && admission.quarantined.count == 1 && admission.admitted.isEmpty)
+        #expect(admission.quarantined.first?.name?.id.description == "stranger")
+        try run.end()
+        #expect(queue.names("new") == [mine.name.description])
+    }
+
+    @Test func `a directory of a stranger in tmp is not emptied`() throws {
+        let path = "\(queue.path)/tmp/20200101T000000.000000Z-stranger89abcdef"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        try queue.put("", at: "tmp/20200101T000000.000000Z-stranger89abcdef/file")
+        let later = Timestamp.now + .seconds(40 * 3600)
+        for name in ["", "empty"] {
+            let open = try queue.open(withStrangers)
+            if !name.isEmpty { try FileManager.default.removeItem(atPath: path + "/file") }
+            let run = try open.beginRun(now: later)
+            _ = try run.recover(now: later)
+            try run.end()
+            #expect(queue.names("tmp").count == (name.isEmpty ? 1 : 0))
+        }
+    }
+
+    @Test func `what is taken in at once is bounded, and the rest is not forgotten`() throws {
+        let count = SpoolRun.admissionSize + 1
+        for number in 0..<count { close(creat("\(queue.path)/new/junk-\(number)", 0o600)) }
+        let run = try queue.open().beginRun(now: now)
+        let first = try run.admitForeign(now: now, limits: Limits())
+        #expect(first.hasMore && first.quarantined.count == SpoolRun.admissionSize)
+        let second = try run.admitForeign(now: now, limits: Limits())
+        #expect(!second.hasMore && second.quarantined.count == 1)
+        try run.end()
+        #expect(queue.names("new").isEmpty && queue.names("quarantine").count == 2 * count)
+    }
+}
+
+extension Timestamp {
+    fileprivate static var now: Timestamp {
+        Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000))
+    }
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""libFuzzer with the address sanitizer over everything that reads what others wrote (Fuzz/Targets.swift has a property for
+each beyond "does not crash"): JSON and its pointers, names, operation files, envelopes, the configuration, times, frames
+between a run and its agents, redirects, what is shown of an answer, and the receiver's requests.
+
+The corpus is in Fuzz/corpus/TARGET, one seed a file. What libFuzzer finds is written to $DRAINQ_FINDINGS (default: a
+directory of /tmp that is named in the report); each becomes a test in the ordinary tests before it is mended.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+from torture import effort, end, expect, here, scratch, test
+
+sources = here.parent.parent / "Sources"
+# What the targets need, compiled as one module.
+wanted = [
+    "Policy/**/*.swift", "Spool/Envelope.swift", "Spool/Operation*.swift", "Spool/JSONText.swift", "Spool/Errno.swift",
+    "Spool/FileStatus.swift", "Spool/BodyFileRefusal.swift", "Spool/QueueState.swift", "Spool/QueuePath.swift",
+    "Delivery/Agents/Frame.swift", "DrainqCLI/Configuration/*.swift", "DrainqCLI/Quantities.swift",
+    "DrainqCLI/CommandLine/Nearest.swift", "LoopbackReceiver/Request*.swift", "LoopbackReceiver/HeaderLine.swift",
+]
+# Documents, which read nothing.
+unwanted = re.compile("Chapters|Manual|File\\+Template")
+ours = re.compile(r"^(package |public )?import (Policy|Spool|Delivery|CSystem|LoopbackReceiver)$", re.M)
+targets = {
+    "json": 4096, "pointer": 512, "name": 255, "file": 4096, "envelope": 4096, "configuration": 4096, "time": 128,
+    "frame": 4096, "redirect": 512, "display": 2048, "request": 2048,
+}
+seconds = 20 * effort
+fuzzer = scratch / "fuzzer"
+findings = pathlib.Path(os.environ.get("DRAINQ_FINDINGS") or tempfile.mkdtemp(prefix="drainq-findings-"))
+
+
+def build():
+    module = scratch / "module"
+    files = []
+    for pattern in wanted:
+        for source in sorted(path for path in sources.glob(pattern) if not unwanted.search(path.name)):
+            # One module: its parts do not import each other.
+            copy = module / str(source.relative_to(sources)).replace("/", "-")
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_text(ours.sub("", source.read_text()))
+            files.append(str(copy))
+    files.append(str(here / "Fuzz" / "Targets.swift"))
+    features = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
+    result = subprocess.run(
+        ["swiftc", "-O", "-sanitize=fuzzer,address", "-parse-as-library", "-swift-version", "6", "-package-name", "drainq",
+         "-module-name", "Policy", "-suppress-warnings", "-wmo", "-num-threads", "2",
+         *(word for feature in features for word in ("-enable-upcoming-feature", feature)),
+         *files, "-o", str(fuzzer)],
+        capture_output=True, text=True, timeout=900)
+    expect(result.returncode == 0, result.stderr[-3000:])
+
+
+def fuzz(target):
+    """Runs one target; returns how it ended, and its words."""
+    corpus = scratch / f"corpus-{target}"
+    corpus.mkdir()
+    return subprocess.run(
+        [str(fuzzer), f"-max_total_time={seconds}", f"-max_len={targets[target]}", "-timeout=10", "-rss_limit_mb=2048",
+         "-print_final_stats=1", f"-artifact_prefix={findings}/{target}-", str(corpus), str(here / "Fuzz" / "corpus" / target)],
+        env={**os.environ, "FUZZ_TARGET": target, "ASAN_OPTIONS": "detect_leaks=0"},
+        capture_output=True, text=True, errors="replace", timeout=seconds + 120)
+
+
+with test("what is fuzzed can be built") as told:
+    build()
+
+if fuzzer.exists():
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        running = {target: pool.submit(fuzz, target) for target in targets}
+    for target, future in running.items():
+        with test(f"no input breaks a property: {target}") as told:
+            result = future.result()
+            expect(result.returncode == 0, f"{findings}:\n", result.stderr[-3000:])
+            executions = int(re.search(r"number_of_executed_units: (\d+)", result.stderr)[1])
+            expect(executions > 1000, "only", executions, "executions")
+            told += [f"{executions} executions"]
+    if not os.listdir(findings):
+        findings.rmdir()
+
+end()

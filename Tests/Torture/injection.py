@@ -1,0 +1,209 @@
+"""System calls of one command: which it makes, and the same command with one of them interfered with; and the queues and
+receivers on which that is done.
+
+Only the command's main thread is traced, for that is where a queue is touched; delivery agents are left alone. Counters
+begin with the program, so calls before the queue is opened (the loader's) are known by their numbers and left out.
+"""
+
+import collections
+import concurrent.futures
+import contextlib
+import copy
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import tempfile
+import time
+
+from torture import Queue, Receiver, effort, expect, scratch
+
+# What a command does that something else can see, together with each openat that makes a file. Before, between and after
+# these there is no other state of the queue, of the delivery agent or of what has been answered, so a kill before each
+# of them, and at the end, is one in each state.
+changing = {
+    "write", "fsync", "syncfs", "fchmod", "renameat", "renameat2", "linkat", "unlinkat", "mkdirat",
+    "sendto", "recvfrom", "clone3", "clone", "vfork", "shutdown", "kill", "exit_group",
+}
+# The rest of what can fail, or is somewhere a process can be when it dies.
+watching = {
+    "openat", "read", "pread64", "close", "flock", "getdents64", "newfstatat", "fstat", "fstatfs", "statfs",
+    "readlink", "socketpair", "poll", "pipe2", "wait4",
+}
+
+Call = collections.namedtuple("Call", "name number text")
+
+
+def strace(log, *expressions, follow=False):
+    words = ["strace", "-qq", "-s", "200", "-o", str(log)] + (["-f"] if follow else [])
+    for expression in expressions:
+        words += ["-e", expression]
+    return words
+
+
+def calls(queue, *arguments, **options):
+    """Runs the command to its end, and returns how it ended and its calls from the opening of the queue on."""
+    log = tempfile.mktemp(dir=scratch)
+    names = ",".join(sorted(changing | watching))
+    result = queue(*arguments, before=strace(log, "trace=" + names, "signal=none"), **options)
+    counts, found = collections.Counter(), None
+    for line in pathlib.Path(log).read_text(errors="replace").splitlines():
+        name = line.split("(")[0]
+        counts[name] += 1
+        if found is None and name == "openat" and f'"{queue.path}"' in line:
+            found = []
+        if found is not None:
+            found.append(Call(name, counts[name], line))
+    expect(found, "the command did not open its queue:", result)
+    return result, found
+
+
+def callsOfAgents(queue, *arguments):
+    """Calls that delivery agents make and the command itself never does, also not before it opens the queue; the text
+    is empty. Which thread of an agent makes the nth of them is not known beforehand."""
+    log = tempfile.mktemp(dir=scratch)
+    queue(*arguments, before=strace(log, "signal=none", follow=True))
+    counts = collections.Counter()
+    for line in pathlib.Path(log).read_text(errors="replace").splitlines():
+        thread, _, text = line.partition(" ")
+        if match := re.match(r"(\w+)\(", text.lstrip()):
+            counts[thread, match[1]] += 1
+    # The first thread that makes calls is the command's.
+    command = next(iter(counts))[0]
+    own = {name for thread, name in counts if thread == command}
+    return sorted({
+        Call(name, number, "") for (_, name), count in counts.items() if name not in own
+        for number in range(1, count + 1)})
+
+
+def interfered(queue, call, how, *arguments, follow=False, **options):
+    """Runs the command with something done to one of its calls: how it ended, and the line of the call if it came to
+    that. A kill has no line that says so: the status does."""
+    log = tempfile.mktemp(dir=scratch)
+    expressions = [f"trace={call.name}", f"inject={call.name}:{how}", "signal=none"]
+    result = queue(*arguments, before=strace(log, *expressions, follow=follow), **options)
+    lines = pathlib.Path(log).read_text(errors="replace").splitlines()
+    os.unlink(log)
+    return result, [line for line in lines if "(INJECTED)" in line]
+
+
+def changes(call):
+    return call.name in changing or "O_CREAT" in call.text
+
+
+def sample(points, most, isAlways=changes):
+    """The points that are always wanted, and of the others as many as there is time for, spread over all of them."""
+    always = [point for point in points if isAlways(point)]
+    others = [point for point in points if not isAlways(point)]
+    if effort >= 10 or len(others) <= most * effort:
+        return points
+    step = len(others) / (most * effort)
+    return always + [others[int(index * step)] for index in range(most * effort)]
+
+
+def each(work, points):
+    """Does the work for each point, as many at a time as there are processors; what it returns but None."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return [result for result in pool.map(work, points) if result is not None]
+
+
+def twin(queue, point):
+    """A copy of a queue whose requests have the point in their path, where its receiver finds them by."""
+    other = copy.copy(queue)
+    other.path = pathlib.Path(tempfile.mkdtemp(dir=scratch), "q")
+    shutil.copytree(queue.path, other.path, symlinks=True)
+    lead(other, "POINT", point)
+    return other
+
+
+def lead(queue, old, new):
+    """Replaces text in a queue's configuration."""
+    path = queue.path / "drainq.json"
+    path.write_text(path.read_text().replace(old, new))
+
+
+def received(receiver, point):
+    """What came for a point, in order. It is written down behind the answers: when a request that was made last is
+    there, so are those before it."""
+    last = f"/{point}/{os.urandom(4).hex()}/last"
+    with contextlib.closing(http.client.HTTPConnection(receiver.url.removeprefix("http://"))) as connection:
+        connection.request("GET", last)
+        connection.getresponse().read()
+    deadline = time.monotonic() + 30
+    while True:
+        lines = [line for line in receiver.log.read_text().splitlines() if f"/{point}/" in line]
+        if any(last in line for line in lines):
+            requests = map(json.loads, lines)
+            return [request for request in requests if not request["target"].endswith("/last")]
+        expect(time.monotonic() < deadline, "the receiver does not write down what it gets")
+        time.sleep(0.002)
+
+
+def left(mark):
+    """Waits until no process is left whose environment has the mark; the pids of those that stay."""
+    deadline = time.monotonic() + 10
+    while pids := [pid for pid in os.listdir("/proc") if pid.isdigit() and has(pid, mark)]:
+        if time.monotonic() > deadline:
+            return pids
+        time.sleep(0.005)
+    return []
+
+
+def has(pid, mark):
+    try:
+        return mark in pathlib.Path("/proc", pid, "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+# MARK: - Queues and receivers
+
+# Answers by the path's first part, which is the operation's type.
+faulty = Receiver("/later* 503 *1000000", "/never* 400 *1000000", "200", bodies=True)
+healthy = Receiver("200", bodies=True)
+
+
+def operation(id, type="now", **fields):
+    return json.dumps({"drainq": 1, "id": id, "type": type, "payload": {"id": id}, **fields})
+
+
+def queue(*operations, route={}, **configuration):
+    """A queue with these operations in it. Requests go to the faulty receiver."""
+    new = Queue(faulty.url + "/{type}/POINT/", route=route, **configuration)
+    if operations:
+        result = new("add", "--envelope", input="\n".join(operations))
+        expect(result.returncode == 0, result)
+    return new
+
+
+def taken(receiver, point):
+    """Ids of operations in the order in which they were taken; a batch has several in its body."""
+    refused = ("/later", "/never") if receiver is faulty else ()
+    bodies = (
+        request["body"] for request in received(receiver, point) if not request["target"].startswith(refused))
+    return [item["id"] for body in bodies for item in (body if isinstance(body, list) else [body])]
+
+
+def places(queue):
+    """Where each operation is; files dropped in by others are operations too."""
+    found = queue.operations()
+    for id, where in found.items():
+        expect(len(where) == 1, id, "is in", where)
+    return {id: where[0] for id, where in found.items()}
+
+
+def revive(queue):
+    """Has everything tried again that has failed or is held."""
+    queue("retry", "--all")
+    queue("release", "--all")
+
+
+def finish(queue, *arguments):
+    """Lets another run go over what is left, to a receiver that takes everything."""
+    lead(queue, faulty.url, healthy.url)
+    result = queue("run", "--now", "--until-empty", "--max-time", "60s", *arguments)
+    expect(result.returncode == 0 and not result.stderr, "the next run:", result)
+    for state in ("new", "deferred", "claimed", "tmp", "quarantine"):
+        expect(not os.listdir(queue.path / state), "left in", state, os.listdir(queue.path / state))
