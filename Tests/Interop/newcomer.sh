@@ -49,11 +49,15 @@ follow() {
     ini) block=$(sed -n 's/^ExecStart=//p' <<<"$block") ;;
     esac
     # What is built is not built again.
-    if [[ $block == 'swift run '* ]]; then cd "$root" && block=${block/run/run --skip-build}; else cd "$world"; fi
+    case $block in
+    'swift run '*) cd "$root" && block=${block/run/run --skip-build} ;;
+    'swift build '*) cd "$root" ;;
+    *) cd "$world" ;;
+    esac
     # "swift test" is what ran this.
     [[ $block != 'swift test' ]] || return 0
     localized <<<"$block" | script >"$work/script"
-    timeout --foreground 120 bash "$work/script" >"$work/output" </dev/null
+    timeout --foreground 600 bash "$work/script" >"$work/output" </dev/null
     cat "$work/output"
     [[ ! $expected ]] || equal "$(unnamed <<<"$expected")" "$(unnamed <"$work/output")"
 }

@@ -225,7 +225,7 @@ def met(transport):
     friend = Server(answer("204 No Content"))
     running = {name: (Server(what), right) for name, (what, right) in servers.items()}
     route = {"headers": {"Authorization": "Bearer hidden-credential"}, "redirects": "same-origin"}
-    timeouts = {"connect": "2s", "request": "5s", "total": f"{total}s"}
+    timeouts = {"connect": "10s", "request": "8s", "total": f"{total}s"}
     routes = {name: {"url": f"{server.origin}/{name}", **route} for name, (server, _) in running.items()}
     queue = Queue(f"{friend.origin}/{{id}}", route={"timeouts": timeouts})
     document = json.loads((queue.path / "drainq.json").read_text())
