@@ -8,6 +8,7 @@ public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
         case noQueue
         /// A newer drainq has written the queue: use its library.
         case newerFormat
+        /// The system does not let this user write there, or others could meddle with the queue.
         case permission
         /// The operation is none that could be sent.
         case invalid
@@ -45,8 +46,8 @@ public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
             switch error.kind {
             case .noSuchQueue, .notAQueue: .noQueue
             case .newerFormat: .newerFormat
-            case .permission: .permission
-            case .io, .notRemovedAfterDelivery: .inputOutput
+            case .permission, .untrusted: .permission
+            case .io, .notRemovedAfterDelivery, .lostHold: .inputOutput
             }
         description = error.description
         hint = error.hint

@@ -271,8 +271,14 @@ def met(transport):
         if any(b"hidden-credential" not in request for request in server.requests):
             wrong.append(f"{name}: got a request without what is its own")
     expect(not wrong, "\n    ".join(["wrong:", *wrong]))
-    got = sorted(request.split(b" ")[1][1:].decode() for request in friend.requests)
-    expect(got == sorted(ids), "the good destination got", len(got), "of", len(ids))
+    # URLSession takes the answers of all servers one after the other, floods too: a few good ones may run into a time-out
+    # then, and are delivered by the next run.
+    late = set(ids) & set(queue.operations())
+    expect(len(late) <= (4 if transport == "urlsession" else 0), "good operations that have to wait:", late)
+    if late:
+        expect(queue("run", "--now", "--type", "default").returncode == 0, "what was late is not delivered")
+    got = {request.split(b" ")[1][1:].decode() for request in friend.requests}
+    expect(got == set(ids), "the good destination got", len(got), "of", len(ids))
     expect(all(b"hidden-credential" not in request for request in friend.requests), "a credential went elsewhere")
     expect(victim.connections == 0, "the victim was connected to")
     ports = {int(port) for port in re.findall(r"sin6?_port=htons\((\d+)\)", log.read_text())}
