@@ -186,7 +186,7 @@ struct ManualWriter {
 
     mutating func tail() {
         lines += [
-            ".Sh SEE ALSO", ".Xr drainq-config 5 ,", ".Xr drainq-queue 5",
+            ".Sh SEE ALSO", ".Xr drainq-config 5 ,", ".Xr drainq-queue 5 ,", ".Xr drainq-setup 7",
         ]
     }
 
