@@ -1,107 +1,151 @@
 #!/usr/bin/env bash
-# What an administrator gets: the packages that etc/packaging/build makes, installed into a Debian without Swift; its units
-# under a systemd that has been booted; its line for cron under a real cron; and what is left when it is purged.
-# Prints `ok …` and `not ok …`. Needs root, mmdebstrap, systemd-nspawn and lintian.
-source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
-here=$PWD/Tests/Interop/installed
-release=bookworm
+# What an administrator gets: the packages that etc/packaging/build makes, installed into a Debian without Swift as
+# drainq-setup(7) says, every command of which is typed here; its units under a systemd that has been booted, its line for
+# cron under a real cron; and what is left when it is purged. Prints `ok …` and `not ok …`.
+# Needs root, mmdebstrap, systemd-nspawn, lintian, and a mirror of Debian.
+source "$(dirname "${BASH_SOURCE[0]}")/documents.bash"
+debian=$work/debian
+export DEBFULLNAME='A Distributor' DEBEMAIL=packages@example.org
+
+# aside NAME COMMAND…: meanwhile; what it says is in the file NAME.
+declare -A aside
+aside() {
+    "${@:2}" >"$work/$1" 2>&1 </dev/null &
+    pids+=($!) aside[$1]=$!
+}
+
+# came NAME: waits for it, with its status in $status.
+came() {
+    status=0
+    wait "${aside[$1]}" || status=$?
+}
+
+went_well() { cat "$work/$1"; equal 0 "$status"; }
 
 built() { etc/packaging/build "$work/once"; }
 
-# From another directory, and from nothing.
-builds_the_same_elsewhere() {
-    git clone --quiet . "$work/elsewhere"
-    "$work/elsewhere/etc/packaging/build" "$work/twice"
+are_the_same() {
+    went_well twice.log
     local file
     for file in "$work"/once/*; do cmp "$file" "$work/twice/${file##*/}"; done
-    rm -rf "$work/elsewhere"
 }
 
-lintian_is_silent() {
-    local said
-    said=$(lintian --allow-root --tag-display-limit 0 "$work"/once/*.deb) || true
-    echo "$said"
-    [[ -z $said ]]
+lintian_is_silent() { equal '' "$(lintian --allow-root --tag-display-limit 0 "$work"/once/*.deb)"; }
+
+# What the manual says of it: sizes in megabytes, and the libraries.
+is_as_the_manual_says() {
+    local manual packed installed
+    manual=$(tr '\n' ' ' <man/drainq-setup.7)
+    packed=$(stat --format %s "$work"/once/*.deb) installed=$(dpkg-deb --field "$work"/once/*.deb Installed-Size)
+    [[ $manual =~ $(((packed + 500000) / 1000000))\ MB\ to\ fetch\ and\ $(((installed * 1024 + 500000) / 1000000))\ MB ]]
+    equal 'ca-certificates libc6 libcurl4 libgcc-s1 libstdc++6 systemd-standalone-sysusers systemd-standalone-tmpfiles' \
+        "$(dpkg-deb --field "$work"/once/*.deb Depends | tr ',' '\n' | sed 's/^ *\([^ ]*\).*/\1/' | sort | paste -sd' ')"
 }
 
-a_debian() {
-    mmdebstrap --quiet --variant=minbase --include="systemd,systemd-sysv,dbus,cron,jq,procps,libcurl4,ca-certificates" \
-        "$release" "$work/base.tar"
-    mkdir "$work/root"
-    tar --extract --file "$work/base.tar" --directory "$work/root"
-    [[ ! -e $work/root/opt/swift ]]
-}
+# inside [OPTION…] COMMAND…: in the Debian, without a boot.
+inside() { systemd-nspawn --quiet --register=no --keep-unit --directory "$debian" "$@" </dev/null; }
 
-# inside COMMAND…: in the Debian, without a boot.
-inside() { systemd-nspawn --quiet --register=no --keep-unit --directory "$work/root" "$@" </dev/null; }
+# unfold SECTION: its displays, each as a file of /setup in the Debian, with the receiver in the place of a server.
+unfold() {
+    local number=0 display
+    while IFS= read -r -d $'\f' display; do
+        number=$((number + 1))
+        sed 's#https://api.example.com#http://127.0.0.1:8088#' <<<"${display%$'\n'}" >"$debian/setup/$1.$number"
+    done < <(displays drainq-setup.7 "$1")
+}
 
 installs() {
-    cp "$work"/once/*.deb "$work/root/drainq.deb"
-    inside dpkg --install /drainq.deb
-    says 'drainq 0' inside drainq --version
-    says 'uid=[0-9]+\(drainq\)' inside id drainq
-    equal 'drainq 755' "$(inside stat --format '%U %a' /var/spool/drainq | tr -d '\r')"
-    says 'delivered' inside drainq demo
-    inside systemd-analyze verify drainq@orders.service drainq@orders.timer drainq@orders.path drainq-failed@orders.service
+    local section display
+    mkdir "$debian/setup"
+    cp Tests/Interop/installed/* "$debian/setup"
+    while IFS= read -r section; do unfold "$section"; done < <(sed -n 's/^\.Sh //p' man/drainq-setup.7)
+    # Debian's libraries come from its mirror; nobody is there to agree.
+    echo 'APT::Get::Assume-Yes "true";' >"$debian/etc/apt/apt.conf.d/agreed"
+    [[ ! -e $debian/usr/lib/x86_64-linux-gnu/libcurl.so.4 ]]
+    cp "$work"/once/*.deb "$debian/srv"
+    for display in "$debian"/setup/INSTALLING.*; do
+        inside --chdir=/srv bash -euo pipefail "${display#"$debian"}"
+    done
+    equal 'drainq drainq 755' "$(inside stat --format '%U %G %a' /var/spool/drainq | tr -d '\r')"
+    says '^drainq 0' inside drainq --version
+    says 'DRAINQ-SETUP' inside man drainq-setup
+    equal '' "$(inside systemd-analyze verify drainq@orders.service drainq@orders.timer drainq@orders.path drainq-failed@orders.service 2>&1)"
 }
 
 the_tarball_runs() {
-    mkdir "$work/root/opt/drainq"
-    tar --extract --gzip --file "$work"/once/*.tar.gz --directory "$work/root/opt/drainq" --strip-components=1
+    mkdir "$debian/opt/drainq"
+    tar --extract --gzip --file "$work"/once/*.tar.gz --directory "$debian/opt/drainq" --strip-components=1
     says 'delivered' inside /opt/drainq/bin/drainq demo
+    [[ -s $debian/opt/drainq/share/man/man1/drainq.1.gz && -s $debian/opt/drainq/share/doc/drainq/README.md ]]
 }
 
-# Boots, lets inside-systemd.sh look at things, and tells what it said; one boot for all of it.
+# A package to upgrade to: this one, with a higher version.
+newer() {
+    dpkg-deb --raw-extract "$work"/once/*.deb "$work/newer"
+    sed -i 's/^Version: .*/&+1/' "$work/newer/DEBIAN/control"
+    rm "$debian"/srv/*.deb
+    dpkg-deb --root-owner-group -Znone --build "$work/newer" "$debian/srv/drainq_newer.deb"
+}
+
+# A machine and another one, without a network but their own.
+under_cron() {
+    timeout 500 systemd-nspawn --quiet --register=no --keep-unit --private-network --directory "$debian.cron" \
+        /setup/inside-cron.sh
+}
 under_systemd() {
-    install -m 755 "$here/inside-systemd.sh" "$work/root/inside"
-    cat >"$work/root/etc/systemd/system/inside.service" <<'UNIT'
+    cat >"$debian/etc/systemd/system/inside.service" <<'UNIT'
 [Unit]
 After=multi-user.target
 [Service]
 Type=oneshot
-ExecStart=/inside
+ExecStart=/setup/inside-systemd.sh
 StandardOutput=file:/results
 StandardError=file:/results
 ExecStopPost=/bin/systemctl --no-block poweroff
-TimeoutStartSec=200
+TimeoutStartSec=500
 [Install]
 WantedBy=default.target
 UNIT
-    inside systemctl --quiet enable inside.service
-    timeout 300 systemd-nspawn --quiet --register=no --keep-unit --boot --directory "$work/root" </dev/null >"$work/boot" 2>&1 || true
-    [[ -s $work/root/results ]] || { tail -50 "$work/boot"; return 1; }
-    grep -q '^end$' "$work/root/results"
+    systemctl --quiet --root "$debian" enable inside.service
+    timeout --kill-after=20 600 systemd-nspawn --quiet --register=no --keep-unit --private-network --boot --directory "$debian" ||
+        true
 }
 
-under_cron() {
-    install -m 755 "$here/inside-cron.sh" "$work/root/inside"
-    timeout 400 systemd-nspawn --quiet --register=no --keep-unit --directory "$work/root" /inside </dev/null >"$work/root/results" 2>&1
-    grep -q '^end$' "$work/root/results"
-}
-
-# told COMMAND: runs it, and passes on the lines of tests that it left in the results.
+# told NAME FILE: the lines of tests in the file, which says that it is complete.
 told() {
-    "$1" >"$work/log" 2>&1 || { cat "$work/log"; echo "not ok $1 did not come to its end"; failed=1; }
-    cat "$work/root/results" 2>/dev/null
-    ! grep -q '^not ok' "$work/root/results" || failed=1
-    rm -f "$work/root/results"
+    grep -v '^end.\?$' "$2" | tr -d '\r'
+    ! grep -q '^not ok' "$2" || failed=1
+    test_that "$1 came to its end" grep -q '^end' "$2"
+    ((failed == 0)) || tail -n 30 "$work/$1"
 }
 
-purges() {
-    inside sh -c 'drainq init --queue /var/spool/drainq/kept && chown -R drainq: /var/spool/drainq/kept'
-    inside dpkg --purge drainq
-    [[ ! -e $work/root/usr/bin/drainq && ! -e $work/root/etc/cron.d/drainq && ! -e $work/root/etc/drainq ]]
-    [[ -d $work/root/var/spool/drainq/kept/new ]]
-    equal '' "$(inside dpkg-query --show drainq 2>/dev/null)"
+every_display_was_typed() {
+    equal "$(displays drainq-setup.7 | tr -cd '\f' | wc -c)" "$(find "$debian/setup" -name '*.[1-9]' | wc -l)"
+    equal "$(find "$debian/setup" -name '*.[1-9]' ! -name 'INSTALLING.*' | wc -l)" \
+        "$(cat "$work/cron" "$debian/results" | grep -c '^ok .*: drainq-setup(7), ')"
 }
 
+aside debian.log mmdebstrap --variant=minbase --skip=cleanup/apt/lists \
+    --include=systemd,systemd-sysv,dbus,cron,man-db,sudo bookworm "$debian"
 test_that 'the packages are built' built
-test_that 'built elsewhere, they are the same to the byte' builds_the_same_elsewhere
+# In another directory, and from nothing.
+git clone --quiet . "$work/elsewhere"
+aside twice.log timeout 900 "$work/elsewhere/etc/packaging/build" "$work/twice"
 test_that 'lintian has nothing to say of the Debian package' lintian_is_silent
-test_that 'there is a Debian without Swift' a_debian
-test_that 'the package installs, and drainq runs there' installs
+test_that 'sizes and dependencies are as drainq-setup(7) says' is_as_the_manual_says
+came debian.log
+test_that 'there is a Debian without Swift' went_well debian.log
+test_that 'drainq-setup(7), INSTALLING: the package installs, with what it depends on, and drainq runs there' installs
 test_that 'the tarball runs there below a prefix of its own' the_tarball_runs
-told under_systemd
-told under_cron
-test_that 'purged, the program is gone and a queue is not' purges
+test_that 'there is a newer package' newer
+cp --archive "$debian" "$debian.cron"
+aside cron under_cron
+aside systemd under_systemd
+came systemd
+told systemd "$debian/results"
+came cron
+told cron "$work/cron"
+test_that 'every display of drainq-setup(7) was typed' every_display_was_typed
+came twice.log
+test_that 'built elsewhere, the packages are the same to the byte' are_the_same
 exit "$failed"

@@ -29,6 +29,9 @@ typed() {
     if [[ $(head -n 1 "$1") == '{' ]]; then cat "$1" >/var/spool/drainq/orders/drainq.json; else (cd /srv && bash -euo pipefail "$1"); fi
 }
 
+# not COMMAND…: -e looks at it, as it does not at `!`.
+not() { ! "$@"; }
+
 # within SECONDS COMMAND…: until the command succeeds.
 within() {
     local deadline=$((SECONDS + $1))

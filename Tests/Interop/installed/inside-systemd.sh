@@ -1,108 +1,169 @@
 #!/bin/bash
-# Run by a systemd that has been booted (installed.sh). Prints `ok …` and `not ok …`, and `end` at its end.
-set -u
-test_that() {
-    local name=$1
-    shift
-    if (set -e; "$@") >/tmp/log 2>&1; then echo "ok systemd: $name"; else
-        echo "not ok systemd: $name"
-        sed 's/^/    /' /tmp/log
-        systemctl --no-pager status 'drainq*' 2>&1 | tail -40 | sed 's/^/    /'
-    fi
-}
-# within SECONDS COMMAND…: until the command succeeds.
-within() {
-    local deadline=$((SECONDS + $1))
-    shift
-    until "$@"; do ((SECONDS < deadline)) || { echo "not within the time: $*"; return 1; }; sleep 0.2; done
-}
-as_drainq() { setpriv --reuid=drainq --regid=drainq --init-groups "$@"; }
-runs() { journalctl --quiet --unit="drainq@$1.service" --output=cat | grep -c '^Starting' || true; }
-received() { grep -c '"event":"request"' /tmp/received || true; }
+# Run by a systemd that has been booted (installed.sh): follows drainq-setup(7), and looks at what its units do. Prints
+# `ok …` and `not ok …`, and `end` at its end.
+where=systemd
+source /setup/guest.bash
 
-drainq receive --json --port 8088 --max-time 10m --answer 'X-Refuse:yes 401 *1000' --answer '/down 503 *1000' --answer 200 >/tmp/received &
+spool=/var/spool/drainq
+runs() { journalctl --quiet --unit="drainq@$1.service" --output=cat | grep -c '^Starting' || true; }
+told() { journalctl --quiet --unit="drainq-failed@$1.service" --output=cat | grep -c '^Starting' || true; }
+property() { systemctl show --property="$1" --value "$2"; }
+ended() { [[ $(property ActiveState "$1") =~ ^(inactive|failed)$ ]]; }
+
+# Mails are kept; `mail` needs what a sandbox does not give it: to write where the queue is not.
+mkdir -m 1777 /mails
+printf '#!/bin/sh\n{ echo "$@"; cat; } >"$(mktemp /mails/XXXXXX)"\n' >/usr/local/bin/mail
+chmod 755 /usr/local/bin/mail
+# What the package of the node exporter makes.
+mkdir -p /var/lib/prometheus/node-exporter
+echo expired >/srv/token
+drainq receive --json --port 8088 --max-time 10m --answer 'Authorization:"Bearer expired" 401 *1000' --answer '/refused 401 *1000' \
+    --answer '/down 503 *1000' --answer '/slow 200 delay=6s *1000' --answer '200 *1000000' >/tmp/received &
+server=$!
 within 10 grep -q listening /tmp/received
 
-queue() {
-    as_drainq drainq init --queue "/var/spool/drainq/$1"
-    echo "{ routes: { default: { url: \"http://127.0.0.1:8088/$2\", $3 } }, ${4:-} }" >"/var/spool/drainq/$1/drainq.json"
-}
-add() { echo '{"n":1}' | as_drainq drainq add --queue "/var/spool/drainq/$1"; }
+# Meanwhile, and looked at last: a timer takes up to 80 s.
+queue timed timed
+add timed >/dev/null
+systemctl start drainq@timed.timer
 
-a_path_unit_delivers_what_is_added() {
-    queue path ok ''
-    systemctl start drainq@path.path
-    add path
-    within 20 test "$(received)" -ge 1
-    within 20 test -z "$(ls /var/spool/drainq/path/new)"
+is_on_its_way_at_once() {
+    within 20 has_received v1/order 1
+    within 20 none_waits orders
+}
+a_foreign_file_is_delivered() {
+    as_drainq sh -c 'echo "{}" >"$0/tmp/foreign" && mv "$0/tmp/foreign" "$0/new/"' $spool/orders
+    within 20 has_received v1/default 1
 }
 a_burst_does_not_stop_the_path_unit() {
-    for n in $(seq 60); do add path >/dev/null; done
-    within 60 sh -c '[ -z "$(ls /var/spool/drainq/path/new)" ] && [ "$(systemctl is-active drainq@path.path)" = active ]'
-    add path
-    within 60 sh -c '[ -z "$(ls /var/spool/drainq/path/new /var/spool/drainq/path/deferred)" ]' || true
-    systemctl is-active drainq@path.path
+    local before n
+    before=$(received v1/burst)
+    for n in $(seq 60); do add orders --type burst >/dev/null; done
+    within 60 none_waits orders
+    [[ $(property ActiveState drainq@orders.path) == active ]]
+    add orders --type burst
+    within 60 has_received v1/burst $((before + 61))
 }
-a_timer_delivers_without_being_asked() {
-    queue timer ok ''
-    add timer
-    systemctl start drainq@timer.timer
-    within 100 sh -c '[ -z "$(ls /var/spool/drainq/timer/new)" ]'
+an_expired_credential_holds_and_a_new_one_goes_on() {
+    add orders --type held
+    within 20 ended drainq@orders.service
+    within 20 sh -c "drainq status --queue $spool/orders --json | grep -q '\"holds\":\[{'"
+    echo s3cret >/srv/token
+    install -m 600 /srv/token /etc/drainq/credentials/orders/api.token
+    systemctl start drainq@orders.service
+    grep '/v1/held' /tmp/received | tail -n 1 | grep -q 'Bearer s3cret'
+    none_waits orders
 }
-a_credential_reaches_the_request() {
-    install -d -m 700 /etc/drainq/credentials/secret
-    echo s3cret >/etc/drainq/credentials/secret/api.token
-    queue secret ok 'headers: { "X-Token": "${secret:api}" }' 'secrets: { api: { credential: "drainq_api.token" } }'
-    add secret
-    systemctl start drainq@secret.service
-    grep -q s3cret /tmp/received
-    ! grep -rq s3cret /var/spool/drainq
+a_credential_is_nowhere_else() {
+    not grep -rq s3cret $spool
+    not grep -q s3cret <(journalctl --quiet)
+    not as_drainq cat /etc/drainq/credentials/orders/api.token
 }
-deferred_is_no_failure() {
-    queue down down ''
+deferred_is_no_failure_and_starts_no_run_after_run() {
+    queue down down
+    systemctl start drainq@down.path
     add down
+    within 20 has_received down 1
+    within 20 ended drainq@down.service
+    [[ $(property Result drainq@down.service) == success && $(property ExecMainStatus drainq@down.service) == 75 ]]
+    [[ -n $(ls $spool/down/deferred) ]]
+    # A run that nobody's addition started, whose own renames the path unit sees.
     systemctl start drainq@down.service
-    test "$(systemctl show --property=Result --value drainq@down.service)" = success
-    test "$(systemctl show --property=ExecMainStatus --value drainq@down.service)" = 75
-    test -n "$(ls /var/spool/drainq/down/deferred)"
+    settles down
+}
+# settles QUEUE: its path unit starts at most one run after the last one, and goes on watching.
+settles() {
+    local before
+    before=$(runs "$1")
+    not within 5 sh -c "(( \$(journalctl --quiet --unit=drainq@$1.service --output=cat | grep -c ^Starting) > $before + 1 ))"
+    [[ $(property ActiveState "drainq@$1.path") == active ]]
 }
 a_held_destination_starts_no_run_after_run() {
-    queue held ok 'headers: { "X-Refuse": "yes" }'
-    systemctl start drainq@held.path
-    add held
-    within 20 sh -c 'drainq status --queue /var/spool/drainq/held --json | grep -q "\"holds\":\[{"'
-    # What it put back into new/ by itself is no reason to run again.
-    before=$(runs held)
-    sleep 5
-    test "$(runs held)" -le "$((before + 1))"
-    test "$(systemctl is-active drainq@held.path)" = active
+    queue refused refused
+    systemctl start drainq@refused.path
+    add refused
+    within 20 has_received refused 1
+    within 20 test "$(property Result drainq@refused.service)" = exit-code
+    settles refused
 }
-a_failure_is_told() {
-    within 20 sh -c 'journalctl --quiet --priority=err --unit=drainq-failed@held.service --output=cat | grep -q held'
-    test "$(systemctl show --property=ExecMainStatus --value drainq@held.service)" = 69
-    # Once, however often it fails.
-    told=$(journalctl --quiet --unit=drainq-failed@held.service --output=cat | grep -c '^Starting' || true)
-    for n in 1 2 3; do systemctl start drainq@held.service || true; done
-    test "$(journalctl --quiet --unit=drainq-failed@held.service --output=cat | grep -c '^Starting' || true)" = "$told"
+a_failure_is_told_and_once() {
+    [[ $(property ExecMainStatus drainq@refused.service) == 69 ]]
+    # What the run says itself, when the hold begins, …
+    (($(journalctl --quiet --unit=drainq@refused.service --output=cat | grep -c '^drainq: error: .*is held: 401') == 1))
+    # … and the state of the queue, as an error.
+    within 20 sh -c 'journalctl --quiet --priority=err --unit=drainq-failed@refused.service --output=cat | grep -q held'
+    for _ in 1 2 3; do not systemctl start drainq@refused.service; done
+    (($(told refused) == 1))
+    (($(journalctl --quiet --unit=drainq@refused.service --output=cat | grep -c '^drainq: error: .*is held: 401') == 1))
 }
-the_sandbox_holds() {
-    score=$(systemd-analyze security --no-pager drainq@path.service | sed -n 's/.*Overall exposure level.*: \([0-9.]*\) .*/\1/p')
+a_failure_is_mailed() {
+    queue mailed refused
+    add mailed
+    not systemctl start drainq@mailed.service
+    within 20 grep -q 'drainq: mailed' /mails/*
+    within 20 grep -q 'held' /mails/*
+}
+metrics_are_where_the_exporter_reads() {
+    add orders --type measured
+    within 20 has_received v1/measured 1
+    within 20 setpriv --reuid=nobody --clear-groups grep -q '^drainq_delivered_total' /var/lib/prometheus/node-exporter/orders.prom
+}
+the_timer_is_another() { property TimersCalendar drainq@orders.timer | grep -q '00/10'; }
+the_sandbox_is_tight() {
+    local score
+    score=$(systemd-analyze security --no-pager drainq@orders.service | sed -n 's/.*Overall exposure level.*: \([0-9.]*\) .*/\1/p')
     echo "exposure: $score"
-    awk -v s="$score" 'BEGIN { exit !(s != "" && s <= 2.0) }'
+    awk -v score="$score" 'BEGIN { exit !(score != "" && score <= 2.0) }'
 }
 a_queue_that_is_not_there_is_no_failure() {
     systemctl start drainq@nothing.service
-    test "$(systemctl show --property=ConditionResult --value drainq@nothing.service)" = no
+    [[ $(property ConditionResult drainq@nothing.service) == no ]]
+}
+a_run_goes_on() {
+    queue slow slow '' "destinations: { \"$receiver\": { concurrency: 1 } }"
+    add slow
+    add slow
+    systemctl start --no-block drainq@slow.service
+    within 20 has_received slow 1
+}
+it_has_ended_well_and_the_next_is_new() {
+    within 30 ended drainq@slow.service
+    [[ $(property Result drainq@slow.service) == success ]]
+    none_waits slow
+    (($(received slow) == 2))
+    dpkg-query --show drainq | grep -q '+1$'
+    systemctl is-active drainq@orders.timer drainq@orders.path
+}
+the_timer_has_delivered() { within 100 none_waits timed; }
+nothing_runs_and_queues_are_there() {
+    [[ ! -e /usr/bin/drainq && -d $spool/orders/new && -f /etc/drainq/credentials/orders/api.token ]]
+    [[ -z $(systemctl list-units --plain --no-legend 'drainq@*.timer' 'drainq@*.path') ]]
+    not dpkg-query --show --showformat='${db:Status-Status}' drainq
 }
 
-test_that 'a path unit delivers what is added' a_path_unit_delivers_what_is_added
+follow 'A QUEUE'
+test_that 'what is added is on its way at once' is_on_its_way_at_once
+test_that 'so is a file that another program renames into new/' a_foreign_file_is_delivered
 test_that 'a burst of additions does not stop the path unit' a_burst_does_not_stop_the_path_unit
-test_that 'a credential reaches the request, and nothing else' a_credential_reaches_the_request
-test_that 'deferred is no failure' deferred_is_no_failure
-test_that 'a held destination does not start run after run' a_held_destination_starts_no_run_after_run
-test_that 'a failure is told in the journal, and once' a_failure_is_told
-test_that 'the sandbox is at most 2.0 exposed' the_sandbox_holds
+follow CREDENTIALS
+test_that 'an expired credential holds, and the new one goes on' an_expired_credential_holds_and_a_new_one_goes_on
+test_that 'a credential is in no file of the queue, no journal, and not for the user that runs' a_credential_is_nowhere_else
+follow 'WHEN IT RUNS'
+test_that 'the drop-in has changed the timer' the_timer_is_another
+test_that 'deferred is no failure, and starts no run after run' deferred_is_no_failure_and_starts_no_run_after_run
+test_that 'a held destination starts no run after run' a_held_destination_starts_no_run_after_run
+test_that 'a failure is told in the journal, and once' a_failure_is_told_and_once
+follow 'WHAT IT SAYS'
+test_that 'a failure is mailed' a_failure_is_mailed
+follow METRICS
+test_that 'metrics are where the exporter reads them' metrics_are_where_the_exporter_reads
+test_that 'the sandbox is at most 2.0 exposed' the_sandbox_is_tight
 test_that 'a queue that is not there is no failure' a_queue_that_is_not_there_is_no_failure
-test_that 'a timer delivers without being asked' a_timer_delivers_without_being_asked
-kill %1
+test_that 'a run goes on' a_run_goes_on
+follow UPGRADING
+test_that 'the run has ended well, and the units are as they were' it_has_ended_well_and_the_next_is_new
+test_that 'a timer delivers without being asked' the_timer_has_delivered
+kill $server
+follow REMOVING
+test_that 'nothing runs any more, and queues and credentials are there' nothing_runs_and_queues_are_there
 echo end
