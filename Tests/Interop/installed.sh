@@ -14,13 +14,13 @@ aside() {
     pids+=($!) aside[$1]=$!
 }
 
-# came NAME: waits for it, with its status in $status.
+# came NAME: waits for it, with its status in $outcome.
 came() {
-    status=0
-    wait "${aside[$1]}" || status=$?
+    outcome=0
+    wait "${aside[$1]}" || outcome=$?
 }
 
-went_well() { cat "$work/$1"; equal 0 "$status"; }
+went_well() { cat "$work/$1"; equal 0 "$outcome"; }
 
 built() { etc/packaging/build "$work/once"; }
 
@@ -43,7 +43,7 @@ is_as_the_manual_says() {
 }
 
 # inside [OPTION…] COMMAND…: in the Debian, without a boot.
-inside() { systemd-nspawn --quiet --register=no --keep-unit --directory "$debian" "$@" </dev/null; }
+inside() { systemd-nspawn --quiet --register=no --keep-unit --console=pipe --directory "$debian" "$@" </dev/null; }
 
 # unfold SECTION: its displays, each as a file of /setup in the Debian, with the receiver in the place of a server.
 unfold() {
@@ -61,15 +61,17 @@ installs() {
     while IFS= read -r section; do unfold "$section"; done < <(sed -n 's/^\.Sh //p' man/drainq-setup.7)
     # Debian's libraries come from its mirror; nobody is there to agree.
     echo 'APT::Get::Assume-Yes "true";' >"$debian/etc/apt/apt.conf.d/agreed"
+    # sudo looks its own host up.
+    echo "127.0.0.1 localhost ${debian##*/} ${debian##*/}.cron" >>"$debian/etc/hosts"
     [[ ! -e $debian/usr/lib/x86_64-linux-gnu/libcurl.so.4 ]]
     cp "$work"/once/*.deb "$debian/srv"
     for display in "$debian"/setup/INSTALLING.*; do
         inside --chdir=/srv bash -euo pipefail "${display#"$debian"}"
     done
-    equal 'drainq drainq 755' "$(inside stat --format '%U %G %a' /var/spool/drainq | tr -d '\r')"
+    equal 'drainq drainq 755' "$(inside stat --format '%U %G %a' /var/spool/drainq)"
     says '^drainq 0' inside drainq --version
     says 'DRAINQ-SETUP' inside man drainq-setup
-    equal '' "$(inside systemd-analyze verify drainq@orders.service drainq@orders.timer drainq@orders.path drainq-failed@orders.service 2>&1)"
+    equal '' "$(inside sh -c 'systemd-analyze verify drainq@q.service drainq@q.timer drainq@q.path drainq-failed@q.service 2>&1')"
 }
 
 the_tarball_runs() {
@@ -89,7 +91,7 @@ newer() {
 
 # A machine and another one, without a network but their own.
 under_cron() {
-    timeout 500 systemd-nspawn --quiet --register=no --keep-unit --private-network --directory "$debian.cron" \
+    timeout 500 systemd-nspawn --quiet --register=no --keep-unit --console=pipe --private-network --directory "$debian.cron" \
         /setup/inside-cron.sh
 }
 under_systemd() {
@@ -107,16 +109,15 @@ TimeoutStartSec=500
 WantedBy=default.target
 UNIT
     systemctl --quiet --root "$debian" enable inside.service
-    timeout --kill-after=20 600 systemd-nspawn --quiet --register=no --keep-unit --private-network --boot --directory "$debian" ||
+    timeout --kill-after=20 600 systemd-nspawn --quiet --register=no --keep-unit --console=pipe --private-network --boot --directory "$debian" ||
         true
 }
 
 # told NAME FILE: the lines of tests in the file, which says that it is complete.
 told() {
-    grep -v '^end.\?$' "$2" | tr -d '\r'
+    grep '^ok\|^not ok\|^    ' "$2"
     ! grep -q '^not ok' "$2" || failed=1
-    test_that "$1 came to its end" grep -q '^end' "$2"
-    ((failed == 0)) || tail -n 30 "$work/$1"
+    test_that "$1 came to its end" bash -c 'grep -q "^end" "$1" || { tail -n 30 "$2"; exit 1; }' - "$2" "$work/$1"
 }
 
 every_display_was_typed() {
