@@ -1,4 +1,5 @@
-# What manuals.sh, newcomer.sh and installed.sh share: the commands of a document, run as they stand there in a world made for them.
+# What manuals.sh, newcomer.sh and installed.sh share: the commands of a document, run as they stand there in a world made
+# for them.
 # What they call a host or a place of the system is, by these rules and no others, something in that world:
 #   https://api.example.com, any host with `example`   a receiver on this machine
 #   /var/…, /etc/drainq…, /usr/local/…, /run/…         the same below the world's directory

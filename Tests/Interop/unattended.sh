@@ -129,8 +129,8 @@ rules_fire() { (cd Tests/Interop/prometheus && promtool test rules rules.test.ym
 
 # Every expression parses, and asks for metrics and labels that there are.
 queries_are_answered() {
-    queue "$url/{type}" '' '' 'routes: { default: { url: "'"$url"'/{type}" } }'
-    sed -i '1s/.*/{ routes: { default: { url: "'"${url//\//\\/}"'\/{type}" } } }/' "$DRAINQ_QUEUE/drainq.json"
+    queue "$url"
+    echo "{ routes: { default: { url: \"$url/{type}\" } } }" >"$DRAINQ_QUEUE/drainq.json"
     for type in ok down bad held; do echo '{}' | drainq add --type "$type"; done
     echo 'no operation' >"$DRAINQ_QUEUE/new/none"
     drainq run || true

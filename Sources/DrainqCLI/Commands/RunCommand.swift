@@ -42,7 +42,8 @@ func drain(
     _ queue: OpenQueue, options: RunOptions, _ command: ParsedCommand, voice: RunReporter.Voice? = nil
 ) throws -> ExitStatus {
     let log = Messages.format == .json ? RunLog(isQuiet: command.flag(.quiet)) : nil
-    var reporter = RunReporter(voice: voice ?? RunReporter.voice(command), log: log, progress: Progress(command))
+    var reporter = RunReporter(
+        voice: voice ?? RunReporter.voice(command), log: log, progress: Progress(command), queue: command.text(.queue))
     var aftermath = Aftermath()
     let world = queue.world()
     if command.flag(.dryRun) {

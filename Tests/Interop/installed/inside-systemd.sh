@@ -83,7 +83,8 @@ a_held_destination_starts_no_run_after_run() {
     systemctl start drainq@refused.path
     add refused
     within 20 has_received refused 1
-    within 20 test "$(property Result drainq@refused.service)" = exit-code
+    within 20 ended drainq@refused.service
+    [[ $(property Result drainq@refused.service) == exit-code ]]
     settles refused
 }
 a_failure_is_told_and_once() {
