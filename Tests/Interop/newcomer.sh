@@ -50,7 +50,7 @@ follow() {
     esac
     # What takes a machine of its own is typed by installed.sh, out of the manual that shows the same.
     if [[ $block == 'sudo '* ]]; then
-        equal '' "$(grep -vxF -f <(displays drainq-setup.7) <<<"$block" || true)"
+        equal '' "$(grep -vxF -f <(displays drainq-setup.7 | tr -d '\f') <<<"$block" || true)"
         return
     fi
     # What is built is not built again.
