@@ -148,6 +148,18 @@ import Testing
         #expect(try drainq.names("new").count == 20)
     }
 
+    @Test func `where the queue was named, a hint names it too`() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(400), .status(401)]))
+        let drainq = try Drainq(to: receiver)
+        let queue = drainq.queue.path
+        let id = try #require(try drainq.run("add", input: "1").lines.first)
+        #expect(try drainq.run("run", "--queue", queue).error.hasSuffix("hint: drainq show \(id) --queue \(queue)\n"))
+        try drainq.run("add", input: "2")
+        #expect(try drainq.run("run", "--queue", queue).error.hasSuffix("; drainq status --queue \(queue)\n"))
+        try Data("none".utf8).write(to: drainq.queue.appending(path: "new/none"))
+        #expect(try drainq.run("run", "--queue", queue).error.contains("hint: kept as '\(queue)/quarantine/"))
+    }
+
     @Test func `an operation that may have been received is held and said once, with both ways out`() throws {
         let receiver = try LoopbackReceiver(script: .sequence([.silence, .status(204)]))
         let drainq = try Drainq(

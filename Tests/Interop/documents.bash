@@ -1,4 +1,5 @@
-# What manuals.sh and newcomer.sh share: the commands of a document, run as they stand there in a world made for them.
+# What manuals.sh, newcomer.sh and installed.sh share: the commands of a document, run as they stand there in a world made
+# for them.
 # What they call a host or a place of the system is, by these rules and no others, something in that world:
 #   https://api.example.com, any host with `example`   a receiver on this machine
 #   /var/…, /etc/drainq…, /usr/local/…, /run/…         the same below the world's directory
@@ -10,6 +11,16 @@ mkdir "$work/bin"
 ln -s "$(realpath "$binary")" "$work/bin/drainq"
 root=$PWD
 export PATH=$work/bin:$PATH
+
+# displays FILE [SECTION]: the literal displays, each followed by a form feed, as a reader copies them.
+displays() {
+    awk -v section="${2-}" '
+        /^\.Sh / { here = section == "" || $0 == ".Sh " section }
+        /^\.Ed/ && shown { printf "\f"; shown = 0 }
+        shown
+        /^\.Bd -literal/ && here { shown = 1 }' "man/$1" |
+        sed -E 's/^\\&//; s/\\\(dq/"/g; s/\\\(aq/'"'"'/g; s/\\\(ga/`/g; s/\\\(ha/^/g; s/\\\(ti/~/g; s/\\-/-/g; s/\\e/\\/g'
+}
 
 # receiver ANSWER…: starts one; its URL is in $url, its address in $address.
 receiver() {

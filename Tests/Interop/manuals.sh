@@ -3,16 +3,6 @@
 # here, and one that cannot be run is a failure. Prints `ok …` and `not ok …`, a line for each test.
 source "$(dirname "${BASH_SOURCE[0]}")/documents.bash"
 
-# displays FILE [SECTION]: the literal displays, each followed by a form feed, as a reader copies them.
-displays() {
-    awk -v section="${2-}" '
-        /^\.Sh / { here = section == "" || $0 == ".Sh " section }
-        /^\.Ed/ && shown { printf "\f"; shown = 0 }
-        shown
-        /^\.Bd -literal/ && here { shown = 1 }' "man/$1" |
-        sed -E 's/^\\&//; s/\\\(dq/"/g; s/\\\(aq/'"'"'/g; s/\\\(ga/`/g; s/\\\(ha/^/g; s/\\\(ti/~/g; s/\\-/-/g; s/\\e/\\/g'
-}
-
 receiver '200 type=application/json body={"result":{"success":true,"id":1},"items":[{"status":200},{"status":200}]}'
 
 # --- drainq(1)

@@ -43,7 +43,7 @@ func drain(
 ) throws -> ExitStatus {
     let log = Messages.format == .json ? RunLog(isQuiet: command.flag(.quiet)) : nil
     var reporter = RunReporter(
-        voice: voice ?? RunReporter.voice(command), log: log, progress: Progress(command),
+        voice: voice ?? RunReporter.voice(command), log: log, progress: Progress(command), queue: command.text(.queue),
         tellsTime: command.flag(.stats))
     var aftermath = Aftermath()
     let world = queue.world()

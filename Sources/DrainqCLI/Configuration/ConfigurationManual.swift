@@ -284,7 +284,8 @@ enum ConfigurationManual {
         and goes with exit status 78 before anything is attempted.
         .Sh SEE ALSO
         .Xr drainq 1 ,
-        .Xr drainq-queue 5
+        .Xr drainq-queue 5 ,
+        .Xr drainq-setup 7
         .Sh STANDARDS
         .Lk https://spec.json5.org "JSON5" ,
         RFC 9110 (HTTP), RFC 3986 (URLs).

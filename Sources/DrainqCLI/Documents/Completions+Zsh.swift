@@ -11,7 +11,7 @@ func zshCompletions() -> String {
     lines += OptionDescription.table.filter { $0.group == .global }.flatMap(specifications).map { "        \($0) \\" }
     lines += ["        '(-)1:command:->command' '(-)*::operand:->operands'", "    case $state in", "        command)"]
     lines.append("            local -a commands=(")
-    lines += commands.map { "                \(quoted("\($0.name.rawValue):\($0.summary)"))" }
+    lines += commands.map { "                \(shellQuoted("\($0.name.rawValue):\($0.summary)"))" }
     lines += [
         "            )", "            _describe -t commands command commands", "            ;;", "        operands)",
         "            case $line[1] in",
@@ -61,18 +61,18 @@ private func specifications(of row: OptionDescription) -> [String] {
     let value = row.kind.placeholder.map { ":\(label($0)):\(action(row.kind.candidates))" } ?? ""
     return spellings.map { spelling in
         let attachment = row.kind == .flag ? "" : spelling.hasPrefix("--") ? "=" : "+"
-        return quoted("\(exclusion)\(spelling)\(attachment)[\(summary)]\(value)")
+        return shellQuoted("\(exclusion)\(spelling)\(attachment)[\(summary)]\(value)")
     }
 }
 
 private func operands(of command: CommandDescription) -> [String] {
     switch command.operands {
     case .none, .anything: []
-    case .files: [quoted("*:file:_files")]
-    case .ids, .selection, .optionalSelection: [quoted("*:id:\(action(command.candidates))")]
-    case .answer: [quoted("1:answer:\(action(command.candidates))")]
+    case .files: [shellQuoted("*:file:_files")]
+    case .ids, .selection, .optionalSelection: [shellQuoted("*:id:\(action(command.candidates))")]
+    case .answer: [shellQuoted("1:answer:\(action(command.candidates))")]
     case .one(_, let placeholder), .optional(_, let placeholder):
-        [quoted("1:\(label(placeholder)):\(action(command.candidates))")]
+        [shellQuoted("1:\(label(placeholder)):\(action(command.candidates))")]
     }
 }
 
@@ -95,6 +95,7 @@ private func bracketed(_ text: String) -> String {
         ":", with: "\\:")
 }
 
-private func quoted(_ text: String) -> String {
+/// One word of a POSIX shell.
+func shellQuoted(_ text: String) -> String {
     "'" + text.replacing("'", with: "'\\''") + "'"
 }

@@ -186,7 +186,8 @@ struct ManualWriter {
 
     mutating func tail() {
         lines += [
-            ".Sh SEE ALSO", ".Xr drainq-config 5 ,", ".Xr drainq-queue 5 ,", ".Xr drainq-sizing 7",
+            ".Sh SEE ALSO", ".Xr drainq-config 5 ,", ".Xr drainq-queue 5 ,", ".Xr drainq-setup 7 ,",
+            ".Xr drainq-sizing 7",
         ]
     }
 

@@ -20,15 +20,20 @@ struct RunReporter {
     /// Instead of words on standard error.
     private let log: RunLog?
     private let progress: Progress?
+    /// As the command line names it; a mail of cron may be of several queues.
+    private let queue: String?
     /// Whether the end says where the time went.
     private let tellsTime: Bool
     private var failures = 0
     private var strangers = 0
 
-    init(voice: Voice, log: RunLog? = nil, progress: Progress? = nil, tellsTime: Bool = false) {
+    init(
+        voice: Voice, log: RunLog? = nil, progress: Progress? = nil, queue: String? = nil, tellsTime: Bool = false
+    ) {
         self.voice = voice
         self.log = log
         self.progress = progress
+        self.queue = queue
         self.tellsTime = tellsTime
     }
 
@@ -77,11 +82,11 @@ struct RunReporter {
         case .json: JSONLine.write(SummaryView(summary, status))
         case .actionable:
             if failures > Self.shown {
-                Messages.error("and \(failures - Self.shown) more failed", hint: "drainq list --state failed")
+                Messages.error("and \(failures - Self.shown) more failed", hint: command("list --state failed"))
             }
             if strangers > Self.shown {
                 Messages.error(
-                    "and \(strangers - Self.shown) more are not operations", hint: "drainq list --state quarantined")
+                    "and \(strangers - Self.shown) more are not operations", hint: command("list --state quarantined"))
             }
         case .everything: Messages.notice(sentence(summary))
         }
@@ -103,11 +108,11 @@ struct RunReporter {
             Messages.say(event.level, line(event))
         case .actionable:
             if event.hasFailed, failures <= Self.shown {
-                Messages.error("'\(event.id)' failed: \(event.record.cause)", hint: "drainq show \(event.id)")
+                Messages.error("'\(event.id)' failed: \(event.record.cause)", hint: command("show \(event.id)"))
             } else if event.isHeldByItself {
                 Messages.error(
                     "'\(event.id)' is held: \(event.record.rule)",
-                    hint: "'drainq retry \(event.id)' sends it again, 'drainq drop \(event.id)' does not")
+                    hint: "'\(command("retry \(event.id)"))' sends it again, '\(command("drop \(event.id)"))' does not")
             }
         }
     }
@@ -121,7 +126,7 @@ struct RunReporter {
         case .actionable, .everything:
             Messages.error(
                 "'\(item.originalName ?? item.fileName)' is not an operation: \(item.reason ?? "no reason kept")",
-                hint: "kept as 'quarantine/\(item.fileName)'")
+                hint: "kept as '\(queue.map { $0 + "/" } ?? "")quarantine/\(item.fileName)'")
         }
     }
 
@@ -147,7 +152,21 @@ struct RunReporter {
         return text
     }
 
+    /// A command about this queue, as it can be pasted into a shell.
+    private func command(_ words: String) -> String {
+        "drainq \(words)" + (queue.map { " --queue \(Self.isPlain($0) ? $0 : shellQuoted($0))" } ?? "")
+    }
+
+    private static func isPlain(_ path: String) -> Bool {
+        path.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0)) }
+    }
+
     private func hint(for record: AttemptRecord) -> String {
+        let fact = fact(of: record)
+        return queue == nil ? fact : "\(fact); \(command("status"))"
+    }
+
+    private func fact(of record: AttemptRecord) -> String {
         switch record.status {
         case 401, 403: "check the credentials, then run again"
         case 407: "check the proxy's credentials, then run again"

@@ -1,0 +1,221 @@
+#!/usr/bin/env bash
+# What etc/ has, as far as it can be tried without a system that boots (that is installed.sh): by the tools of those who
+# will read it, or by running it. Prints `ok …` and `not ok …`.
+# Needs root, systemd's tools, promtool, and PyPI for the schema of Kubernetes.
+source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
+program=$(realpath "$binary")
+
+serve() {
+    rm -f "$work/url"
+    "$binary" receive --json --url-file "$work/url" "$@" >"$work/received" 2>&1 &
+    pids+=($!)
+    until [[ -s $work/url ]]; do kill -0 "${pids[-1]}" || exit; sleep 0.05; done
+    url=$(<"$work/url")
+}
+serve --answer '/ok 200 *1000' --answer '/down 503 *1000' --answer '/bad 400 *1000' --answer '/held 401 *1000'
+
+# --- systemd
+
+mkdir "$work/units"
+for unit in etc/systemd/*; do sed "s#/usr/bin/drainq#$program#" "$unit" >"$work/units/${unit##*/}"; done
+
+units_are_right() {
+    # The manuals are not installed here.
+    equal '' "$(systemd-analyze verify --man=no "$work"/units/* 2>&1)"
+}
+sandbox_is_tight() {
+    local said
+    systemd-analyze security --offline=true --threshold=20 --no-pager "$work/units/drainq@.service" >"$work/security"
+    said=$(sed -n 's/.*Overall exposure level.*: \([0-9.]*\) .*/\1/p' "$work/security")
+    grep -q "rates it $said," man/drainq-setup.7
+}
+
+# --- users and directories
+
+root=$work/root
+users_and_directories_are_made() {
+    mkdir -p "$root"/{etc,usr/lib/{sysusers.d,tmpfiles.d}}
+    cp etc/sysusers.d/drainq.conf "$root/usr/lib/sysusers.d"
+    cp etc/tmpfiles.d/drainq.conf "$root/usr/lib/tmpfiles.d"
+    systemd-sysusers --root="$root" drainq.conf
+    systemd-tmpfiles --root="$root" --create drainq.conf
+    local user
+    user=$(awk -F: '$1 == "drainq" { print $3, $6, $7 }' "$root/etc/passwd")
+    [[ $user =~ ^[0-9]+\ /var/spool/drainq\ /usr/sbin/nologin$ ]]
+    equal "755 ${user%% *}" "$(stat --format '%a %u' "$root/var/spool/drainq")"
+    equal '700 0' "$(stat --format '%a %u' "$root/etc/drainq/credentials")"
+}
+queues_do_not_age() {
+    mkdir -p "$root/var/spool/drainq/orders/new"
+    touch --date '3 years ago' "$root/var/spool/drainq/orders/new/old" "$root/var/spool/drainq/orders/new"
+    systemd-tmpfiles --root="$root" --clean --create drainq.conf
+    [[ -e $root/var/spool/drainq/orders/new/old ]]
+}
+
+# --- NetworkManager
+
+# What the dispatcher calls: one queue has a timer, the interface is as metered as $METERED says, and a unit's name is taken
+# until it has run.
+mkdir "$work/fakes"
+cat >"$work/fakes/systemctl" <<'FAKE'
+#!/bin/sh
+echo "$TIMERS"
+FAKE
+cat >"$work/fakes/nmcli" <<'FAKE'
+#!/bin/sh
+echo "$METERED"
+FAKE
+cat >"$work/fakes/systemd-run" <<FAKE
+#!/bin/sh
+echo "\$*" >>"$work/started"
+FAKE
+chmod +x "$work"/fakes/*
+timers='drainq@orders.timer loaded active waiting Deliver what is due in the queue orders each minute'
+
+# dispatched EXPECTED INTERFACE ACTION [NAME=VALUE…]: how often the queues are started.
+dispatched() {
+    rm -f "$work/started"
+    touch "$work/started"
+    env PATH="$work/fakes:$PATH" TIMERS="$timers" METERED=no "${@:4}" etc/NetworkManager/dispatcher.d/50-drainq "$2" "$3"
+    equal "$1" "$(wc -l <"$work/started")"
+}
+network_is_back() {
+    dispatched 1 eth0 up CONNECTIVITY_STATE=FULL
+    grep -q -- '--on-active=5s --unit=drainq-network systemctl start --no-block drainq@orders.service$' "$work/started"
+    dispatched 1 none connectivity-change CONNECTIVITY_STATE=FULL
+    dispatched 1 '' connectivity-change CONNECTIVITY_STATE=FULL
+    dispatched 1 wlan0 dhcp4-change
+    dispatched 1 wlan0 up 'METERED=no (guessed)'
+}
+network_is_not_back() {
+    dispatched 0 eth0 down CONNECTIVITY_STATE=FULL
+    dispatched 0 eth0 pre-up CONNECTIVITY_STATE=FULL
+    dispatched 0 none connectivity-change CONNECTIVITY_STATE=PORTAL
+    dispatched 0 none connectivity-change CONNECTIVITY_STATE=LIMITED
+    dispatched 0 eth0 up CONNECTIVITY_STATE=NONE
+}
+network_costs() {
+    dispatched 0 wwan0 up METERED=yes
+    dispatched 0 wwan0 up 'METERED=yes (guessed)'
+}
+nobody_wants_it() { dispatched 0 eth0 up TIMERS=; }
+
+# --- launchd
+
+plist_is_right() {
+    queue "$url/ok"
+    echo '{}' | drainq add
+    local arguments
+    mapfile -t arguments < <(python3 - etc/launchd/net.drainq.queue.plist <<'PYTHON'
+import plistlib, sys
+with open(sys.argv[1], "rb") as file:
+    job = plistlib.load(file)
+arguments = job["ProgramArguments"]
+queue = arguments[arguments.index("--queue") + 1]
+assert job["WatchPaths"] == [queue + "/new"] and job["StartInterval"] == 60 and job["Label"] + ".plist" in sys.argv[1]
+assert job["Umask"] == 0o077
+print(*arguments[1:], sep="\n")
+PYTHON
+    )
+    ((${#arguments[@]} > 3))
+    drainq "${arguments[@]/\/Users\/ME\/.local\/state\/drainq/$DRAINQ_QUEUE}"
+    equal '' "$(drainq list)"
+}
+
+# --- Prometheus and Grafana
+
+rules_are_right() { promtool check rules --lint-fatal etc/prometheus/drainq.rules.yml; }
+rules_fire() { (cd Tests/Interop/prometheus && promtool test rules rules.test.yml); }
+
+# Every expression parses, and asks for metrics and labels that there are.
+queries_are_answered() {
+    queue "$url"
+    echo "{ routes: { default: { url: \"$url/{type}\" } } }" >"$DRAINQ_QUEUE/drainq.json"
+    for type in ok down bad held; do echo '{}' | drainq add --type "$type"; done
+    echo 'no operation' >"$DRAINQ_QUEUE/new/none"
+    drainq run || true
+    drainq status --prometheus >"$work/metrics"
+    python3 - "$work/metrics" "$work/queries.yml" <<'PYTHON'
+import json, re, sys
+metrics, labels = set(), {"instance"}
+for line in open(sys.argv[1]):
+    if name := re.match(r"# TYPE (\S+)", line):
+        metrics.add(name[1])
+    elif not line.startswith("#"):
+        labels |= set(re.findall(r'[{,](\w+)="', line))
+dashboard = json.load(open("etc/grafana/drainq-dashboard.json"))
+queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+variables = [item["query"]["query"] for item in dashboard["templating"]["list"] if item["type"] == "query"]
+alerts = re.findall(r"(?m)^ +expr: (.*)$", open("etc/prometheus/drainq.rules.yml").read())
+assert len(queries) >= 11 and len(variables) == 2 and len(alerts) == 8
+for text in queries + variables + alerts:
+    unknown = set(re.findall(r"\bdrainq_\w+", text)) - metrics
+    unknown |= set(re.findall(r"(\w+)=~?\\?\"", text)) - labels
+    for listed in re.findall(r"(?:by|on) \(([^)]*)\)", text):
+        unknown |= set(listed.split(", ")) - labels
+    assert not unknown, f"{unknown} in {text}"
+assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
+with open(sys.argv[2], "w") as rules:
+    rules.write("groups: [{ name: dashboard, rules: [\n")
+    for number, text in enumerate(queries):
+        rules.write(f"  {{ record: 'query{number}', expr: {json.dumps(text)} }},\n")
+    rules.write("] }]\n")
+PYTHON
+    promtool check rules "$work/queries.yml"
+}
+
+# --- Kubernetes
+
+python=$work/venv/bin/python
+manifest_is_valid() {
+    /usr/bin/python3 -m venv "$work/venv"
+    "$python" -m pip --quiet --disable-pip-version-check install kubernetes-validate==1.37.0
+    # The oldest version that has all of it, and a new one.
+    for version in 1.25 1.37; do
+        "$work/venv/bin/kubernetes-validate" --strict --kubernetes-version "$version" etc/kubernetes/cronjob.yaml
+    done
+}
+# The job's command, with the configuration of its ConfigMap, on a queue of the test's.
+job() {
+    "$python" - "$1" <<'PYTHON' >"$work/job"
+import sys, yaml
+configuration, _, job = yaml.safe_load_all(open("etc/kubernetes/cronjob.yaml"))
+container, = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+print(configuration["data"]["drainq.json"] if sys.argv[1] == "configuration" else container["command"][2])
+PYTHON
+    sed -e "s#https://api.example.com/v1/{type}#$url/{type}#; s#/run/secrets/drainq#$work/secrets#" \
+        -e "s#/queue#$DRAINQ_QUEUE#; s#/etc/drainq/#$work/#" "$work/job"
+}
+job_delivers() {
+    queue "$url"
+    mkdir -p "$work/secrets"
+    (umask 077; echo s3cret >"$work/secrets/api.token")
+    job configuration >"$work/drainq.json"
+    job command >"$work/command"
+    ln -sf "$program" "$work/fakes/drainq"
+    echo '{}' | drainq add --type ok
+    ends 0 env PATH="$work/fakes:$PATH" sh "$work/command"
+    grep -q 'Bearer s3cret' "$work/received"
+    equal '' "$(drainq list)"
+    echo '{}' | drainq add --type down
+    ends 0 env PATH="$work/fakes:$PATH" sh "$work/command"
+    equal deferred=1 "$(state)"
+    echo '{}' | drainq add --type bad
+    ends 1 env PATH="$work/fakes:$PATH" sh "$work/command"
+}
+
+test_that 'systemd: the units are right' units_are_right
+test_that 'systemd: the sandbox is at most 2.0 exposed, and as much as drainq-setup(7) says' sandbox_is_tight
+test_that 'sysusers and tmpfiles make the user and the directories' users_and_directories_are_made
+test_that 'tmpfiles takes nothing out of a queue, however old' queues_do_not_age
+test_that 'NetworkManager: queues are run when the network is back' network_is_back
+test_that 'NetworkManager: queues are not run without a network' network_is_not_back
+test_that 'NetworkManager: queues are not run over a metered network' network_costs
+test_that 'NetworkManager: nothing is run where no queue has a timer' nobody_wants_it
+test_that 'launchd: the job is right, and runs the queue it watches' plist_is_right
+test_that 'Prometheus: the alerts are right' rules_are_right
+test_that 'Prometheus: the alerts fire when they are to, and not else' rules_fire
+test_that 'Prometheus and Grafana: what is asked for is there' queries_are_answered
+test_that 'Kubernetes: the manifest is valid' manifest_is_valid
+test_that 'Kubernetes: the job delivers, and fails when somebody has to look' job_delivers
+exit "$failed"
