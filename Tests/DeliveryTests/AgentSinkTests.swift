@@ -138,6 +138,22 @@ import Testing
         #expect(start.duration(to: .now) >= .milliseconds(50))
     }
 
+    @Test(arguments: Transport.allCases)
+    func `another agent comes when URLSession has had much to do, and never for libcurl`(
+        _ transport: Transport
+    ) throws {
+        let receiver = try LoopbackReceiver()
+        let sink = AgentSink(concurrency: 4, agents: 2)
+        defer { sink.close() }
+        for _ in 1..<AgentSink.attemptsForAnother / 4 {
+            _ = try sink.deliver((0..<4).map { _ in .post(to: receiver, by: transport) })
+        }
+        #expect(sink.agents.count == 1)
+        for _ in 0..<2 { _ = try sink.deliver((0..<4).map { _ in .post(to: receiver, by: transport) }) }
+        #expect(sink.agents.count == (transport == .urlsession ? 2 : 1))
+        #expect(receiver.receivedCount == AgentSink.attemptsForAnother + 4)
+    }
+
     @Test func `a closed sink has left no process, no zombie and no descriptor, and stays closed`() throws {
         let receiver = try LoopbackReceiver(
             script: .deciding { request, _ in

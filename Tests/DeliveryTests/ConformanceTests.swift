@@ -156,13 +156,4 @@ import Testing
         #expect(receiver.requests().map(\.text) == (0..<200).map(String.init))
         #expect(receiver.connectionCount == 1)
     }
-
-    @Test func `several agents share the work`() throws {
-        let receiver = try LoopbackReceiver(script: .always(Answer.status(200).delayed(.milliseconds(200))))
-        let sink = AgentSink(concurrency: 4, agents: 2)
-        defer { sink.close() }
-        let reports = try sink.deliver((0..<4).map { _ in .post(to: receiver) })
-        #expect(reports.allSatisfy { $0.result.answer?.status == 200 })
-        #expect(receiver.receivedCount == 4)
-    }
 }

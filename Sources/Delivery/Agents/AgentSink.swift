@@ -34,6 +34,8 @@ package final class AgentSink: Sink {
     private let grace: Duration
     private(set) var agents: [Agent] = []
     private var attempts: [Int: Attempt] = [:]
+    /// How many attempts have been handed to URLSession, of which one agent makes no more than one core can.
+    private var handedToURLSession = 0
     /// Attempts whose agent went through no fault of theirs.
     private var blameless: [Int] = []
     /// Attempts one of which has killed its agent.
@@ -41,6 +43,8 @@ package final class AgentSink: Sink {
     private var done: [(ticket: Int, report: AttemptReport)] = []
     /// Agents that died, one after the other, before they ran.
     private var stillborn = 0
+    /// So many attempts over URLSession pay for the start of another agent. libcurl's never do.
+    static let attemptsForAnother = 200
     private var isClosed = false
 
     #if os(Linux)
@@ -55,7 +59,8 @@ package final class AgentSink: Sink {
     /// - Parameters:
     ///   - executable: what is started, with the single word `agent`.
     ///   - concurrency: how many attempts the caller keeps in flight at most, over all agents.
-    ///   - agents: how many agents share them; more only when there are suspects.
+    ///   - agents: how many agents share them, once it is seen that there is enough to do (`attemptsForAnother`); more
+    ///     only when there are suspects.
     ///   - grace: how long an agent has to report an attempt that is cancelled.
     package init(
         executable: String = AgentSink.ownExecutable, concurrency: Int, agents: Int = 1, grace: Duration = .seconds(1)
@@ -75,6 +80,7 @@ package final class AgentSink: Sink {
         precondition(attempts[ticket] == nil, "a ticket stands for one attempt")
         attempts[ticket] = Attempt(request: request)
         do throws(SinkError) {
+            if request.transport == .urlsession { handedToURLSession += 1 }
             try hand(ticket, to: regularAgent())
         } catch {
             attempts[ticket] = nil
@@ -113,7 +119,8 @@ package final class AgentSink: Sink {
     private func regularAgent() throws(SinkError) -> Agent {
         let regulars = agents.filter { !$0.isIsolated }
         let idlest = regulars.min { $0.tickets.count < $1.tickets.count }
-        if let idlest, idlest.tickets.isEmpty || regulars.count >= agentLimit { return idlest }
+        let wanted = min(agentLimit, 1 + handedToURLSession / Self.attemptsForAnother)
+        if let idlest, idlest.tickets.isEmpty || regulars.count >= wanted { return idlest }
         return try startAgent()
     }
 

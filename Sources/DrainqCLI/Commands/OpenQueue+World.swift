@@ -36,6 +36,6 @@ extension OpenQueue {
                 libcurl = .some(defect)
                 return defect
             },
-            makeSink: { AgentSink(concurrency: $0) })
+            makeSink: { AgentSink(concurrency: $0, agents: min($0, ProcessInfo.processInfo.activeProcessorCount, 4)) })
     }
 }
