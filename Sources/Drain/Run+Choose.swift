@@ -140,6 +140,7 @@ extension Run {
     func listenToPeople() {
         guard .now - lastListened >= .seconds(1) else { return }
         lastListened = .now
+        tellLedger()
         do throws(SpoolError) {
             if try spool.isPaused { summary.end = .paused }
             let heard = try LedgerFile(spool: spool).read()
@@ -194,6 +195,8 @@ extension Run {
             lanes[digest]!.events = []
         }
         if events.isEmpty { return }
+        let start = ContinuousClock.now
+        defer { ledgerPause = .now + start.duration(to: .now) * 20 }
         do throws(SpoolError) {
             let named = Dictionary(
                 lanes.values.map { ($0.destination.name, $0.settings) }, uniquingKeysWith: { first, _ in first })

@@ -84,8 +84,8 @@ extension Run {
         }
         lanes[digest] = lane
         follow(step, digest, &round, claims)
-        // Others are to know at once what keeps everybody away.
-        if lanes[digest]!.isClosed, !lanes[digest]!.events.isEmpty { tellLedger() }
+        // Others are to know at once what keeps everybody away; where that happens to thousands, within a second.
+        if lanes[digest]!.isClosed, !lanes[digest]!.events.isEmpty, .now >= ledgerPause { tellLedger() }
     }
 
     /// Settles what has been waiting for others to be asked, where there is nobody else to ask; whether there was any.

@@ -52,6 +52,8 @@ package final class Run {
     var unusual: Set<Digest> = []
     var paced: Set<Digest> = []
     var ledger = DestinationLedger()
+    /// Until then writing it has taken a twentieth of the time already: it grows with the destinations.
+    var ledgerPause = ContinuousClock.now
     /// Whether it could not be written.
     var isLedgerLost = false
     private var isFullDiskTold = false

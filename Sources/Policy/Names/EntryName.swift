@@ -51,6 +51,12 @@ package struct EntryName: Hashable, Sendable {
         self.isHeld = isHeld
         self.gate = gate
     }
+
+    /// What tells names apart in practice; the rest is compared.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(createdAt)
+        hasher.combine(id)
+    }
 }
 
 /// The first 96 bits of a SHA-256, as 24 lower-case hex digits: `printf %s KEY | sha256sum | cut -c1-24`.

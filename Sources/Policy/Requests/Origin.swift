@@ -34,7 +34,7 @@ package struct Origin: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     /// `https://api.example.com`, `http://[::1]:8080`: the port is left out where it is the scheme's own.
     package var description: String {
-        "\(scheme)://\(host)" + (port == scheme.defaultPort ? "" : ":\(port)")
+        "\(scheme.rawValue)://\(host)" + (port == scheme.defaultPort ? "" : ":\(port)")
     }
 
     /// What an entry's name carries of the origin of an operation's own url.
