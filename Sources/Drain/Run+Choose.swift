@@ -19,6 +19,9 @@ extension Run {
         /// How long the listing took: the next one waits in proportion.
         var cost: Duration = .zero
 
+        /// Nothing is to be claimed.
+        var isEmpty: Bool { chosen.isEmpty && superseded.isEmpty && expired.isEmpty }
+
         mutating func mayComeDue(_ moment: Timestamp) {
             nextDue = min(nextDue ?? moment, moment)
         }
@@ -34,7 +37,7 @@ extension Run {
         let decisions = conditions()
         let asked = Set(options.destinations.map { Digest(of: $0) })
         var pass = Pass()
-        var selection = Selection<Digest, Candidate>(limit: isPlanning ? budget : min(budget, Self.chosenAtOnce))
+        var selection = Selection<Digest, Candidate>(limit: isPlanning ? budget : min(budget, portion))
         var census = try takeCensus(now)
         var ways = Ways(configuration, destinations)
         for state in [QueueState.new, .deferred] {

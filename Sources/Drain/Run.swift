@@ -67,6 +67,8 @@ package final class Run {
     var isPlanning = false
     var pace: Pace
     var flushPace = FlushPace(now: .now)
+    /// So many are chosen at once at most, whatever the limit, so that memory does not depend on how much is queued.
+    var portion = 20_000
     /// Operations that this run deferred and has not seen through since.
     var waiting: Set<OperationID> = []
     /// The queue's lock on this run has been lost: others may be at what it had claimed.
@@ -74,8 +76,6 @@ package final class Run {
     /// Operations this run could not read or settle: left alone until the next one.
     var leftAlone: Set<OperationID> = []
     let started = ContinuousClock.now
-    /// So many are chosen at once at most, whatever the limit, so that memory does not depend on how much is queued.
-    static let chosenAtOnce = 20_000
     /// So many times `SpoolRun.admissionSize` files of others are taken in before a pass.
     private static let admissions = 10
 
@@ -178,6 +178,7 @@ package final class Run {
             try admit(claims)
             pass = try choose(budget: budget)
         }
+        if !pass.isEmpty { try claims.anchor() }
         supersede(&pass, claims)
         expire(pass, claims)
         return pass

@@ -25,14 +25,21 @@ package final class SpoolRun {
         confirmedAt = queue.system.elapsed()
     }
 
-    /// Whether the directory's own name survives a power cut, as it must before anything is moved into it.
-    private var isAnchored = false
+    /// Whether the directory's own name survives a power cut; `nil` where that has not been asked for yet.
+    private var anchored: Result<Void, SpoolError>?
 
-    /// To be called before anything is moved into this run's directory. A run that claims nothing syncs nothing.
-    func anchor() throws(SpoolError) {
-        if isAnchored { return }
-        try queue.syncDirectory(QueueState.claimed.path)
-        isAnchored = true
+    /// Makes the directory's own name durable, as it must be before anything is moved into it: what claims does it, too,
+    /// but then it is too late to say that nothing was attempted. A run that claims nothing syncs nothing. A sync that
+    /// failed is not believed when it is repeated: the error stands.
+    package func anchor() throws(SpoolError) {
+        if anchored == nil {
+            do throws(SpoolError) {
+                anchored = .success(try queue.syncDirectory(QueueState.claimed.path))
+            } catch {
+                anchored = .failure(error)
+            }
+        }
+        try anchored?.get()
     }
 
     /// Looks, once a second, whether the lock is still this run's, before it does what only its owner may do. A run that

@@ -53,12 +53,14 @@ final class Bench {
     }
 
     func run(
-        _ options: RunOptions = RunOptions(),
+        _ options: RunOptions = RunOptions(), portion: Int? = nil,
         answer: @escaping (OutgoingRequest) -> AttemptReport.Result = { _ in .status(204) }
     ) throws -> RunSummary {
-        try Run(spool: spool, configuration: configuration, options: options, world: world(answer)) {
+        let run = Run(spool: spool, configuration: configuration, options: options, world: world(answer)) {
             self.events.append($0)
-        }()
+        }
+        if let portion { run.portion = portion }
+        return try run()
     }
 
     func world(_ answer: @escaping (OutgoingRequest) -> AttemptReport.Result) -> Run.World {

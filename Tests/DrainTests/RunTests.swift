@@ -25,6 +25,22 @@ import Testing
         #expect(summary.delivered == 10 && summary.leftDue == 2)
     }
 
+    @Test func `what is due is chosen in portions, up to the limit, oldest first`() throws {
+        let bench = try Bench()
+        try bench.add(10)
+        var sent: [String] = []
+        let summary = try bench.run(RunOptions(limit: 8, concurrency: 1), portion: 3) { request in
+            sent.append(String(decoding: request.body ?? [], as: UTF8.self))
+            return .status(204)
+        }
+        #expect(summary.delivered == 8 && summary.leftDue == 2)
+        #expect(sent == (0..<8).map(String.init))
+        let chosen = bench.events.compactMap { event in
+            if case .chosen(let count, let left) = event { "\(count) and \(left)" } else { nil }
+        }
+        #expect(chosen == ["8 and 2", "5 and 2", "2 and 2"])
+    }
+
     @Test func `a run that has lost its lock stops, says so once, and leaves what it claimed to the next one`() throws {
         let bench = try Bench()
         try bench.add(5)

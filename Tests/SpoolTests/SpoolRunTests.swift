@@ -335,14 +335,19 @@ struct SpoolRunTests {
     @Test func `nothing is moved into a directory whose own name a power cut could take`() throws {
         let entry = try queue.add(["a"])[0]
         let calls = InterceptedCalls()
-        let run = try queue.open(calls.calls).beginRun(now: now)
+        let first = try queue.open(calls.calls).beginRun(now: now)
         calls.reset(.always("fsync", EIO))
-        #expect(throws: SpoolError.self) { try run.claim(entry) }
-        #expect(queue.bytes(entry.path) != nil)
+        #expect(throws: SpoolError.self) { try first.claim(entry) }
+        // A second sync would say that all is well, and it would not be true.
         calls.reset()
-        #expect(try run.claim(entry) != nil)
+        #expect(throws: SpoolError.self) { try first.claim(entry) }
+        #expect(queue.bytes(entry.path) != nil)
+        try first.end()
+        let second = try queue.open(calls.calls).beginRun(now: now)
+        calls.reset()
+        #expect(try second.claim(entry) != nil)
         #expect(calls.log.filter { $0 == "fsync" || $0 == "rename" } == ["fsync", "rename"])
-        try run.end()
+        try second.end()
     }
 
     @Test func `a run that cannot lock or write does not begin`() throws {

@@ -1,0 +1,69 @@
+import Delivery
+import Policy
+import Spool
+
+/// How a run leaves what it has claimed, and what it has settled.
+extension Run {
+    /// What is in flight when the grace time is up: its outcome is unknown, so it waits for the next run, uncharged.
+    func cutOff(_ flights: [Flight], _ round: inout Round, _ claims: SpoolRun) {
+        if flights.isEmpty { return }
+        summary.wasCutOff = Interruption.received.count > 1
+        sink?.close()
+        for flight in flights {
+            let report = AttemptReport(
+                result: .failure(.cancelled, detail: "cut off by the end of the run"),
+                duration: max(.zero, world.now() - flight.began))
+            summary.cutOff += flight.members.count
+            let verdict = Classification.verdict(on: report, route: flight.route, now: world.now())
+            settle(Withheld(flight: flight, report: report, verdict: verdict), &round, claims)
+        }
+        flush(claims)
+    }
+
+    /// What the run has claimed and not settled when it has to stop, or when the destination has closed: back where it was.
+    func putBackLeftovers(_ claims: SpoolRun) {
+        for digest in lanes.keys {
+            var flights = lanes[digest]!.withheld.map(\.flight)
+            for case .claimed(let flight) in lanes[digest]!.urgent { flights.append(flight) }
+            lanes[digest]!.forgetWork()
+            for member in flights.flatMap(\.members) {
+                do throws(SpoolError) {
+                    _ = try claims.settle(member.claim, .putBack, record: nil, now: world.now())
+                } catch {
+                    leftAlone.insert(member.claim.name.id)
+                    inputOutput(error)
+                }
+            }
+        }
+        flush(claims)
+    }
+
+    func agentsFailed(_ error: String) {
+        if summary.end == .done { summary.end = .broken(error) }
+        summary.inputOutputErrors += 1
+        report(.agentsFailed(error))
+    }
+
+    /// Makes durable what has been settled; false where the directory does not do what it must.
+    @discardableResult
+    func flush(_ claims: SpoolRun) -> Bool {
+        do throws(SpoolError) {
+            try makeDurable(claims)
+            return true
+        } catch {
+            broken(error)
+            return false
+        }
+    }
+
+    func makeDurable(_ claims: SpoolRun) throws(SpoolError) {
+        let start = ContinuousClock.now
+        let before = summary.timeSpent.begin(.syncing, now: start)
+        defer {
+            let end = ContinuousClock.now
+            summary.timeSpent.begin(before, now: end)
+            flushPace.flushed(from: start, to: end)
+        }
+        try claims.flush()
+    }
+}

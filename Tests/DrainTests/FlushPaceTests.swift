@@ -1,0 +1,42 @@
+import Policy
+import Testing
+
+@testable import Drain
+
+@Suite struct FlushPaceTests {
+    private let start = ContinuousClock.now
+
+    @Test func `nothing is due before something is settled, and then it is due at once`() {
+        var pace = FlushPace(now: start)
+        #expect(pace.due == nil)
+        pace.settled()
+        #expect(pace.due == start)
+    }
+
+    @Test(arguments: [
+        (Duration.milliseconds(10), Duration.milliseconds(200)), (.microseconds(5), .milliseconds(2)),
+        (.seconds(30), .seconds(1)),
+    ])
+    func `flushes take a twentieth of the time, and are a second late at most`(took: Duration, pause: Duration) {
+        var pace = FlushPace(now: start)
+        pace.settled()
+        pace.flushed(from: start, to: start + took)
+        #expect(pace.due == nil)
+        pace.settled()
+        #expect(pace.due == start + took + pause)
+    }
+
+    @Test func `the next of a sequence waits for what went before it, and no other one does`() throws {
+        let route = Route(url: "http://a.test/", ordering: .key)
+        let names = ["a", "b"].map { key in
+            EntryName(
+                createdAt: Timestamp(microseconds: 1), id: OperationID(key)!, keyDigest: Digest(of: key))
+        }
+        let sequences = names.map { route.sequence(of: $0, to: Destination(named: "http://a.test")) }
+        var pace = FlushPace(now: start)
+        pace.ended(in: try #require(sequences[0]))
+        #expect(pace.precedes(sequences[0]) && !pace.precedes(sequences[1]) && !pace.precedes(nil))
+        pace.flushed(from: start, to: start)
+        #expect(!pace.precedes(sequences[0]))
+    }
+}
