@@ -30,7 +30,9 @@ let package = Package(
             name: "DrainqCLI",
             dependencies: ["Policy", "Spool", "Delivery", "Drain", "LoopbackReceiver", "CSystem"],
             swiftSettings: strict),
-        .executableTarget(name: "drainq", dependencies: ["DrainqCLI"], swiftSettings: strict),
+        .executableTarget(name: "drainq-urlsession", dependencies: ["Delivery", "Policy"], swiftSettings: strict),
+        // drainq starts the other one, and is built with it.
+        .executableTarget(name: "drainq", dependencies: ["DrainqCLI", "drainq-urlsession"], swiftSettings: strict),
         .testTarget(name: "PolicyTests", dependencies: ["Policy"], exclude: ["Vectors"], swiftSettings: strict),
         .testTarget(name: "SpoolTests", dependencies: ["Spool", "Policy", "CSystem"], swiftSettings: strict),
         .testTarget(name: "SpoolWriterTests", dependencies: ["SpoolWriter", "Spool", "Policy"], swiftSettings: strict),

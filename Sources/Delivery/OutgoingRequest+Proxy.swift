@@ -9,7 +9,7 @@ import Policy
 extension OutgoingRequest {
     /// Whether libcurl's words on a connection that failed are of a proxy that the environment names: they name another
     /// host or port than the request's.
-    func hasFailedAtProxy(_ words: String) -> Bool {
+    package func hasFailedAtProxy(_ words: String) -> Bool {
         guard Self.environmentHasProxy, let origin = Origin(url: url),
             let match = words.firstMatch(of: /Failed to connect to (\S+) port (\d+)/)
         else { return false }
@@ -17,6 +17,6 @@ extension OutgoingRequest {
         return words.contains(" via ") || match.1.lowercased() != host || match.2 != "\(origin.port)"
     }
 
-    static let environmentHasProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+    package static let environmentHasProxy = ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
         .contains { (name: String) in getenv(name) != nil }
 }

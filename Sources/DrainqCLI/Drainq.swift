@@ -51,7 +51,13 @@ private func perform(_ command: ParsedCommand, environment: [String: String]) th
     case .manual: manual()
     case .version: version()
     case .help: help(command)
-    case .agent: DeliveryAgent.main()
+    case .agent: beLibcurlsAgent()
+    }
+}
+
+private func beLibcurlsAgent() -> Never {
+    DeliveryAgent.main { concurrency, report throws(NoCarrier) in
+        try CurlTransport(concurrency: concurrency, report: report)
     }
 }
 

@@ -19,7 +19,7 @@ import Testing
             timeouts: Timeouts(connect: .seconds(1), request: .seconds(1), total: total))
     }
 
-    private static let ready = #"printf '\x00\x00\x00\x01\x04' >&0"#
+    private static let ready = #"printf '\x00\x00\x00\x09\x04\x00\x00\x00\x00\x00\x00\x00\x01' >&0"#
 
     @Test func `an agent that reports nothing is killed after the grace`() throws {
         let sink = try sink(playing: "\(Self.ready); while read -r -N 1; do :; done; sleep 60")
@@ -52,10 +52,17 @@ import Testing
         #expect(error?.description.contains("exited with status 3") == true)
     }
 
+    @Test func `an agent of another release is an error of the sink that says so`() throws {
+        let sink = try sink(playing: #"printf '\x00\x00\x00\x09\x04\x00\x00\x00\x00\x00\x00\x00\x63' >&0; sleep 60"#)
+        defer { sink.close() }
+        let error = #expect(throws: SinkError.self) { try sink.deliver(request(total: .seconds(5))) }
+        #expect(error?.description.contains("of another release") == true)
+    }
+
     @Test func `an executable that is not there is an error of the sink at once`() {
         let sink = AgentSink(executable: "/nowhere/drainq", concurrency: 1)
         let error = #expect(throws: SinkError.self) { try sink.submit(request(), ticket: 0) }
-        #expect(error?.description == "cannot start a delivery agent: No such file or directory")
+        #expect(error?.description == "cannot start a delivery agent: /nowhere/drainq: No such file or directory")
     }
 
     @Test func `the deadline is the parent's`() throws {
@@ -71,7 +78,7 @@ import Testing
 
     @Test func `when an agent hangs with several attempts, all are made again, and nobody pays for another`() throws {
         let receiver = try LoopbackReceiver(script: .always(Answer.status(200).delayed(.milliseconds(100))))
-        let sink = AgentSink(executable: drainq, concurrency: 2, grace: .milliseconds(200))
+        let sink = AgentSink(program: program(for:), concurrency: 2, grace: .milliseconds(200))
         defer { sink.close() }
         _ = try sink.deliver(.post(to: receiver))
         kill(try #require(sink.agents.first).process, SIGSTOP)
@@ -94,9 +101,7 @@ import Testing
                 }
                 return .silence
             })
-        let sink = AgentSink(
-            executable: try script("echo $$ >>'\(started.path)'; exec '\(drainq)' agent"), concurrency: 3,
-            grace: .milliseconds(300))
+        let sink = try AgentSink(after: "echo $$ >>'\(started.path)'", concurrency: 3, grace: .milliseconds(300))
         defer { sink.close() }
         let requests = ["/hang", "/", "/"].map { path in
             var request = OutgoingRequest.post(to: receiver, path: path)

@@ -206,8 +206,7 @@ import Testing
 
     @Test func `no proxy is asked where none is wanted, whatever the environment says`() throws {
         let proxy = try LoopbackReceiver()
-        let sink = AgentSink(
-            executable: try script("export http_proxy='\(proxy.url)'\nexec '\(drainq)' agent"), concurrency: 1)
+        let sink = try AgentSink(after: "export http_proxy='\(proxy.url)'")
         defer { sink.close() }
         var request = OutgoingRequest.post(to: proxy, by: .libcurl)
         request.connection.proxy = .direct

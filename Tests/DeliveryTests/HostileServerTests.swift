@@ -202,7 +202,7 @@ import Testing
 
     /// A sink whose agents see one more variable; the tests' own environment is shared and stays.
     private func sink(with variable: String) throws -> AgentSink {
-        AgentSink(executable: try script("export \(variable)\nexec '\(drainq)' agent"), concurrency: 1)
+        try AgentSink(after: "export \(variable)")
     }
 
     @Test(arguments: Transport.allCases)

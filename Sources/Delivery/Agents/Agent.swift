@@ -1,4 +1,5 @@
 import CSystem
+import Policy
 
 #if canImport(Glibc)
     @preconcurrency import Glibc
@@ -10,6 +11,7 @@ import CSystem
 ///
 /// Nothing here blocks but `end`, which waits for a process that has been killed or is about to go.
 final class Agent {
+    let transport: Transport
     let process: pid_t
     let socket: Int32
     /// The attempts it has been given and has not reported.
@@ -22,19 +24,20 @@ final class Agent {
     private var sent = 0
     private var inbox = FrameBuffer()
 
-    private init(process: pid_t, socket: Int32) {
+    private init(transport: Transport, process: pid_t, socket: Int32) {
+        self.transport = transport
         self.process = process
         self.socket = socket
     }
 
-    /// Starts `executable` with the word `agent`. Throws `errno`.
+    /// Starts one whose transport is this one. Throws `errno`.
     ///
     /// The child gets its end of the socket pair as descriptor 0, /dev/null as 1 and 2, no other descriptor, and of its
     /// parent's environment what its transports read; but no backtracer, which would inherit locks and hang (FACTS §1). It
     /// starts in the root directory, so that the queue is not within its reach either.
     /// The signals by which a person or a service manager ends a run are blocked: the run decides when its agents go, and
     /// they go when the socket closes.
-    static func start(executable: String) throws(Errno) -> Agent {
+    static func start(_ program: AgentProgram, for transport: Transport) throws(Errno) -> Agent {
         var ends: [Int32] = [-1, -1]
         #if os(Linux)
             let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -51,10 +54,10 @@ final class Agent {
         #endif
         defer { _ = closeDescriptor(ends[1]) }
         let spawn = Spawn(
-            descriptors: (ends[1], nil, nil), arguments: ["drainq", "agent"], environment: environmentForAgents(),
-            directory: executable.hasPrefix("/") ? "/" : nil, blockedSignals: [SIGINT, SIGTERM, SIGHUP])
+            descriptors: (ends[1], nil, nil), arguments: program.arguments, environment: environmentForAgents(),
+            directory: program.executable.hasPrefix("/") ? "/" : nil, blockedSignals: [SIGINT, SIGTERM, SIGHUP])
         do throws(Errno) {
-            return Agent(process: try spawn.start(executable), socket: ends[0])
+            return Agent(transport: transport, process: try spawn.start(program.executable), socket: ends[0])
         } catch {
             _ = closeDescriptor(ends[0])
             throw error

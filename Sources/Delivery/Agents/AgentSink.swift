@@ -6,7 +6,7 @@ package import Policy
     import Darwin
 #endif
 
-/// Attempts made by delivery agents: children of this program that talk to strangers in its place (FACTS §2).
+/// Attempts made by delivery agents: children of this process that talk to strangers in its place (FACTS §2).
 ///
 /// An agent may die, hang, swell or go mad; the attempt that made it do so is reported, the others are made again:
 /// - It died with one attempt in flight: that one is `agentDied`.
@@ -28,7 +28,7 @@ package final class AgentSink: Sink {
         var isCancelled = false
     }
 
-    private let executable: String
+    private let program: (Transport) -> AgentProgram
     private let concurrency: Int
     private let agentLimit: Int
     private let grace: Duration
@@ -47,25 +47,19 @@ package final class AgentSink: Sink {
     static let attemptsForAnother = 200
     private var isClosed = false
 
-    #if os(Linux)
-        /// The running binary itself, even if another has been installed over it meanwhile.
-        package static let ownExecutable = "/proc/self/exe"
-    #else
-        package static let ownExecutable = CommandLine.arguments[0]
-    #endif
-
     /// Starts nothing yet: the first agent comes with the first attempt.
     ///
     /// - Parameters:
-    ///   - executable: what is started, with the single word `agent`.
+    ///   - program: what is started for a transport.
     ///   - concurrency: how many attempts the caller keeps in flight at most, over all agents.
-    ///   - agents: how many agents share them, once it is seen that there is enough to do (`attemptsForAnother`); more
-    ///     only when there are suspects.
+    ///   - agents: how many agents of URLSession share them, once it is seen that there is enough to do
+    ///     (`attemptsForAnother`); more only when there are suspects. libcurl has one.
     ///   - grace: how long an agent has to report an attempt that is cancelled.
     package init(
-        executable: String = AgentSink.ownExecutable, concurrency: Int, agents: Int = 1, grace: Duration = .seconds(1)
+        program: @escaping (Transport) -> AgentProgram = AgentProgram.own, concurrency: Int, agents: Int = 1,
+        grace: Duration = .seconds(1)
     ) {
-        self.executable = executable
+        self.program = program
         self.concurrency = max(1, concurrency)
         self.agentLimit = max(1, agents)
         self.grace = grace
@@ -81,7 +75,7 @@ package final class AgentSink: Sink {
         attempts[ticket] = Attempt(request: request)
         do throws(SinkError) {
             if request.transport == .urlsession { handedToURLSession += 1 }
-            try hand(ticket, to: regularAgent())
+            try hand(ticket, to: regularAgent(for: request.transport))
         } catch {
             attempts[ticket] = nil
             throw error
@@ -116,22 +110,31 @@ package final class AgentSink: Sink {
     // MARK: - Agents
 
     /// The agent with the least to do; a new one where all are busy and there may be more.
-    private func regularAgent() throws(SinkError) -> Agent {
-        let regulars = agents.filter { !$0.isIsolated }
+    private func regularAgent(for transport: Transport) throws(SinkError) -> Agent {
+        let regulars = regularAgents(for: transport)
         let idlest = regulars.min { $0.tickets.count < $1.tickets.count }
-        let wanted = min(agentLimit, 1 + handedToURLSession / Self.attemptsForAnother)
+        let wanted =
+            switch transport {
+            case .libcurl: 1
+            case .urlsession: min(agentLimit, 1 + handedToURLSession / Self.attemptsForAnother)
+            }
         if let idlest, idlest.tickets.isEmpty || regulars.count >= wanted { return idlest }
-        return try startAgent()
+        return try startAgent(for: transport)
     }
 
-    private func startAgent() throws(SinkError) -> Agent {
+    private func regularAgents(for transport: Transport) -> [Agent] {
+        agents.filter { $0.transport == transport && !$0.isIsolated }
+    }
+
+    private func startAgent(for transport: Transport) throws(SinkError) -> Agent {
+        let program = program(transport)
         do throws(Errno) {
-            let agent = try Agent.start(executable: executable)
+            let agent = try Agent.start(program, for: transport)
             agents.append(agent)
             agent.send(Frame.setup(concurrency: concurrency).bytes ?? [])
             return agent
         } catch {
-            throw SinkError("cannot start a delivery agent: \(error)")
+            throw SinkError("cannot start a delivery agent: \(program.executable): \(error)")
         }
     }
 
@@ -149,31 +152,43 @@ package final class AgentSink: Sink {
     /// Hands out what lost its agent: the blameless at once, suspects one after the other to an agent of their own.
     private func handOutAgain() throws(SinkError) {
         while let ticket = blameless.last {
-            hand(ticket, to: try regularAgent())
+            hand(ticket, to: try regularAgent(for: transport(of: ticket)))
             blameless.removeLast()
         }
         if let isolated = agents.first(where: \.isIsolated) {
             guard isolated.tickets.isEmpty else { return }
-            if let suspect = suspects.popLast() {
-                hand(suspect, to: isolated)
-            } else if agents.count <= agentLimit {
+            if let suspect = suspects.last, transport(of: suspect) == isolated.transport {
+                suspects.removeLast()
+                return hand(suspect, to: isolated)
+            }
+            if regularAgents(for: isolated.transport).isEmpty {
                 isolated.isIsolated = false
             } else {
                 agents.removeAll { $0 === isolated }
                 retire([isolated])
             }
-        } else if let suspect = suspects.last {
-            let isolated = try startAgent()
+        }
+        if let suspect = suspects.last {
+            let isolated = try startAgent(for: transport(of: suspect))
             isolated.isIsolated = true
             suspects.removeLast()
             hand(suspect, to: isolated)
         }
     }
 
+    private func transport(of ticket: Int) -> Transport {
+        attempts[ticket]?.request.transport ?? .libcurl
+    }
+
     private func retire(_ leaving: [Agent]) {
         for agent in leaving { agent.dismiss() }
         let deadline = ContinuousClock.now + grace
         for agent in leaving { agent.end(by: deadline) }
+    }
+
+    private func strange(_ agent: Agent) -> String {
+        let path = program(agent.transport).executable
+        return "cannot use '\(path)': it is of another release than this drainq; install both from one"
     }
 
     // MARK: - Waiting
@@ -200,7 +215,8 @@ package final class AgentSink: Sink {
         var complaint = end
         listening: for frame in frames {
             switch frame {
-            case .ready:
+            case .ready(let version):
+                guard version == Frame.version else { throw SinkError(strange(agent)) }
                 agent.isReady = true
                 stillborn = 0
             case .report(let ticket, let report) where agent.tickets.contains(ticket):
@@ -262,7 +278,7 @@ package final class AgentSink: Sink {
             putBack(agent.tickets, in: agent.isIsolated ? \.suspects : \.blameless)
             guard stillborn < 3 else {
                 stillborn = 0
-                throw SinkError("cannot start a delivery agent: \(executable) agent \(reason)")
+                throw SinkError("cannot start a delivery agent: \(program(agent.transport).executable) \(reason)")
             }
         } else if agent.tickets.count == 1, let culprit = agent.tickets.first, let attempt = attempts[culprit] {
             let passed = attempt.alarm.map { ContinuousClock.now - $0 + attempt.request.timeouts.total } ?? .zero

@@ -1,9 +1,7 @@
 import Policy
 import Synchronization
 
-/// An agent's transports: carries each attempt by the one its request names, along its redirects, and reports it once.
-///
-/// A transport is opened when the first attempt asks for it: libcurl is not needed where nothing is sent through it.
+/// Carries each attempt along its redirects, by an agent's transport, and reports it once.
 final class Courier: Sendable {
     /// An attempt that may be redirected.
     private struct Journey {
@@ -23,25 +21,23 @@ final class Courier: Sendable {
         }
     }
 
-    private let concurrency: Int
-    private let report: @Sendable (_ ticket: Int, AttemptReport) -> Void
+    private let report: CarrierReport
     /// By ticket.
     private let journeys = Mutex<[Int: Journey]>([:])
-    /// Reports on threads of its own, on which it may be given the next hop.
-    private let urlSession = Mutex<URLSessionTransport?>(nil)
-    /// Used on the agent's thread alone, where it also reports. Why it cannot be had is found out once.
-    nonisolated(unsafe) private var libcurl: Result<CurlTransport, NoLibcurl>?
+    /// Written once, at the beginning. It reports on the agent's thread, or on threads of its own, on which it may be given
+    /// the next hop.
+    nonisolated(unsafe) private var carrier: Result<any Carrier, NoCarrier>!
 
-    private struct NoLibcurl: Error {
-        var reason: String
-    }
-
-    init(concurrency: Int, report: @escaping @Sendable (_ ticket: Int, AttemptReport) -> Void) {
-        self.concurrency = concurrency
+    init(concurrency: Int, _ makeCarrier: MakeCarrier, report: @escaping CarrierReport) {
         self.report = report
+        do throws(NoCarrier) {
+            carrier = .success(try makeCarrier(concurrency) { [unowned self] in arrive($0, $1) })
+        } catch {
+            carrier = .failure(error)
+        }
     }
 
-    /// Starts an attempt; its report comes on URLSession's thread, or on this one.
+    /// Starts an attempt; its report comes on the transport's thread, or on this one.
     func start(_ request: OutgoingRequest, ticket: Int) {
         switch request.redirects {
         case .never: break
@@ -53,54 +49,24 @@ final class Courier: Sendable {
     /// Ends an attempt and reports it as cancelled, unless it has been reported.
     func cancel(ticket: Int) {
         journeys.withLock { $0[ticket]?.isCancelled = true }
-        urlSession.withLock(\.self)?.cancel(ticket: ticket)
-        if case .success(let transport) = libcurl { transport.cancel(ticket: ticket) }
+        if case .success(let carrier) = carrier { carrier.cancel(ticket: ticket) }
     }
 
     /// Makes what attempts there are go on until `descriptor` has something to read. Returns at once where only reading it
     /// has to be waited for.
     func proceed(until descriptor: Int32) {
-        if case .success(let transport) = libcurl { transport.proceed(until: descriptor) }
+        if case .success(let carrier) = carrier { carrier.proceed(until: descriptor) }
     }
 
     private func carry(_ request: OutgoingRequest, _ ticket: Int) {
         if let refusal = request.refusal {
             return arrive(ticket, AttemptReport(result: .failure(.badURL, detail: refusal), duration: .zero))
         }
-        switch request.transport {
-        case .urlsession: openURLSession().start(request, ticket: ticket)
-        case .libcurl:
-            switch openLibcurl() {
-            case .success(let transport): transport.start(request, ticket: ticket)
-            case .failure(let error):
-                arrive(ticket, AttemptReport(result: .failure(.other, detail: error.reason), duration: .zero))
-            }
+        switch carrier! {
+        case .success(let carrier): carrier.start(request, ticket: ticket)
+        case .failure(let error):
+            arrive(ticket, AttemptReport(result: .failure(.other, detail: error.reason), duration: .zero))
         }
-    }
-
-    private func openURLSession() -> URLSessionTransport {
-        urlSession.withLock { transport in
-            let opened =
-                transport ?? URLSessionTransport(concurrency: concurrency) { [weak self] in self?.arrive($0, $1) }
-            transport = opened
-            return opened
-        }
-    }
-
-    private func openLibcurl() -> Result<CurlTransport, NoLibcurl> {
-        if let libcurl { return libcurl }
-        let opened: Result<CurlTransport, NoLibcurl>
-        if let defect = Libcurl.defect {
-            opened = .failure(NoLibcurl(reason: defect))
-        } else if let transport = CurlTransport(
-            concurrency: concurrency, report: { [unowned self] in arrive($0, $1) })
-        {
-            opened = .success(transport)
-        } else {
-            opened = .failure(NoLibcurl(reason: "libcurl has no memory to begin with"))
-        }
-        libcurl = opened
-        return opened
     }
 
     // MARK: - Redirects
@@ -132,9 +98,8 @@ final class Courier: Sendable {
         case .end(let report): self.report(ticket, report)
         case .hop(let request):
             carry(request, ticket)
-            // A cancellation between the two attempts found nothing to end, with URLSession, which is on another thread.
-            let isCancelled = journeys.withLock { $0[ticket]?.isCancelled ?? false }
-            if isCancelled { urlSession.withLock(\.self)?.cancel(ticket: ticket) }
+            // A cancellation between the two attempts found nothing to end, where the transport has its own threads.
+            if journeys.withLock({ $0[ticket]?.isCancelled ?? false }) { cancel(ticket: ticket) }
         }
     }
 }

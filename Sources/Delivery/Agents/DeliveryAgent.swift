@@ -8,7 +8,8 @@ import Synchronization
     import Darwin
 #endif
 
-/// The child's side: the hidden command `drainq agent`, which makes attempts for the run at the other end of descriptor 0.
+/// The child's side: makes attempts for the run at the other end of descriptor 0. `drainq-urlsession` is one, and so is the
+/// hidden command `drainq agent`, whose transport is libcurl.
 ///
 /// It holds no state worth a word: it may be killed at any moment. It ends when its input does.
 package enum DeliveryAgent {
@@ -18,13 +19,13 @@ package enum DeliveryAgent {
     static let memoryLimit: rlim_t = 1 << 30
 
     /// Reads frames from descriptor 0 and answers them, until it is closed.
-    package static func main() -> Never {
+    package static func main(_ makeCarrier: MakeCarrier) -> Never {
         _ = csystem_die_with_parent()
         signal(SIGPIPE, SIG_IGN)
         restrict()
 
         let outlet = Outlet(descriptor: 0)
-        outlet.send(.ready)
+        outlet.send(.ready())
         var courier: Courier?
         var inbox = FrameBuffer()
         var space = [UInt8](repeating: 0, count: 1 << 16)
@@ -38,7 +39,7 @@ package enum DeliveryAgent {
                 while let frame = try inbox.next() {
                     switch frame {
                     case .setup(let concurrency):
-                        courier = Courier(concurrency: concurrency) { ticket, report in
+                        courier = Courier(concurrency: concurrency, makeCarrier) { ticket, report in
                             outlet.send(.report(ticket: ticket, report))
                         }
                     case .attempt(let ticket, let request): courier?.start(request, ticket: ticket)

@@ -3,8 +3,9 @@ package import Policy
 /// What passes between a run and a delivery agent, and its bytes.
 ///
 /// On the wire: the payload's length (4 bytes, big-endian), then the payload: one byte for the kind, then the fields in
-/// order. Numbers are 8 bytes, big-endian; strings (UTF-8) and bodies are preceded by their length. Both ends are the
-/// same binary, so there is no version; every field is checked all the same, because the other end may have gone mad.
+/// order. Numbers are 8 bytes, big-endian; strings (UTF-8) and bodies are preceded by their length. The
+/// agent may be of another release, and says so first; every field is checked all the same, because the other end may have
+/// gone mad.
 package enum Frame: Hashable, Sendable {
     /// Run to agent, first: how many attempts will be in flight at most.
     case setup(concurrency: Int)
@@ -12,10 +13,13 @@ package enum Frame: Hashable, Sendable {
     case attempt(ticket: Int, OutgoingRequest)
     /// Run to agent: report this attempt now, whatever it came to; nothing if it has been reported.
     case cancel(ticket: Int)
-    /// Agent to run, first: it runs and reads.
-    case ready
+    /// Agent to run, first: it runs and reads frames of this version.
+    case ready(version: Int = Frame.version)
     /// Agent to run.
     case report(ticket: Int, AttemptReport)
+
+    /// Of what is written here; another one where a frame changes.
+    package static let version = 1
 
     /// No payload is longer; a request that would be is never handed to an agent.
     package static let longestPayload = 256 << 20
@@ -35,8 +39,9 @@ package enum Frame: Hashable, Sendable {
         case .cancel(let ticket):
             writer.put(kind: 3)
             writer.put(ticket)
-        case .ready:
+        case .ready(let version):
             writer.put(kind: 4)
+            writer.put(version)
         case .report(let ticket, let report):
             writer.put(kind: 5)
             writer.put(ticket)
@@ -52,7 +57,7 @@ package enum Frame: Hashable, Sendable {
         case 1: self = .setup(concurrency: try reader.number())
         case 2: self = .attempt(ticket: try reader.number(), try reader.request())
         case 3: self = .cancel(ticket: try reader.number())
-        case 4: self = .ready
+        case 4: self = .ready(version: try reader.number())
         case 5: self = .report(ticket: try reader.number(), try reader.report())
         case let kind: throw FrameError("a frame of unknown kind \(kind)")
         }

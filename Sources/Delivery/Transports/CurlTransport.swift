@@ -1,5 +1,5 @@
 import CCurl
-import Policy
+package import Policy
 
 /// Attempts made by libcurl's multi interface, in a delivery agent, on the one thread that also reads what the run sends.
 ///
@@ -11,14 +11,14 @@ import Policy
 /// - An answer with trailers, endless headers or a swelling body is an answer or an error, never a death.
 /// - Header names go out as they were given, and fields of one name as several.
 /// - What is refused by the library itself (a key that does not fit its certificate, say) ends as what it means.
-final class CurlTransport {
+package final class CurlTransport: Carrier {
     private let multi: OpaquePointer
-    private let report: (_ ticket: Int, AttemptReport) -> Void
+    private let report: CarrierReport
     private var transfers: [Int: CurlTransfer] = [:]
 
-    /// `nil` if there is no memory for it; libcurl must be there (`Libcurl.defect`).
-    init?(concurrency: Int, report: @escaping (_ ticket: Int, AttemptReport) -> Void) {
-        guard let pointer = ccurl_multi_init() else { return nil }
+    package init(concurrency: Int, report: @escaping CarrierReport) throws(NoCarrier) {
+        if let defect = Libcurl.defect { throw NoCarrier(reason: defect) }
+        guard let pointer = ccurl_multi_init() else { throw NoCarrier(reason: "libcurl has no memory to begin with") }
         // Left to itself it keeps four times as many as transfers are under way, which at the end is none.
         ccurl_multi_set_number(pointer, CURLMOPT_MAXCONNECTS, max(1, concurrency) + 8)
         multi = pointer
@@ -26,7 +26,7 @@ final class CurlTransport {
     }
 
     /// Starts an attempt; nothing is sent before `proceed`.
-    func start(_ request: OutgoingRequest, ticket: Int) {
+    package func start(_ request: OutgoingRequest, ticket: Int) {
         do throws(CurlRefusal) {
             let transfer = try CurlTransfer(request, ticket: ticket)
             transfers[ticket] = transfer
@@ -38,12 +38,12 @@ final class CurlTransport {
     }
 
     /// Ends an attempt and reports it as cancelled, unless it has been reported.
-    func cancel(ticket: Int) {
+    package func cancel(ticket: Int) {
         end(ticket, .failure(.cancelled, detail: ""))
     }
 
     /// Goes on with what has been started, until `descriptor` has something to read.
-    func proceed(until descriptor: Int32) {
+    package func proceed(until descriptor: Int32) {
         repeat {
             var running: Int32 = 0
             ccurl_multi_perform(multi, &running)

@@ -52,7 +52,7 @@ extension OutgoingRequest {
     }
 
     /// The URL with its scheme in lower case, on which URLSession insists.
-    var normalizedURL: String {
+    package var normalizedURL: String {
         guard let rest = afterScheme else { return url }
         return url.utf8.dropFirst(4).first.map { $0 | 0x20 } == UInt8(ascii: "s") ? "https://\(rest)" : "http://\(rest)"
     }

@@ -1,3 +1,4 @@
+import Delivery
 @preconcurrency import Dispatch
 import Foundation
 import Policy
@@ -7,7 +8,7 @@ import Synchronization
     import FoundationNetworking
 #endif
 
-/// Attempts made by Foundation's URLSession, in a delivery agent. The only file that knows of it.
+/// Attempts made by Foundation's URLSession. The only file that knows of it.
 ///
 /// Every attempt that is started is reported once: with its answer, with its failure, or as cancelled. What URLSession
 /// on Linux cannot do, and what becomes of it:
@@ -20,11 +21,11 @@ import Synchronization
 /// - A POST with a body and no Content-Type gets `application/x-www-form-urlencoded`.
 /// - Header fields of one name become one field, joined by commas; names are sent capitalised.
 /// - The body of a redirect without a usable Location is lost.
-final class URLSessionTransport: Sendable {
+final class URLSessionTransport: Carrier, Sendable {
     private let session: URLSession
     private let delegate: Delegate
 
-    init(concurrency: Int, report: @escaping @Sendable (_ ticket: Int, AttemptReport) -> Void) {
+    init(concurrency: Int, report: @escaping CarrierReport) {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.urlCache = nil
         configuration.urlCredentialStorage = nil
@@ -39,8 +40,7 @@ final class URLSessionTransport: Sendable {
         delegate.attend(session)
     }
 
-    /// Starts an attempt of a request without a `refusal`; its report comes on another thread, or on this one if
-    /// Foundation cannot read the URL.
+    /// The report comes on another thread, or on this one if Foundation cannot read the URL.
     func start(_ request: OutgoingRequest, ticket: Int) {
         guard let url = URL(string: request.normalizedURL), url.host != nil else {
             let detail = "'\(request.url)' is not a URL"
@@ -65,10 +65,12 @@ final class URLSessionTransport: Sendable {
         task.resume()
     }
 
-    /// Ends an attempt and reports it as cancelled, unless it has been reported.
     func cancel(ticket: Int) {
         delegate.cancel(ticket: ticket)
     }
+
+    /// URLSession has threads of its own.
+    func proceed(until descriptor: Int32) {}
 }
 
 /// One attempt under way.

@@ -1,0 +1,53 @@
+package import Policy
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What is started to be a delivery agent.
+package struct AgentProgram: Hashable, Sendable {
+    /// Its path.
+    package var executable: String
+    /// From the name of the program on.
+    package var arguments: [String]
+
+    package init(executable: String, arguments: [String]) {
+        self.executable = executable
+        self.arguments = arguments
+    }
+
+    /// The program whose agents make attempts by a transport.
+    ///
+    /// libcurl's is the running binary itself, even if another has been installed over it meanwhile. URLSession's is a
+    /// program of its own, beside this one or where packages put it: `bin/../libexec/drainq`.
+    package static func own(for transport: Transport) -> AgentProgram {
+        switch transport {
+        case .libcurl:
+            #if os(Linux)
+                return AgentProgram(executable: "/proc/self/exe", arguments: ["drainq", "agent"])
+            #else
+                return AgentProgram(executable: ownPath, arguments: ["drainq", "agent"])
+            #endif
+        case .urlsession:
+            let name = "drainq-urlsession"
+            let directory = ownPath[...(ownPath.lastIndex(of: "/") ?? ownPath.startIndex)]
+            let packaged = "\(directory)../libexec/drainq/\(name)"
+            let isPackaged = access(packaged, X_OK) == 0
+            return AgentProgram(executable: isPackaged ? packaged : "\(directory)\(name)", arguments: [name])
+        }
+    }
+
+    /// Where the running binary is, or was.
+    private static let ownPath: String = {
+        var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+        #if os(Linux)
+            _ = readlink("/proc/self/exe", &path, path.count - 1)
+        #else
+            var size = UInt32(path.count)
+            _NSGetExecutablePath(&path, &size)
+        #endif
+        return String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }()
+}
