@@ -6,10 +6,9 @@ struct RequestMaker {
     let settings: DestinationSettings
     let version: String
     let credentials: Credentials
-    /// Why libcurl cannot be used here; `nil` where it can.
-    let libcurlDefect: () -> String?
 
-    /// One request for these operations: one of them as it is, several as a batch.
+    /// One request for these operations: one of them as it is, several as a batch. Whether there is the transport that it
+    /// names the sink says.
     func request(
         for operations: [(operation: Operation, attempt: Int)]
     ) throws(RequestError) -> (request: OutgoingRequest, secrets: SecretValues) {
@@ -25,8 +24,6 @@ struct RequestMaker {
                 for: operations.map(\.operation), attempt: operations.map(\.attempt).max() ?? 1, version: version,
                 settings: settings, secrets: secrets, hasLibcurl: true)
         }
-        // Looked for only where it is needed: opening the library costs more than a request.
-        if request.transport == .libcurl, let reason = libcurlDefect() { throw .noTransport(reason: reason) }
         guard let command = route.headersCommand else { return (request, secrets) }
         switch credentials.signed(command, request) {
         case .headers(let fields):

@@ -310,6 +310,7 @@ extension Run {
         var flight = flight
         do throws(SpoolError) {
             let request: OutgoingRequest
+            let defect: String?
             do throws(RequestError) {
                 (request, flight.secrets) = try makeRequest(for: flight)
             } catch {
@@ -319,16 +320,21 @@ extension Run {
             do throws(SinkError) {
                 let sink = sink ?? world.makeSink(options.concurrency)
                 self.sink = sink
-                flight.began = world.now()
-                try sink.submit(request, ticket: summary.attempts + 1)
-                summary.attempts += 1
-                return flight
+                defect = try sink.defect(of: request.transport)
+                if defect == nil {
+                    flight.began = world.now()
+                    try sink.submit(request, ticket: summary.attempts + 1)
+                    summary.attempts += 1
+                    return flight
+                }
             } catch {
                 agentsFailed(error.description)
                 for member in flight.members {
                     _ = try claims.settle(member.claim, .putBack, record: nil, now: world.now())
                 }
+                return nil
             }
+            if let defect { try giveUp(flight, .noTransport(reason: defect), &round, claims) }
         } catch {
             // The claims are put back when the run ends; nothing has been sent.
             for member in flight.members { leftAlone.insert(member.claim.name.id) }
@@ -342,8 +348,7 @@ extension Run {
     ) throws(RequestError) -> (request: OutgoingRequest, secrets: SecretValues) {
         let settings = lanes[flight.destination.digest]?.settings ?? DestinationSettings()
         let maker = RequestMaker(
-            route: flight.route, settings: settings, version: world.version, credentials: world.credentials,
-            libcurlDefect: world.libcurlDefect)
+            route: flight.route, settings: settings, version: world.version, credentials: world.credentials)
         if let file = flight.members.first?.operation.header.bodyFile,
             let refusal = spool.check(file, roots: configuration.bodyFileRoots)
         {

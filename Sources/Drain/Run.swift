@@ -18,21 +18,18 @@ package final class Run {
         package var credentials: Credentials
         /// Called only where the configuration has conditions.
         package var surroundings: (Conditions) -> Surroundings
-        /// Why libcurl cannot be used here, `nil` where it can; called only when a request asks for it.
-        package var libcurlDefect: () -> String?
 
         package init(
             version: String, now: @escaping () -> Timestamp, generator: any RandomNumberGenerator,
             credentials: Credentials = .none,
             surroundings: @escaping (Conditions) -> Surroundings = { _ in Surroundings() },
-            libcurlDefect: @escaping () -> String? = { nil }, makeSink: @escaping (_ concurrency: Int) -> any Sink
+            makeSink: @escaping (_ concurrency: Int) -> any Sink
         ) {
             self.version = version
             self.now = now
             self.generator = generator
             self.credentials = credentials
             self.surroundings = surroundings
-            self.libcurlDefect = libcurlDefect
             self.makeSink = makeSink
         }
     }

@@ -108,13 +108,16 @@ package final class Sending {
                 return .failed(event(settlement, operation, name, destination, route))
             }
             let maker = RequestMaker(
-                route: route, settings: settings, version: world.version, credentials: world.credentials,
-                libcurlDefect: world.libcurlDefect)
+                route: route, settings: settings, version: world.version, credentials: world.credentials)
             let began = world.now()
             let request: OutgoingRequest
             let secrets: SecretValues
             do throws(RequestError) {
                 (request, secrets) = try maker.request(for: [(operation, name.attempts + 1)])
+                // What else is wrong with the sink shows where it is used.
+                if let reason = try? openSink().defect(of: request.transport) {
+                    throw RequestError.noTransport(reason: reason)
+                }
             } catch {
                 let settlement = Settlement.decide(on: error, now: began)
                 let failed = event(settlement, operation, name, destination, route)
@@ -169,6 +172,12 @@ package final class Sending {
 
     // MARK: - One attempt
 
+    private func openSink() -> any Sink {
+        let sink = sink ?? world.makeSink(1)
+        self.sink = sink
+        return sink
+    }
+
     private func attempt(_ request: OutgoingRequest) throws(SinkError) -> AttemptReport {
         var request = request
         request.answerLimit = max(request.answerLimit, Self.answerLimit)
@@ -178,8 +187,7 @@ package final class Sending {
             request.timeouts.connect = min(request.timeouts.connect, timeout)
         }
         let start = ContinuousClock.now
-        let sink = sink ?? world.makeSink(1)
-        self.sink = sink
+        let sink = openSink()
         tickets += 1
         try sink.submit(request, ticket: tickets)
         while !isInterrupted {

@@ -204,6 +204,22 @@ import Testing
         #expect(try deliver(request).failure == .proxy)
     }
 
+    @Test func `its agent says why libcurl cannot be used, before anything is sent`() throws {
+        let libraries = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: libraries, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: libraries) }
+        try Data("no library".utf8).write(to: libraries.appending(path: "libcurl.so.4"))
+        let sink = try AgentSink(after: "export LD_LIBRARY_PATH='\(libraries.path)'")
+        defer { sink.close() }
+        #expect(try sink.defect(of: .urlsession) == nil)
+        #expect(sink.agents.isEmpty)
+        for _ in 0..<2 { #expect(try sink.defect(of: .libcurl)?.contains("libcurl.so.4: ") == true) }
+        let whole = AgentSink()
+        defer { whole.close() }
+        #expect(try whole.defect(of: .libcurl) == nil)
+        #expect(whole.agents.count == 1)
+    }
+
     @Test func `no proxy is asked where none is wanted, whatever the environment says`() throws {
         let proxy = try LoopbackReceiver()
         let sink = try AgentSink(after: "export http_proxy='\(proxy.url)'")

@@ -5,7 +5,7 @@ import Testing
 @Suite struct FrameTests {
     static let frames: [Frame] = [
         .setup(concurrency: 5),
-        .ready(),
+        .ready(), .opened(defect: nil), .opened(defect: "none"),
         .cancel(ticket: .max),
         .attempt(ticket: 0, OutgoingRequest(method: "GET", url: "http://a/")),
         .attempt(

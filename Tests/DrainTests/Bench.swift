@@ -66,9 +66,10 @@ final class Bench {
     func world(_ answer: @escaping (OutgoingRequest) -> AttemptReport.Result) -> Run.World {
         Run.World(
             version: "1", now: { self.read() }, generator: SystemRandomNumberGenerator(), credentials: credentials,
-            surroundings: { _ in self.surroundings }, libcurlDefect: { self.libcurlDefect },
+            surroundings: { _ in self.surroundings },
             makeSink: { concurrency in
                 let sink = FakeSink(concurrency: concurrency, answer: answer)
+                sink.defect = self.libcurlDefect
                 sink.failure = self.failure
                 self.sink = sink
                 return sink

@@ -10,12 +10,18 @@ final class FakeSink: Sink {
     var inFlight: Int { waiting.count }
     private(set) var isClosed = false
     private var waiting: [(ticket: Int, request: OutgoingRequest)] = []
+    /// Of libcurl.
+    var defect: String?
     /// Thrown by the next `reports`.
     var failure: SinkError?
 
     init(concurrency: Int, answer: @escaping (OutgoingRequest) -> AttemptReport.Result) {
         self.concurrency = concurrency
         self.answer = answer
+    }
+
+    func defect(of transport: Transport) -> String? {
+        transport == .libcurl ? defect : nil
     }
 
     func submit(_ request: OutgoingRequest, ticket: Int) throws(SinkError) {

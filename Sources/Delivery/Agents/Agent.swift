@@ -20,6 +20,8 @@ final class Agent {
     var isIsolated = false
     /// It has said that it runs.
     var isReady = false
+    /// What it has said of its transport: why it cannot be used, if so.
+    var opening: String??
     private var outbox: [UInt8] = []
     private var sent = 0
     private var inbox = FrameBuffer()

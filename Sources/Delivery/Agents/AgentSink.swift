@@ -45,6 +45,10 @@ package final class AgentSink: Sink {
     private var stillborn = 0
     /// So many attempts over URLSession pay for the start of another agent. libcurl's never do.
     static let attemptsForAnother = 200
+    /// What its first agent has said of it.
+    private var libcurl: String??
+    /// So long an agent may take to begin.
+    private static let beginning = Duration.seconds(20)
     private var isClosed = false
 
     /// Starts nothing yet: the first agent comes with the first attempt.
@@ -67,6 +71,23 @@ package final class AgentSink: Sink {
 
     deinit {
         close()
+    }
+
+    package func defect(of transport: Transport) throws(SinkError) -> String? {
+        // URLSession is part of its program.
+        guard transport == .libcurl else { return nil }
+        if let libcurl { return libcurl }
+        let deadline = ContinuousClock.now + Self.beginning
+        while !isClosed {
+            let agent = try regularAgent(for: transport)
+            if let opening = agent.opening {
+                libcurl = opening
+                return opening
+            }
+            guard ContinuousClock.now < deadline else { break }
+            _ = try wait(ContinuousClock.now.duration(to: deadline).pollMilliseconds, wakeup: -1)
+        }
+        throw SinkError("cannot start a delivery agent: \(program(transport).executable) does not begin")
     }
 
     package func submit(_ request: OutgoingRequest, ticket: Int) throws(SinkError) {
@@ -222,6 +243,7 @@ package final class AgentSink: Sink {
             case .report(let ticket, let report) where agent.tickets.contains(ticket):
                 agent.tickets.remove(ticket)
                 finish(ticket, report.result, report.duration)
+            case .opened(let defect): agent.opening = .some(defect)
             case .report, .setup, .attempt, .cancel:
                 complaint = "the delivery agent sent a frame that is not its own to send"
                 break listening

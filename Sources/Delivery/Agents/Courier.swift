@@ -37,6 +37,11 @@ final class Courier: Sendable {
         }
     }
 
+    /// Why no attempt can be made.
+    var defect: String? {
+        if case .failure(let error) = carrier { error.reason } else { nil }
+    }
+
     /// Starts an attempt; its report comes on the transport's thread, or on this one.
     func start(_ request: OutgoingRequest, ticket: Int) {
         switch request.redirects {

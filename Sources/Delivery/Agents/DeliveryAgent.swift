@@ -42,9 +42,10 @@ package enum DeliveryAgent {
                         courier = Courier(concurrency: concurrency, makeCarrier) { ticket, report in
                             outlet.send(.report(ticket: ticket, report))
                         }
+                        outlet.send(.opened(defect: courier?.defect))
                     case .attempt(let ticket, let request): courier?.start(request, ticket: ticket)
                     case .cancel(let ticket): courier?.cancel(ticket: ticket)
-                    case .ready, .report: leave(EX_PROTOCOL)
+                    case .ready, .opened, .report: leave(EX_PROTOCOL)
                     }
                 }
             } catch {

@@ -15,6 +15,8 @@ package enum Frame: Hashable, Sendable {
     case cancel(ticket: Int)
     /// Agent to run, first: it runs and reads frames of this version.
     case ready(version: Int = Frame.version)
+    /// Agent to run, when it is set up: why its transport cannot be used on this machine, if so.
+    case opened(defect: String?)
     /// Agent to run.
     case report(ticket: Int, AttemptReport)
 
@@ -46,6 +48,9 @@ package enum Frame: Hashable, Sendable {
             writer.put(kind: 5)
             writer.put(ticket)
             writer.put(report)
+        case .opened(let defect):
+            writer.put(kind: 6)
+            writer.put(defect)
         }
         return writer.sealed(longest: Frame.longestPayload)
     }
@@ -59,6 +64,7 @@ package enum Frame: Hashable, Sendable {
         case 3: self = .cancel(ticket: try reader.number())
         case 4: self = .ready(version: try reader.number())
         case 5: self = .report(ticket: try reader.number(), try reader.report())
+        case 6: self = .opened(defect: try reader.isThere() ? try reader.text() : nil)
         case let kind: throw FrameError("a frame of unknown kind \(kind)")
         }
         try reader.finish()
@@ -164,7 +170,7 @@ private struct FrameWriter {
         }
     }
 
-    private mutating func put(_ text: String?) {
+    mutating func put(_ text: String?) {
         put(text) { writer, text in writer.put(text.utf8) }
     }
 
@@ -273,7 +279,7 @@ private struct FrameReader {
             answerLimit: answerLimit, transport: transport, connection: connection, redirects: redirects)
     }
 
-    private mutating func isThere() throws(FrameError) -> Bool {
+    mutating func isThere() throws(FrameError) -> Bool {
         switch try kind() {
         case 0: false
         case 1: true

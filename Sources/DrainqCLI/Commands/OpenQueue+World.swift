@@ -25,17 +25,10 @@ extension OpenQueue {
                     return .failure(reason: reason)
                 }
             })
-        var libcurl: String??
         return Run.World(
             version: programVersion, now: { Timestamp.now() }, generator: SystemRandomNumberGenerator(),
             credentials: credentials,
             surroundings: { [environment] in Surroundings.read(for: $0, environment: environment) },
-            libcurlDefect: {
-                if let known = libcurl { return known }
-                let defect = LibcurlAvailability.check()
-                libcurl = .some(defect)
-                return defect
-            },
             makeSink: { AgentSink(concurrency: $0, agents: min($0, ProcessInfo.processInfo.activeProcessorCount, 4)) })
     }
 }
