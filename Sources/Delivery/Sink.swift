@@ -6,6 +6,9 @@ package import Policy
 /// within the request's `timeouts.total` and a short grace, whatever the server or the transport does. An attempt that
 /// the sink had to make again, because another one killed what carried both, has that time again.
 package protocol Sink: AnyObject {
+    /// Begins with what attempts by a transport need. If that fails it shows where they are made.
+    func prepare(_ transport: Transport)
+
     /// Why no attempt can be made by a transport on this machine, in one line; `nil` where there can.
     func defect(of transport: Transport) throws(SinkError) -> String?
 

@@ -112,6 +112,8 @@ extension Run {
     private func wait(_ pause: Duration?, _ round: inout Round, _ claims: SpoolRun) {
         guard let sink else { return }
         defer { summary.timeSpent.begin(.claiming) }
+        // While servers work on what has just been sent.
+        if let due = flushPace.due, due <= .now { flush(claims) }
         do throws(SinkError) {
             var deadline = pollDeadline(round.graceEnd)
             if let pause { deadline = min(deadline, .now + pause) }
@@ -125,7 +127,6 @@ extension Run {
                 landed(flight, &round)
                 take(report, of: flight, &round, claims)
             }
-            if let due = flushPace.due, due <= .now { flush(claims) }
         } catch {
             agentsFailed(error.description)
             round.graceEnd = .now
@@ -318,8 +319,7 @@ extension Run {
                 return nil
             }
             do throws(SinkError) {
-                let sink = sink ?? world.makeSink(options.concurrency)
-                self.sink = sink
+                let sink = openSink()
                 defect = try sink.defect(of: request.transport)
                 if defect == nil {
                     flight.began = world.now()
@@ -341,6 +341,12 @@ extension Run {
             inputOutput(error)
         }
         return nil
+    }
+
+    func openSink() -> any Sink {
+        let sink = sink ?? world.makeSink(options.concurrency)
+        self.sink = sink
+        return sink
     }
 
     private func makeRequest(

@@ -11,7 +11,7 @@ package final class Run {
     package struct World {
         package var now: () -> Timestamp
         package var generator: any RandomNumberGenerator
-        /// Called when the first request is to be sent, and not before.
+        /// Called when something is due, and not before.
         package var makeSink: (_ concurrency: Int) -> any Sink
         /// What requests say in User-Agent, `drainq/VERSION`.
         package var version: String
@@ -175,10 +175,21 @@ package final class Run {
             try admit(claims)
             pass = try choose(budget: budget)
         }
+        prepareSink(for: pass)
         if !pass.isEmpty { try claims.anchor() }
         supersede(&pass, claims)
         expire(pass, claims)
         return pass
+    }
+
+    /// An agent begins while the claims are made durable.
+    private func prepareSink(for pass: Pass) {
+        guard sink == nil, let first = pass.chosen.first else { return }
+        let settings = destinations.settings(of: first.destination)
+        let route = configuration.route(of: first.entry.name.type)
+        if let choice = try? route.transportChoice(settings: settings, hasLibcurl: true) {
+            openSink().prepare(choice.transport)
+        }
     }
 
     /// Takes in what others have dropped, and no more of it than leaves the pass time to deliver; the rest waits.

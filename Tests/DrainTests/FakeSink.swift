@@ -20,6 +20,8 @@ final class FakeSink: Sink {
         self.answer = answer
     }
 
+    func prepare(_ transport: Transport) {}
+
     func defect(of transport: Transport) -> String? {
         transport == .libcurl ? defect : nil
     }

@@ -73,6 +73,10 @@ package final class AgentSink: Sink {
         close()
     }
 
+    package func prepare(_ transport: Transport) {
+        if !isClosed { _ = try? regularAgent(for: transport) }
+    }
+
     package func defect(of transport: Transport) throws(SinkError) -> String? {
         // URLSession is part of its program.
         guard transport == .libcurl else { return nil }
