@@ -1,7 +1,9 @@
 import Delivery
 
 /// The program: understands `arguments` (without the program's name), does the work and says how it ended.
-package func run(arguments: [String], environment: [String: String]) -> ExitStatus {
+package func run(
+    arguments: [String], environment: [String: String] = OwnEnvironment.read()
+) -> ExitStatus {
     occupyStandardDescriptors()
     ignoreBrokenPipes()
     let status: ExitStatus

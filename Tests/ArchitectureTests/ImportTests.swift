@@ -12,7 +12,7 @@ import Testing
         "LoopbackReceiver": machine.union(["CSystem"]),
         "Drain": machine.union(["Policy", "Spool", "Delivery"]),
         "DrainqCLI": machine.union(["Policy", "Spool", "Delivery", "Drain", "LoopbackReceiver", "CSystem"]),
-        "drainq": foundation.union(["DrainqCLI"]),
+        "drainq": ["DrainqCLI"],
     ]
 
     static let foundation: Set<String> = ["FoundationEssentials", "Foundation"]
@@ -28,7 +28,7 @@ import Testing
         "LoopbackReceiver": "the receiver plays a stranger: it must not know what drainq knows",
         "Drain": "a run receives values and returns a summary: words and statuses are DrainqCLI's",
         "drainq":
-            "main.swift hands arguments and environment to DrainqCLI and exits: what it did besides could not be tested",
+            "main.swift hands arguments to DrainqCLI and exits: what it did besides could not be tested",
     ]
 
     @Test(arguments: House.sources)

@@ -2,7 +2,7 @@ import CSystem
 import Policy
 
 #if canImport(Glibc)
-    @preconcurrency import Glibc
+    import Glibc
 #elseif canImport(Darwin)
     import Darwin
 #endif
@@ -67,18 +67,9 @@ final class Agent {
     }
 
     private static func environmentForAgents() -> [String] {
-        var variables = ["SWIFT_BACKTRACE=enable=no"]
-        #if canImport(Darwin)
-            var place = _NSGetEnviron().pointee!
-        #else
-            var place = environ
-        #endif
-        while let text = place.pointee {
-            let variable = String(cString: text)
-            if InheritedVariables.forAgents.contains(variable.prefix { $0 != "=" }) { variables.append(variable) }
-            place += 1
-        }
-        return variables
+        ["SWIFT_BACKTRACE=enable=no"]
+            + OwnEnvironment.variables().filter { InheritedVariables.forAgents.contains($0.name) }
+            .map { "\($0.name)=\($0.value)" }
     }
 
     var hasUnsent: Bool { sent < outbox.count }
