@@ -1,12 +1,12 @@
 import Policy
 
 /// When what a run has settled is made durable: at once where answers are slow, and where they are fast in groups, so
-/// that no more than a twentieth of the time goes into it, whatever the disk.
+/// that no more than a fiftieth of the time goes into it, whatever the disk.
 ///
 /// Until then a power cut brings back what has been delivered (window W1); nothing is ever lost by waiting. So what must
 /// not come back, because a newer value of its sequence follows it, is flushed before that one is sent.
 struct FlushPace {
-    private static let share = 20
+    private static let share = 50
     private static let limits = Duration.milliseconds(2)...Duration.seconds(1)
     /// Not earlier than this.
     private var next: ContinuousClock.Instant

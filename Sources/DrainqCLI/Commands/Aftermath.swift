@@ -23,7 +23,9 @@ struct Aftermath {
         if view.didSomething {
             counters.countRun(status)
             do throws(SpoolError) {
-                try queue.spool.writeState("last-run.json", Array((JSONLine.text(view) + "\n").utf8))
+                // A power cut may take it: what has become of operations is in the queue.
+                let text = Array((JSONLine.text(view) + "\n").utf8)
+                _ = try queue.spool.updateState("last-run.json", durable: false) { _ in text }
                 try counters.addToFile(in: queue.spool)
             } catch {
                 warn(error)
