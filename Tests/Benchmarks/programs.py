@@ -134,6 +134,17 @@ class Ground:
             lambda path: [compiled("limits/drain-curl.c", "-lcurl"), path, url or self.nginx.url, concurrency],
             count, requests=None if url else count, needs=[(there, "libcurl4-openssl-dev")])
 
+    def c_with_claims(self, count, batch=1):
+        """What the directory costs that drainq keeps: each file is moved before it is read."""
+        claims = self.place / "claims"
+        program = self.c_over_libcurl(count)
+        program.name = "C over libcurl: rename, read, POST, unlink" + (f"; {batch} in a POST" if batch > 1 else "")
+        command, prepare = program.command, program.prepare
+        program.command = lambda: [*command(), claims, batch]
+        program.prepare = lambda: (claims.mkdir(exist_ok=True), prepare())
+        program.requests = count // batch
+        return program
+
     def c_over_sockets(self, count):
         return self.files(
             "C over raw sockets: read, POST, unlink",

@@ -87,7 +87,7 @@ def draining(ground, wanted):
     found = []
     if "drain" in wanted:
         found.append(Row("drain", titles["drain"], "operations/s", rate, [
-            libcurl, curl, limit, ground.c_over_sockets(count), ground.syslog_ng(count), ground.dirq("aiohttp", count),
+            libcurl, curl, limit, ground.c_with_claims(count), ground.c_over_sockets(count), ground.syslog_ng(count), ground.dirq("aiohttp", count),
             requests, ground.dirq("httpx", count), ground.xargs(few), ground.parallel(few), loop, ground.wrk(),
         ], [Aim("≥ 1.0 × curl -Z", curl.name, at_least=1.0)]))
     if "urlsession" in wanted:
@@ -95,7 +95,7 @@ def draining(ground, wanted):
             Aim("≥ 0.9 × bare URLSession (one agent)", bare.name, at_least=0.9, agents=1),
             Aim("≥ 1.6 × bare URLSession (agents on both cores)", bare.name, at_least=1.6, agents=2)]))
     if "batch" in wanted:
-        found.append(Row("batch", titles["batch"], "operations/s", rate, [batch, curl],
+        found.append(Row("batch", titles["batch"], "operations/s", rate, [batch, curl, ground.c_with_claims(count, 100)],
                          [Aim("≥ 5 × curl -Z", curl.name, at_least=5)]))
     if "cpu" in wanted:
         found.append(Row("cpu", titles["cpu"] + ", libcurl", "s", cpu_of_thousand,

@@ -1,17 +1,20 @@
 // The limit of draining over libcurl: reads, POSTs and unlinks each file of a directory, some at a time.
 //
-//   drain-curl DIRECTORY URL CONCURRENCY
+//   drain-curl DIRECTORY URL CONCURRENCY [CLAIMS [BATCH]]
+//
+// With CLAIMS each file is moved to that directory first, and with BATCH so many go into one request.
 #include <curl/curl.h>
 
 #include "files.h"
 
 struct transfer {
     CURL *easy;
-    const char *name;
-    char body[largest];
+    int first, count;
+    char *body;
 };
 
 static CURLM *multi;
+static int batch = 1;
 
 static size_t discard(char *bytes, size_t size, size_t count, void *nowhere) {
     (void)bytes, (void)nowhere;
@@ -19,22 +22,27 @@ static size_t discard(char *bytes, size_t size, size_t count, void *nowhere) {
 }
 
 static void begin(struct transfer *transfer) {
-    transfer->name = names[next_name++];
-    long length = load(transfer->name, transfer->body);
+    long length = 0;
+    transfer->first = next_name;
+    for (transfer->count = 0; transfer->count < batch && next_name < name_count; transfer->count++)
+        length += load(names[next_name++], transfer->body + length);
     curl_easy_setopt(transfer->easy, CURLOPT_POSTFIELDS, transfer->body);
     curl_easy_setopt(transfer->easy, CURLOPT_POSTFIELDSIZE, length);
     curl_multi_add_handle(multi, transfer->easy);
 }
 
 int main(int count, char **arguments) {
-    if (count != 4) return 64;
+    if (count < 4 || count > 6) return 64;
     list(arguments[1]);
+    if (count > 4) claim_in(arguments[4]);
+    if (count > 5) batch = atoi(arguments[5]);
     int concurrency = atoi(arguments[3]), running = 0, waiting;
     struct transfer *transfers = calloc(concurrency, sizeof *transfers);
     curl_global_init(CURL_GLOBAL_DEFAULT);
     multi = curl_multi_init();
     struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
     for (int index = 0; index < concurrency && next_name < name_count; index++) {
+        transfers[index].body = malloc((size_t)batch * largest);
         CURL *easy = transfers[index].easy = curl_easy_init();
         curl_easy_setopt(easy, CURLOPT_URL, arguments[2]);
         curl_easy_setopt(easy, CURLOPT_POST, 1L);
@@ -51,7 +59,7 @@ int main(int count, char **arguments) {
             curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&transfer);
             curl_easy_getinfo(message->easy_handle, CURLINFO_RESPONSE_CODE, &status);
             curl_multi_remove_handle(multi, transfer->easy);
-            delivered(transfer->name, status);
+            for (int index = 0; index < transfer->count; index++) delivered(names[transfer->first + index], status);
             if (next_name == name_count) continue;
             begin(transfer);
             running++;

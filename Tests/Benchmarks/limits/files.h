@@ -8,13 +8,15 @@
 
 enum { largest = 65536 };
 static int directory;
+// Where files are moved before they are read, as a claim is; the directory itself where there is no such place.
+static int claims;
 static char **names;
 static int name_count, next_name;
 
 static inline void list(const char *path) {
     DIR *entries = opendir(path);
     if (!entries) exit(66);
-    directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    directory = claims = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int room = 0;
     for (struct dirent *entry; (entry = readdir(entries));) {
         if (entry->d_name[0] == '.') continue;
@@ -24,8 +26,11 @@ static inline void list(const char *path) {
     closedir(entries);
 }
 
+static inline void claim_in(const char *path) { claims = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC); }
+
 static inline int load(const char *name, char *body) {
-    int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (claims != directory && renameat(directory, name, claims, name)) exit(74);
+    int file = openat(claims, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     int length = file < 0 ? -1 : read(file, body, largest);
     if (length < 0) {
         perror(name);
@@ -40,5 +45,5 @@ static inline void delivered(const char *name, long status) {
         fprintf(stderr, "%s: status %ld\n", name, status);
         exit(1);
     }
-    if (unlinkat(directory, name, 0)) exit(74);
+    if (unlinkat(claims, name, 0)) exit(74);
 }
