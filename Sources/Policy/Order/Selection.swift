@@ -28,9 +28,9 @@ package struct Selection<Destination: Hashable, Element> {
     package static var spares: Int { 3 }
 
     package let limit: Int
-    /// How many were offered: how many are due.
-    package private(set) var offered = 0
 
+    /// How many there were, of those that were in reach.
+    private var offered = 0
     private var oldest = BoundedHeap<Candidate>(by: { $0.key < $1.key })
     private var shares: [Destination: BoundedHeap<Candidate>] = [:]
     private var newest: [Destination: BoundedHeap<Candidate>] = [:]
@@ -43,29 +43,23 @@ package struct Selection<Destination: Hashable, Element> {
         self.limit = max(limit, 0)
     }
 
-    package mutating func offer(_ name: EntryName, destination: Destination, element: @autoclosure () -> Element) {
+    /// Takes in one that is due, and says what else of its destination could still be of use. What is outside of that need
+    /// not be offered, which for most of a million saves making anything of their names.
+    @discardableResult
+    package mutating func offer(_ name: EntryName, destination: Destination, element: Element) -> Reach {
+        if limit == 0 { return .nothing }
         offered += 1
-        if limit == 0 { return }
-        // Of a million most are neither old nor new enough for anything: for these no element is made.
-        let key = CandidateKey(age: Age(name), serial: offered)
-        var made: Candidate?
-        func candidate() -> Candidate {
-            let candidate = made ?? Candidate(destination, element(), key)
-            made = candidate
-            return candidate
-        }
-        if oldest.keeps(capacity: limit, { key < $0.key }) { oldest.offer(candidate(), capacity: limit) }
-        if let index = newest.index(forKey: destination) {
-            if newest.values[index].keeps(capacity: Self.spares, { $0.key < key }) {
-                newest.values[index].offer(candidate(), capacity: Self.spares)
-            }
-        } else {
-            newest[destination] = BoundedHeap(by: { $1.key < $0.key })
-            newest[destination]!.offer(candidate(), capacity: Self.spares)
-        }
+        let candidate = Candidate(destination, element, CandidateKey(age: Age(name), serial: offered))
+        oldest.offer(candidate, capacity: limit)
+        newest[destination, default: BoundedHeap(by: { $1.key < $0.key })].offer(candidate, capacity: Self.spares)
+        offerShare(candidate)
+        return reach(of: destination)
+    }
+
+    private mutating func offerShare(_ candidate: Candidate) {
+        let destination = candidate.destination
         if let index = shares.index(forKey: destination) {
-            guard shares.values[index].keeps(capacity: share, { key < $0.key }) else { return }
-            shares.values[index].offer(candidate(), capacity: share)
+            shares.values[index].offer(candidate, capacity: share)
             if youngest?.destination == destination { youngest = nil }
             return
         }
@@ -73,13 +67,26 @@ package struct Selection<Destination: Hashable, Element> {
             isCrowded = true
             let last = youngest ?? findYoungest()
             youngest = last
-            guard key < last.head else { return }
+            guard candidate.key < last.head else { return }
             shares[last.destination] = nil
             youngest = nil
         }
         var heap = BoundedHeap<Candidate>(by: { $0.key < $1.key })
-        heap.offer(candidate(), capacity: 1)
+        heap.offer(candidate, capacity: 1)
         shares[destination] = heap
+    }
+
+    /// It only ever shrinks: what heaps hold that are full gets older, or newer, with all they take; shares get smaller; and
+    /// a destination that lost its place to an older one gets it back only with one that is older still.
+    private func reach(of destination: Destination) -> Reach {
+        var reach = Reach.everything
+        guard offered > limit, let oldest = oldest.largest(whereFull: limit) else { return reach }
+        let head = shares[destination].map { $0.largest(whereFull: self.share)?.key } ?? youngest?.head
+        if let head { reach.latest = max(oldest.key, head).age.createdAt }
+        if let first = newest[destination]?.largest(whereFull: Self.spares)?.key {
+            reach.earliest = first.age.createdAt
+        }
+        return reach
     }
 
     /// What is chosen, in the order in which to attempt it.
