@@ -12,8 +12,9 @@ package struct OperationID: Hashable, Sendable, Comparable, CustomStringConverti
         description = String(decoding: bytes, as: UTF8.self)
     }
 
+    /// In the order of the bytes, which all are ASCII.
     package static func < (left: OperationID, right: OperationID) -> Bool {
-        left.description.utf8.lexicographicallyPrecedes(right.description.utf8)
+        left.description < right.description
     }
 }
 
@@ -36,8 +37,9 @@ package struct TypeName: Hashable, Sendable, Comparable, CustomStringConvertible
         description = String(decoding: bytes, as: UTF8.self)
     }
 
+    /// In the order of the bytes, which all are ASCII.
     package static func < (left: TypeName, right: TypeName) -> Bool {
-        left.description.utf8.lexicographicallyPrecedes(right.description.utf8)
+        left.description < right.description
     }
 }
 

@@ -11,16 +11,14 @@
 ///
 /// Besides, the newest few of each destination are kept, for samples and probes (O(destinations × `spares`) memory).
 package struct Selection<Destination: Hashable, Element> {
-    /// A class, because it stands in up to three heaps and is looked at a million times.
-    package final class Candidate {
+    package final class Candidate: Ranked {
         package let destination: Destination
         package let element: Element
-        fileprivate let key: CandidateKey
 
         fileprivate init(_ destination: Destination, _ element: Element, _ key: CandidateKey) {
             self.destination = destination
             self.element = element
-            self.key = key
+            super.init(key)
         }
     }
 
@@ -31,9 +29,9 @@ package struct Selection<Destination: Hashable, Element> {
 
     /// How many there were, of those that were in reach.
     private var offered = 0
-    private var oldest = BoundedHeap<Candidate>(by: { $0.key < $1.key })
-    private var shares: [Destination: BoundedHeap<Candidate>] = [:]
-    private var newest: [Destination: BoundedHeap<Candidate>] = [:]
+    private var oldest = BoundedHeap<Ranked>(by: Ranked.isOlder)
+    private var shares: [Destination: BoundedHeap<Ranked>] = [:]
+    private var newest: [Destination: BoundedHeap<Ranked>] = [:]
     /// More destinations than `limit` have been seen; only the `limit` with the oldest heads are in `shares`.
     private var isCrowded = false
     /// While crowded: the destination in `shares` whose head is youngest. Its head can only get older.
@@ -51,7 +49,7 @@ package struct Selection<Destination: Hashable, Element> {
         offered += 1
         let candidate = Candidate(destination, element, CandidateKey(age: Age(name), serial: offered))
         oldest.offer(candidate, capacity: limit)
-        newest[destination, default: BoundedHeap(by: { $1.key < $0.key })].offer(candidate, capacity: Self.spares)
+        newest[destination, default: BoundedHeap(by: Ranked.isNewer)].offer(candidate, capacity: Self.spares)
         offerShare(candidate)
         return reach(of: destination)
     }
@@ -71,7 +69,7 @@ package struct Selection<Destination: Hashable, Element> {
             shares[last.destination] = nil
             youngest = nil
         }
-        var heap = BoundedHeap<Candidate>(by: { $0.key < $1.key })
+        var heap = BoundedHeap<Ranked>(by: Ranked.isOlder)
         heap.offer(candidate, capacity: 1)
         shares[destination] = heap
     }
@@ -91,12 +89,12 @@ package struct Selection<Destination: Hashable, Element> {
 
     /// What is chosen, in the order in which to attempt it.
     package func chosen() -> [Candidate] {
-        if offered <= limit { return oldest.sorted() }
+        if offered <= limit { return candidates(oldest.sorted()) }
         var taken = shares.values.flatMap { $0.sorted().prefix(share) }
         let serials = Set(taken.map(\.key.serial))
         let rest = oldest.sorted().filter { !serials.contains($0.key.serial) }
         taken += rest.prefix(limit - taken.count)
-        return taken.sorted { $0.key < $1.key }
+        return candidates(taken.sorted(by: Ranked.isOlder))
     }
 
     /// The newest of a destination that are not among the `chosen`, newest first, at most `spares`.
@@ -106,7 +104,11 @@ package struct Selection<Destination: Hashable, Element> {
     package func newest(of destination: Destination, besides chosen: [Candidate]) -> [Candidate] {
         guard let heap = newest[destination] else { return [] }
         let serials = Set(chosen.lazy.filter { $0.destination == destination }.map(\.key.serial))
-        return heap.sorted().filter { !serials.contains($0.key.serial) }
+        return candidates(heap.sorted().filter { !serials.contains($0.key.serial) })
+    }
+
+    private func candidates(_ ranked: [Ranked]) -> [Candidate] {
+        ranked.map { $0 as! Candidate }
     }
 
     private var share: Int {
@@ -118,6 +120,19 @@ package struct Selection<Destination: Hashable, Element> {
         let heads = shares.map { (destination: $0.key, head: $0.value.elements.map(\.key).min()!) }
         return heads.max { $0.head < $1.head }!
     }
+}
+
+/// What a heap holds: a class, because each stands in up to three of them, and of one type whatever the elements are, so
+/// that their many comparisons are compiled for it.
+package class Ranked {
+    fileprivate let key: CandidateKey
+
+    fileprivate init(_ key: CandidateKey) {
+        self.key = key
+    }
+
+    fileprivate static func isOlder(left: Ranked, right: Ranked) -> Bool { left.key < right.key }
+    fileprivate static func isNewer(left: Ranked, right: Ranked) -> Bool { right.key < left.key }
 }
 
 /// Every candidate has another one: two files of one id and time still differ by when they were offered.
