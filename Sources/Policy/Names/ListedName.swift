@@ -23,11 +23,12 @@ package struct ListedName {
         guard bytes.count <= EntryName.maximumLength, end > timeLength + 1, bytes[timeLength] == UInt8(ascii: "-"),
             bytes.ends(inJSONSuffixAt: end), let createdAt = Timestamp(compactMicroseconds: bytes.part(0, timeLength))
         else { return nil }
-        var index = bytes.fieldEnd(from: timeLength + 1, to: end)
+        var index = timeLength + 1
+        while index < end, bytes[index].isIdentifierByte { index += 1 }
         self.createdAt = createdAt
         idBytes = bytes.part(timeLength + 1, index)
         typeBytes = bytes.part(index, index)
-        guard OperationID.allows(idBytes) else { return nil }
+        guard (1...64).contains(idBytes.count), index == end || bytes[index] == UInt8(ascii: ",") else { return nil }
         // Fields stand in one order: each must come later in it than the one before.
         var last: FieldOrder = .none
         while index < end {
@@ -96,12 +97,6 @@ extension EntryName {
             createdAt: name.createdAt, id: name.id, type: TypeName(name), keyDigest: name.keyDigest,
             originDigest: name.originDigest, attempts: name.attempts, interruptions: name.interruptions,
             isHeld: name.isHeld, gate: name.gate)
-    }
-}
-
-extension OperationID {
-    fileprivate static func allows(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        (1...64).contains(bytes.count) && bytes.allSatisfy(\.isIdentifierByte)
     }
 }
 
