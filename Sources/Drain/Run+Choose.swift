@@ -35,33 +35,34 @@ extension Run {
         let now = world.now()
         try readLedger(now)
         let decisions = conditions()
-        let asked = Set(options.destinations.map { Digest(of: $0) })
         var pass = Pass()
         var selection = Selection<Digest, Candidate>(limit: isPlanning ? budget : min(budget, portion))
-        var census = try takeCensus(now)
-        var ways = Ways(configuration, destinations)
+        var ways = Ways(configuration, destinations, options)
+        var census = try takeCensus(now, &ways)
         for state in [QueueState.new, .deferred] {
-            let foreign = try spool.forEachEntry(in: state) { entry in
-                let name = entry.name
-                guard isAskedFor(name) else { return }
+            let foreign = try spool.forEachName(in: state) { name, _ in
                 let way = ways.way(of: name)
-                let destination = way.destination
-                guard asked.isEmpty || asked.contains(destination.digest) else { return }
-                let sequence = way.isSequential ? way.route.sequence(of: name, to: destination) : nil
+                guard way.isAskedFor, !isLeftAlone(name) else { return }
+                var sequence: SequenceKey?
                 var isHead = true
-                if sequence != nil {
+                if way.isSequential {
+                    let entry = Entry(state: state, name: EntryName(name))
+                    sequence = way.route.sequence(of: entry.name, to: way.destination)
                     // Without the lock another run is at what has an order.
-                    guard let turn = census?.turn(of: name, of: way.route, to: destination) else { return }
-                    switch turn {
-                    case .free, .inLine: isHead = turn == .free
-                    case .blocked: return
-                    case .superseded(let newer):
-                        pass.superseded.append((entry, newer))
-                        return
+                    if sequence != nil {
+                        guard let turn = census?.turn(of: entry.name, of: way.route, to: way.destination) else {
+                            return
+                        }
+                        switch turn {
+                        case .free, .inLine: isHead = turn == .free
+                        case .blocked: return
+                        case .superseded(let newer): return pass.superseded.append((entry, newer))
+                        }
                     }
                 }
                 func candidate() -> Candidate {
-                    Candidate(entry: entry, destination: destination, sequence: sequence, isHead: isHead)
+                    let entry = Entry(state: state, name: EntryName(name))
+                    return Candidate(entry: entry, destination: way.destination, sequence: sequence, isHead: isHead)
                 }
                 switch eligibility(
                     of: name, at: now, longestDelay: way.longestDelay, ignoringBackoff: ignoresBackoff(of: name))
@@ -72,8 +73,8 @@ extension Run {
                     pass.mayComeDue(until)
                 case .due:
                     if way.passage == nil {
-                        openLane(destination, now, decisions)
-                        let lane = lanes[destination.digest]!
+                        openLane(way.destination, now, decisions)
+                        let lane = lanes[way.destination.digest]!
                         way.passage = lane.isClosed ? .closed(lane.closure) : .open
                     }
                     if case .closed(let closure) = way.passage {
@@ -89,7 +90,10 @@ extension Run {
                         return
                     }
                     way.offered += 1
-                    selection.offer(name, destination: destination.digest, element: candidate())
+                    guard way.reach.contains(name.createdAt) else { return }
+                    let candidate = candidate()
+                    way.reach = selection.offer(
+                        candidate.entry.name, destination: way.destination.digest, element: candidate)
                 }
             }
             if state == .new { pass.foreign = foreign }
@@ -97,10 +101,11 @@ extension Run {
         for way in ways.all where way.passage != nil {
             lanes[way.destination.digest]!.skipped += way.skipped
             lanes[way.destination.digest]!.offered += way.offered
+            pass.leftDue += way.offered
         }
         let chosen = selection.chosen()
         pass.chosen = chosen.map(\.element)
-        pass.leftDue = selection.offered - pass.chosen.count
+        pass.leftDue -= pass.chosen.count
         for candidate in pass.chosen { lanes[candidate.destination.digest]!.chosen += 1 }
         let byDestination = Dictionary(grouping: chosen, by: \.destination)
         for (digest, lane) in lanes where lane.offered > lane.chosen {
@@ -113,13 +118,12 @@ extension Run {
 
     /// `--now` is for what waited before this run: what the run itself has deferred waits like everything else, or it
     /// would go round in circles.
-    private func ignoresBackoff(of name: EntryName) -> Bool {
-        options.ignoresBackoff && !waiting.contains(name.id)
+    private func ignoresBackoff(of name: ListedName) -> Bool {
+        options.ignoresBackoff && (waiting.isEmpty || !waiting.contains(name.id))
     }
 
-    private func isAskedFor(_ name: EntryName) -> Bool {
-        (options.types.isEmpty || options.types.contains(name.type))
-            && (leftAlone.isEmpty || !leftAlone.contains(name.id))
+    private func isLeftAlone(_ name: ListedName) -> Bool {
+        !leftAlone.isEmpty && leftAlone.contains(name.id)
     }
 
     // MARK: - Destinations
@@ -234,21 +238,20 @@ extension Run {
     // MARK: - Sequences
 
     /// Where operations stand that wait for each other; `nil` where none do, or where another run is at them.
-    private func takeCensus(_ now: Timestamp) throws(SpoolError) -> Census? {
+    private func takeCensus(_ now: Timestamp, _ ways: inout Ways) throws(SpoolError) -> Census? {
         guard configuration.hasSequentialRoutes, sequenceLock != nil || isPlanning else { return nil }
         var census = Census()
         // What moves meanwhile is seen at least once.
         for state in [QueueState.claimed, .new, .deferred, .claimed] {
-            try spool.forEachEntry(in: state) { entry in
-                let route = configuration.route(of: entry.name.type)
-                guard route.isSequential else { return }
-                let isOutOfReach = state == .claimed || !isAskedFor(entry.name)
+            try spool.forEachName(in: state) { name, _ in
+                let way = ways.way(of: name)
+                guard way.isSequential else { return }
+                let isOutOfReach = state == .claimed || !way.isAskedFor || isLeftAlone(name)
                 let eligibility = eligibility(
-                    of: entry.name, at: now, longestDelay: route.longestDelay,
-                    ignoringBackoff: ignoresBackoff(of: entry.name))
+                    of: name, at: now, longestDelay: way.longestDelay, ignoringBackoff: ignoresBackoff(of: name))
                 census.note(
-                    entry.name, isOutOfReach ? .outOfReach : .waiting(eligibility), of: route,
-                    to: destinations.destination(of: entry.name))
+                    EntryName(name), isOutOfReach ? .outOfReach : .waiting(eligibility), of: way.route,
+                    to: way.destination)
             }
         }
         return census

@@ -12,17 +12,30 @@ struct Ways {
         let destination: Destination
         let longestDelay: Duration
         let isSequential: Bool
+        /// Of a type and for a destination that this run is for.
+        let isAskedFor: Bool
         /// Whether anything may go there; `nil` as long as nothing is due.
         var passage: Passage?
-        /// Due, and passed over because it is closed; due, and offered to be chosen.
+        /// Due, and passed over because it is closed; due, and open.
         var skipped = 0
         var offered = 0
+        /// What of it could still be chosen.
+        var reach = Reach.everything
+        private let typeBytes: [UInt8]
+        private let origin: Digest?
 
-        fileprivate init(_ route: Route, _ destination: Destination) {
+        fileprivate init(_ route: Route, _ destination: Destination, isAskedFor: Bool, _ name: ListedName) {
             self.route = route
             self.destination = destination
+            self.isAskedFor = isAskedFor
             longestDelay = route.longestDelay
             isSequential = route.isSequential
+            typeBytes = Array(name.typeBytes)
+            origin = name.originDigest
+        }
+
+        fileprivate func isThat(of name: ListedName) -> Bool {
+            origin == name.originDigest && name.typeBytes.elementsEqual(typeBytes)
         }
     }
 
@@ -33,23 +46,35 @@ struct Ways {
 
     private let configuration: Configuration
     private let destinations: DestinationTable
+    private let types: Set<TypeName>
+    private let asked: Set<Digest>
     private var ways: [Key: Way] = [:]
     /// Most names are of the same kind as the one before.
-    private var last: (key: Key, way: Way)?
+    private var last: Way?
 
-    init(_ configuration: Configuration, _ destinations: DestinationTable) {
+    init(_ configuration: Configuration, _ destinations: DestinationTable, _ options: RunOptions) {
         self.configuration = configuration
         self.destinations = destinations
+        types = options.types
+        asked = Set(options.destinations.map { Digest(of: $0) })
     }
 
     var all: some Sequence<Way> { ways.values }
 
-    mutating func way(of name: EntryName) -> Way {
-        let key = Key(type: name.type, origin: name.originDigest)
-        if let last, last.key == key { return last.way }
-        let way = ways[key] ?? Way(configuration.route(of: name.type), destinations.destination(of: name))
+    mutating func way(of name: ListedName) -> Way {
+        if let last, last.isThat(of: name) { return last }
+        let key = Key(type: TypeName(name), origin: name.originDigest)
+        let way = ways[key] ?? make(key, name)
+        last = way
+        return way
+    }
+
+    private mutating func make(_ key: Key, _ name: ListedName) -> Way {
+        let destination = destinations.destination(of: EntryName(name))
+        let isAskedFor =
+            (types.isEmpty || types.contains(key.type)) && (asked.isEmpty || asked.contains(destination.digest))
+        let way = Way(configuration.route(of: key.type), destination, isAskedFor: isAskedFor, name)
         ways[key] = way
-        last = (key, way)
         return way
     }
 }

@@ -8,16 +8,21 @@ extension SpoolDirectory {
     /// What moves meanwhile may be seen in two states or in none; a claim settles which.
     @discardableResult
     package func forEachEntry(in state: QueueState, _ body: (Entry) -> Void) throws(SpoolError) -> Int {
-        guard state == .claimed else {
-            return try forEachName(in: state.path) { body(Entry(state: state, name: $0)) }
-        }
+        try forEachName(in: state) { body(Entry(state: state, name: EntryName($0), claimedBy: $1)) }
+    }
+
+    /// The same of the names as they are listed, gone when the closure returns, with the run that holds them: for those who
+    /// pass over most.
+    @discardableResult
+    package func forEachName(in state: QueueState, _ body: (ListedName, _ run: String?) -> Void) throws(SpoolError)
+        -> Int
+    {
+        guard state == .claimed else { return try forEachName(in: state.path) { body($0, nil) } }
         var others = 0
         for run in try names(in: state.path) {
             let runName = QueuePath.escaped(run)
             do throws(SpoolError) {
-                others += try forEachName(in: QueuePath(in: state.path, run)) {
-                    body(Entry(state: state, name: $0, claimedBy: runName))
-                }
+                others += try forEachName(in: QueuePath(in: state.path, run)) { body($0, runName) }
             } catch let error where error.code == Errno.missing.code || error.code == Errno.notADirectory.code {
                 // The run has ended meanwhile, or this is no run's directory.
             }
@@ -25,12 +30,12 @@ extension SpoolDirectory {
         return others
     }
 
-    private func forEachName(in directory: QueuePath, _ body: (EntryName) -> Void) throws(SpoolError) -> Int {
+    private func forEachName(in directory: QueuePath, _ body: (ListedName) -> Void) throws(SpoolError) -> Int {
         var others = 0
         try attempt("list", directory) { () throws(Errno) in
             let strangers = try StrangersIn(directory, self)
             try system.list(root, directory.bytes) { bytes in
-                if let name = EntryName(bytes), !strangers.own(bytes) {
+                if let name = ListedName(bytes), !strangers.own(bytes) {
                     body(name)
                 } else if !bytes.isAside {
                     others += 1
@@ -48,7 +53,7 @@ extension SpoolDirectory {
         try attempt("list", new) { () throws(Errno) in
             let strangers = try StrangersIn(new, self)
             try system.list(root, new.bytes) { name in
-                if EntryName(name) == nil || strangers.own(name) { foreign.append(Array(name)) }
+                if ListedName(name) == nil || strangers.own(name) { foreign.append(Array(name)) }
                 return foreign.count < limit
             }
         }

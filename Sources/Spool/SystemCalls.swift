@@ -180,7 +180,7 @@ private func listNames(
             .assumingMemoryBound(to: UInt8.self)
         let name = UnsafeBufferPointer(
             start: start, count: strlen(UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self)))
-        if name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8) { continue }
+        if name[0] == UInt8(ascii: "."), name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8) { continue }
         if !body(name) { return }
     }
 }

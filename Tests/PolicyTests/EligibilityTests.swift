@@ -43,7 +43,9 @@ import Testing
     @Test func `an operation that is held by itself is not due, whatever its time and whoever insists`() {
         for gate in [EntryName.Gate.open, .due(Self.now - .seconds(1)), .notBefore(Self.now), .due(.lastInNames)] {
             var name = EntryName(createdAt: Self.now, id: OperationID("a")!, isHeld: true, gate: gate)
-            let decide = { eligibility(of: $0, at: Self.now, longestDelay: .seconds(3600), ignoringBackoff: true) }
+            let decide = { (name: EntryName) in
+                eligibility(of: name, at: Self.now, longestDelay: .seconds(3600), ignoringBackoff: true)
+            }
             #expect(decide(name) == .held)
             name.isHeld = false
             #expect(decide(name) == .due)

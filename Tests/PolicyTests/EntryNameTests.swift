@@ -58,6 +58,27 @@ import Testing
         #expect(EntryName(row.fields[1]) == nil, "\(row.fields[2])")
     }
 
+    @Test(arguments: 0..<20 as Range<UInt64>)
+    func `a name in a listing says what the name itself does`(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        for _ in 0..<100 {
+            let name = EntryName.random(using: &generator)
+            let moment = Timestamp(microseconds: Int64.random(in: 0...4_000_000_000_000_000, using: &generator))
+            try Array(name.description.utf8).withUnsafeBufferPointer { bytes in
+                let listed = try #require(ListedName(bytes))
+                #expect(EntryName(listed) == name)
+                #expect(listed.createdAt == name.createdAt)
+                #expect(listed.id == name.id)
+                #expect(TypeName(listed) == name.type)
+                #expect(listed.typeBytes.isEmpty == (name.type == .default))
+                #expect(listed.originDigest == name.originDigest)
+                #expect(
+                    eligibility(of: listed, at: moment, longestDelay: .seconds(60), ignoringBackoff: false)
+                        == eligibility(of: name, at: moment, longestDelay: .seconds(60), ignoringBackoff: false))
+            }
+        }
+    }
+
     @Test func `bytes that are no text are refused`() {
         let bytes = Array("20261121T091500.123456Z-a".utf8) + [0xFF] + Array(".json".utf8)
         #expect(bytes.withUnsafeBufferPointer { EntryName($0) } == nil)
@@ -104,6 +125,13 @@ import Testing
     }
 
     @Test func `ids and types keep to their letters`() throws {
+        let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+        for byte in UInt8.min...UInt8.max {
+            let text = String(Unicode.Scalar(byte))
+            #expect((OperationID(text) != nil) == letters.contains(text))
+            let name = Array("20261121T091500.123456Z-".utf8) + [byte] + Array(".json".utf8)
+            #expect(name.withUnsafeBufferPointer { ListedName($0) != nil } == letters.contains(text))
+        }
         #expect(OperationID("") == nil)
         #expect(OperationID("a.b") == nil)
         #expect(OperationID(String(repeating: "a", count: 65)) == nil)

@@ -45,7 +45,6 @@ import Testing
         var selection = Selection<Int, String>(limit: 2)
         for id in ["c", "a", "b"] { selection.offer(name(1, id), destination: 0, element: id) }
         #expect(selection.chosen().map(\.element) == ["a", "b"])
-        #expect(selection.offered == 3)
     }
 
     @Test func `a limit of nothing chooses nothing`() {
@@ -92,6 +91,47 @@ import Testing
             let left = group.map(\.second).filter { !taken.contains($0) }.sorted(by: >)
             #expect(selection.newest(of: destination, besides: chosen).map(\.element) == Array(left.prefix(3)))
         }
+    }
+
+    @Test(arguments: 0..<100 as Range<UInt64>)
+    func `what is out of reach need not be offered`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let destinations = Int.random(in: 1...12, using: &generator)
+        let offers = (0..<Int.random(in: 0...400, using: &generator)).map { number in
+            // Several are created at the same time, and differ by their ids.
+            let name = name(Int.random(in: 0...100, using: &generator), "id-\(number)")
+            return (name: name, destination: Int.random(in: 0..<destinations, using: &generator))
+        }
+        let limit = Int.random(in: 0...20, using: &generator)
+        var whole = Selection<Int, EntryName>(limit: limit)
+        var reached = Selection<Int, EntryName>(limit: limit)
+        var reaches: [Int: Reach] = [:]
+        for (name, destination) in offers {
+            whole.offer(name, destination: destination, element: name)
+            guard reaches[destination, default: .everything].contains(name.createdAt) else { continue }
+            reaches[destination] = reached.offer(name, destination: destination, element: name)
+        }
+        let chosen = whole.chosen()
+        let fromReach = reached.chosen()
+        #expect(fromReach.map(\.element) == chosen.map(\.element))
+        for destination in 0..<destinations {
+            #expect(
+                reached.newest(of: destination, besides: fromReach).map(\.element)
+                    == whole.newest(of: destination, besides: chosen).map(\.element))
+        }
+    }
+
+    @Test func `of ten thousand in no order few are in reach`() {
+        var selection = Selection<String, Int>(limit: 5)
+        var generator = SeededGenerator(seed: 1)
+        var reach = Reach.everything
+        var offered = 0
+        for second in (1...10_000).shuffled(using: &generator) where reach.contains(name(second).createdAt) {
+            reach = selection.offer(name(second), destination: "a", element: second)
+            offered += 1
+        }
+        #expect(selection.chosen().map(\.element) == [1, 2, 3, 4, 5])
+        #expect(offered < 200)
     }
 
     @Test func `the newest that are not chosen are there for samples, newest first`() {

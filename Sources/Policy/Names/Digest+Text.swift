@@ -1,26 +1,52 @@
-extension Digest {
+extension Digest: CustomStringConvertible {
+    static let length = 24
+
     /// The digest of a key or an origin: of its UTF-8 bytes, without normalisation.
     package init(of text: String) {
-        var digits: [UInt8] = []
-        digits.reserveCapacity(24)
-        for byte in SHA256.hash(Array(text.utf8)).prefix(12) {
-            digits.append(UInt8.lowerHexDigit(byte >> 4))
-            digits.append(UInt8.lowerHexDigit(byte & 15))
-        }
-        self.init(hexDigits: digits)
+        let hash = SHA256.hash(Array(text.utf8))
+        first = hash[..<8].reduce(0) { $0 << 8 | UInt64($1) }
+        last = hash[8..<12].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    package init?(_ text: some StringProtocol) {
+        let parsed = Array(text.utf8).withUnsafeBufferPointer { Digest(bytes: $0) }
+        guard let parsed else { return nil }
+        self = parsed
     }
 
     init?(bytes: UnsafeBufferPointer<UInt8>) {
-        guard bytes.count == 24,
-            bytes.allSatisfy({
-                $0 &- UInt8(ascii: "0") <= 9 || $0 &- UInt8(ascii: "a") <= 5
-            })
+        guard bytes.count == Self.length, let first = bytes.lowerHex(at: 0, digits: 16),
+            let last = bytes.lowerHex(at: 16, digits: 8)
         else { return nil }
-        self.init(hexDigits: bytes)
+        self.first = first
+        self.last = UInt32(last)
     }
 
-    private init(hexDigits: some Collection<UInt8>) {
-        description = String(decoding: hexDigits, as: UTF8.self)
+    package var description: String {
+        String(unsafeUninitializedCapacity: Self.length) { buffer in
+            for index in 0..<Self.length {
+                let digit = index < 16 ? first >> UInt64(60 - 4 * index) : UInt64(last) >> UInt64(92 - 4 * index)
+                buffer[index] = UInt8.lowerHexDigit(UInt8(digit & 15))
+            }
+            return Self.length
+        }
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// The number that exactly `digits` lower-case hex digits make; `nil` if one of them is none. The caller checks bounds.
+    fileprivate func lowerHex(at offset: Int, digits: Int) -> UInt64? {
+        var value: UInt64 = 0
+        for index in offset..<offset + digits {
+            var digit = self[index] &- UInt8(ascii: "0")
+            if digit > 9 {
+                digit = self[index] &- UInt8(ascii: "a")
+                guard digit <= 5 else { return nil }
+                digit += 10
+            }
+            value = value << 4 | UInt64(digit)
+        }
+        return value
     }
 }
 

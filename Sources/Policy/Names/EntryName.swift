@@ -60,16 +60,7 @@ package struct EntryName: Hashable, Sendable {
 }
 
 /// The first 96 bits of a SHA-256, as 24 lower-case hex digits: `printf %s KEY | sha256sum | cut -c1-24`.
-package struct Digest: Hashable, Sendable, CustomStringConvertible {
-    package let description: String
-
-    package init?(_ text: some StringProtocol) {
-        guard text.utf8.count == 24,
-            text.utf8.allSatisfy({
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
-            })
-        else { return nil }
-        description = String(text)
-    }
+package struct Digest: Hashable, Sendable {
+    let first: UInt64
+    let last: UInt32
 }

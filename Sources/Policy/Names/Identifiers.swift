@@ -7,8 +7,14 @@ package struct OperationID: Hashable, Sendable, Comparable, CustomStringConverti
         description = String(text)
     }
 
+    /// The bytes are known to be one.
+    init(checked bytes: UnsafeBufferPointer<UInt8>) {
+        description = String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// In the order of the bytes, which all are ASCII.
     package static func < (left: OperationID, right: OperationID) -> Bool {
-        left.description.utf8.lexicographicallyPrecedes(right.description.utf8)
+        left.description < right.description
     }
 }
 
@@ -26,19 +32,21 @@ package struct TypeName: Hashable, Sendable, Comparable, CustomStringConvertible
         description = String(text)
     }
 
+    /// The bytes are known to be one.
+    init(checked bytes: UnsafeBufferPointer<UInt8>) {
+        description = String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// In the order of the bytes, which all are ASCII.
     package static func < (left: TypeName, right: TypeName) -> Bool {
-        left.description.utf8.lexicographicallyPrecedes(right.description.utf8)
+        left.description < right.description
     }
 }
 
 extension UInt8 {
+    /// One of `A-Z a-z 0-9 _ -`: looked up, because a million names have thirty-six of them each.
     var isIdentifierByte: Bool {
-        switch self {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default:
-            false
-        }
+        let bits: UInt64 = self < 64 ? 0x03FF_2000_0000_0000 : 0x07FF_FFFE_87FF_FFFE
+        return self < 128 && bits &>> UInt64(self & 63) & 1 == 1
     }
 }

@@ -88,6 +88,7 @@ extension Timestamp {
 
 extension UnsafeBufferPointer<UInt8> {
     /// The number that exactly `digits` decimal digits make; `nil` if one of them is none. The caller checks bounds.
+    @inline(__always)
     func decimal(at offset: Int, digits: Int) -> Int? {
         var value = 0
         for index in offset..<offset + digits {

@@ -11,9 +11,9 @@ struct BoundedHeap<Element> {
 
     var elements: [Element] { heap.elements }
 
-    /// Whether an element would be kept of which it is known what it precedes; asked first where making one costs.
-    func keeps(capacity: Int, _ precedesLargest: (Element) -> Bool) -> Bool {
-        elements.count < capacity || heap.first.map(precedesLargest) ?? false
+    /// What has to be preceded to be kept; `nil` while there is room.
+    func largest(whereFull capacity: Int) -> Element? {
+        elements.count < capacity ? nil : heap.first
     }
 
     /// Keeps the element if it is among the smallest `capacity`, and drops what is beyond them.

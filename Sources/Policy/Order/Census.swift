@@ -34,8 +34,14 @@ package struct Census: Sendable {
 
     /// What is known of the operations of one key where they replace each other.
     private struct Group {
+        /// Of those that supersede what is older.
         var newest: Age?
         var oldestOutOfReach: Age?
+
+        mutating func take(_ age: Age, _ standing: Standing, _ gate: EntryName.Gate) {
+            if standing.supersedes(gate: gate) { newest = max(newest ?? age, age) }
+            if standing == .outOfReach { oldestOutOfReach = min(oldestOutOfReach ?? age, age) }
+        }
     }
 
     /// What is known of one sequence. Of those that a newer one may supersede that is not known before all are noted.
@@ -61,14 +67,7 @@ package struct Census: Sendable {
         let age = Age(name)
         let group = route.coalesce ? route.group(of: name, to: destination) : nil
         if let group {
-            if standing.supersedes(gate: name.gate) {
-                let newest = groups[group, default: Group()].newest
-                groups[group, default: Group()].newest = max(newest ?? age, age)
-            }
-            if standing == .outOfReach {
-                let oldest = groups[group, default: Group()].oldestOutOfReach
-                groups[group, default: Group()].oldestOutOfReach = min(oldest ?? age, age)
-            }
+            groups[group, default: Group()].take(age, standing, name.gate)
             // Within a key all that is older is superseded or out of reach: the group says everything.
             if group == sequence { return }
         }

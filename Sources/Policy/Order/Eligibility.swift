@@ -15,8 +15,23 @@ package enum Eligibility: Hashable, Sendable {
 package func eligibility(
     of name: EntryName, at now: Timestamp, longestDelay: Duration, ignoringBackoff: Bool
 ) -> Eligibility {
-    if name.isHeld { return .held }
-    switch name.gate {
+    eligibility(
+        isHeld: name.isHeld, gate: name.gate, at: now, longestDelay: longestDelay, ignoringBackoff: ignoringBackoff)
+}
+
+/// The same of a name that nothing has been made of.
+package func eligibility(
+    of name: ListedName, at now: Timestamp, longestDelay: Duration, ignoringBackoff: Bool
+) -> Eligibility {
+    eligibility(
+        isHeld: name.isHeld, gate: name.gate, at: now, longestDelay: longestDelay, ignoringBackoff: ignoringBackoff)
+}
+
+private func eligibility(
+    isHeld: Bool, gate: EntryName.Gate, at now: Timestamp, longestDelay: Duration, ignoringBackoff: Bool
+) -> Eligibility {
+    if isHeld { return .held }
+    switch gate {
     case .open:
         return .due
     case .notBefore(let moment):

@@ -11,16 +11,14 @@
 ///
 /// Besides, the newest few of each destination are kept, for samples and probes (O(destinations × `spares`) memory).
 package struct Selection<Destination: Hashable, Element> {
-    /// A class, because it stands in up to three heaps and is looked at a million times.
-    package final class Candidate {
+    package final class Candidate: Ranked {
         package let destination: Destination
         package let element: Element
-        fileprivate let key: CandidateKey
 
         fileprivate init(_ destination: Destination, _ element: Element, _ key: CandidateKey) {
             self.destination = destination
             self.element = element
-            self.key = key
+            super.init(key)
         }
     }
 
@@ -28,12 +26,12 @@ package struct Selection<Destination: Hashable, Element> {
     package static var spares: Int { 3 }
 
     package let limit: Int
-    /// How many were offered: how many are due.
-    package private(set) var offered = 0
 
-    private var oldest = BoundedHeap<Candidate>(by: { $0.key < $1.key })
-    private var shares: [Destination: BoundedHeap<Candidate>] = [:]
-    private var newest: [Destination: BoundedHeap<Candidate>] = [:]
+    /// How many there were, of those that were in reach.
+    private var offered = 0
+    private var oldest = BoundedHeap<Ranked>(by: Ranked.isOlder)
+    private var shares: [Destination: BoundedHeap<Ranked>] = [:]
+    private var newest: [Destination: BoundedHeap<Ranked>] = [:]
     /// More destinations than `limit` have been seen; only the `limit` with the oldest heads are in `shares`.
     private var isCrowded = false
     /// While crowded: the destination in `shares` whose head is youngest. Its head can only get older.
@@ -43,29 +41,23 @@ package struct Selection<Destination: Hashable, Element> {
         self.limit = max(limit, 0)
     }
 
-    package mutating func offer(_ name: EntryName, destination: Destination, element: @autoclosure () -> Element) {
+    /// Takes in one that is due, and says what else of its destination could still be of use. What is outside of that need
+    /// not be offered, which for most of a million saves making anything of their names.
+    @discardableResult
+    package mutating func offer(_ name: EntryName, destination: Destination, element: Element) -> Reach {
+        if limit == 0 { return .nothing }
         offered += 1
-        if limit == 0 { return }
-        // Of a million most are neither old nor new enough for anything: for these no element is made.
-        let key = CandidateKey(age: Age(name), serial: offered)
-        var made: Candidate?
-        func candidate() -> Candidate {
-            let candidate = made ?? Candidate(destination, element(), key)
-            made = candidate
-            return candidate
-        }
-        if oldest.keeps(capacity: limit, { key < $0.key }) { oldest.offer(candidate(), capacity: limit) }
-        if let index = newest.index(forKey: destination) {
-            if newest.values[index].keeps(capacity: Self.spares, { $0.key < key }) {
-                newest.values[index].offer(candidate(), capacity: Self.spares)
-            }
-        } else {
-            newest[destination] = BoundedHeap(by: { $1.key < $0.key })
-            newest[destination]!.offer(candidate(), capacity: Self.spares)
-        }
+        let candidate = Candidate(destination, element, CandidateKey(age: Age(name), serial: offered))
+        oldest.offer(candidate, capacity: limit)
+        newest[destination, default: BoundedHeap(by: Ranked.isNewer)].offer(candidate, capacity: Self.spares)
+        offerShare(candidate)
+        return reach(of: destination)
+    }
+
+    private mutating func offerShare(_ candidate: Candidate) {
+        let destination = candidate.destination
         if let index = shares.index(forKey: destination) {
-            guard shares.values[index].keeps(capacity: share, { key < $0.key }) else { return }
-            shares.values[index].offer(candidate(), capacity: share)
+            shares.values[index].offer(candidate, capacity: share)
             if youngest?.destination == destination { youngest = nil }
             return
         }
@@ -73,23 +65,36 @@ package struct Selection<Destination: Hashable, Element> {
             isCrowded = true
             let last = youngest ?? findYoungest()
             youngest = last
-            guard key < last.head else { return }
+            guard candidate.key < last.head else { return }
             shares[last.destination] = nil
             youngest = nil
         }
-        var heap = BoundedHeap<Candidate>(by: { $0.key < $1.key })
-        heap.offer(candidate(), capacity: 1)
+        var heap = BoundedHeap<Ranked>(by: Ranked.isOlder)
+        heap.offer(candidate, capacity: 1)
         shares[destination] = heap
+    }
+
+    /// It only ever shrinks: what heaps hold that are full gets older, or newer, with all they take; shares get smaller; and
+    /// a destination that lost its place to an older one gets it back only with one that is older still.
+    private func reach(of destination: Destination) -> Reach {
+        var reach = Reach.everything
+        guard offered > limit, let oldest = oldest.largest(whereFull: limit) else { return reach }
+        let head = shares[destination].map { $0.largest(whereFull: self.share)?.key } ?? youngest?.head
+        if let head { reach.latest = max(oldest.key, head).age.createdAt }
+        if let first = newest[destination]?.largest(whereFull: Self.spares)?.key {
+            reach.earliest = first.age.createdAt
+        }
+        return reach
     }
 
     /// What is chosen, in the order in which to attempt it.
     package func chosen() -> [Candidate] {
-        if offered <= limit { return oldest.sorted() }
+        if offered <= limit { return candidates(oldest.sorted()) }
         var taken = shares.values.flatMap { $0.sorted().prefix(share) }
         let serials = Set(taken.map(\.key.serial))
         let rest = oldest.sorted().filter { !serials.contains($0.key.serial) }
         taken += rest.prefix(limit - taken.count)
-        return taken.sorted { $0.key < $1.key }
+        return candidates(taken.sorted(by: Ranked.isOlder))
     }
 
     /// The newest of a destination that are not among the `chosen`, newest first, at most `spares`.
@@ -99,7 +104,11 @@ package struct Selection<Destination: Hashable, Element> {
     package func newest(of destination: Destination, besides chosen: [Candidate]) -> [Candidate] {
         guard let heap = newest[destination] else { return [] }
         let serials = Set(chosen.lazy.filter { $0.destination == destination }.map(\.key.serial))
-        return heap.sorted().filter { !serials.contains($0.key.serial) }
+        return candidates(heap.sorted().filter { !serials.contains($0.key.serial) })
+    }
+
+    private func candidates(_ ranked: [Ranked]) -> [Candidate] {
+        ranked.map { $0 as! Candidate }
     }
 
     private var share: Int {
@@ -111,6 +120,19 @@ package struct Selection<Destination: Hashable, Element> {
         let heads = shares.map { (destination: $0.key, head: $0.value.elements.map(\.key).min()!) }
         return heads.max { $0.head < $1.head }!
     }
+}
+
+/// What a heap holds: a class, because each stands in up to three of them, and of one type whatever the elements are, so
+/// that their many comparisons are compiled for it.
+package class Ranked {
+    fileprivate let key: CandidateKey
+
+    fileprivate init(_ key: CandidateKey) {
+        self.key = key
+    }
+
+    fileprivate static func isOlder(left: Ranked, right: Ranked) -> Bool { left.key < right.key }
+    fileprivate static func isNewer(left: Ranked, right: Ranked) -> Bool { right.key < left.key }
 }
 
 /// Every candidate has another one: two files of one id and time still differ by when they were offered.

@@ -1,0 +1,137 @@
+/// A canonical name as it stands in the buffer of a listing: checked to its last byte, and nothing of it copied. It is
+/// there as long as the bytes are.
+///
+/// A run passes over a million names to take five: only of those is an `EntryName` made. The grammar stands with that.
+package struct ListedName {
+    package private(set) var createdAt: Timestamp
+    /// Empty for the default type.
+    package private(set) var typeBytes: UnsafeBufferPointer<UInt8>
+    package private(set) var keyDigest: Digest?
+    package private(set) var originDigest: Digest?
+    package private(set) var isHeld = false
+    package private(set) var gate = EntryName.Gate.open
+    fileprivate var idBytes: UnsafeBufferPointer<UInt8>
+    fileprivate var attempts = 0
+    fileprivate var interruptions = 0
+
+    package var id: OperationID { OperationID(checked: idBytes) }
+
+    /// Parses the bytes of a file name; `nil` if it is not canonical.
+    package init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+        let timeLength = Timestamp.compactMicrosecondsLength
+        let end = bytes.count - 5
+        guard bytes.count <= EntryName.maximumLength, end > timeLength + 1, bytes[timeLength] == UInt8(ascii: "-"),
+            bytes.ends(inJSONSuffixAt: end), let createdAt = Timestamp(compactMicroseconds: bytes.part(0, timeLength))
+        else { return nil }
+        var index = timeLength + 1
+        while index < end, bytes[index].isIdentifierByte { index += 1 }
+        self.createdAt = createdAt
+        idBytes = bytes.part(timeLength + 1, index)
+        typeBytes = bytes.part(index, index)
+        guard (1...64).contains(idBytes.count), index == end || bytes[index] == UInt8(ascii: ",") else { return nil }
+        // Fields stand in one order: each must come later in it than the one before.
+        var last: FieldOrder = .none
+        while index < end {
+            guard index + 3 <= end, bytes[index + 2] == UInt8(ascii: "="),
+                let field = FieldOrder(letter: bytes[index + 1]), field.rawValue > last.rawValue
+            else { return nil }
+            let valueEnd = bytes.fieldEnd(from: index + 3, to: end)
+            guard take(field, letter: bytes[index + 1], bytes.part(index + 3, valueEnd)) else { return nil }
+            last = field
+            index = valueEnd
+        }
+    }
+
+    private enum FieldOrder: Int {
+        case none, type, key, origin, attempts, interruptions, held, gate
+
+        init?(letter: UInt8) {
+            switch letter {
+            case UInt8(ascii: "r"): self = .type
+            case UInt8(ascii: "k"): self = .key
+            case UInt8(ascii: "o"): self = .origin
+            case UInt8(ascii: "a"): self = .attempts
+            case UInt8(ascii: "i"): self = .interruptions
+            case UInt8(ascii: "h"): self = .held
+            case UInt8(ascii: "n"), UInt8(ascii: "t"): self = .gate
+            default: return nil
+            }
+        }
+    }
+
+    /// False if the value is none that the `description` of an `EntryName` would write there.
+    private mutating func take(_ field: FieldOrder, letter: UInt8, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
+        switch field {
+        case .none:
+            return false
+        case .type:
+            guard TypeName.allows(value), !value.elementsEqual(TypeName.default.description.utf8) else { return false }
+            typeBytes = value
+        case .key:
+            guard let digest = Digest(bytes: value) else { return false }
+            keyDigest = digest
+        case .origin:
+            guard let digest = Digest(bytes: value) else { return false }
+            originDigest = digest
+        case .attempts:
+            guard let count = value.canonicalCount(digits: 1...4) else { return false }
+            attempts = count
+        case .interruptions:
+            guard let count = value.canonicalCount(digits: 1...2) else { return false }
+            interruptions = count
+        case .held:
+            guard value.count == 1, value[0] == UInt8(ascii: "1") else { return false }
+            isHeld = true
+        case .gate:
+            guard let moment = Timestamp(compactMilliseconds: value) else { return false }
+            gate = letter == UInt8(ascii: "n") ? .notBefore(moment) : .due(moment)
+        }
+        return true
+    }
+}
+
+extension EntryName {
+    /// The same name, to keep.
+    package init(_ name: ListedName) {
+        self.init(
+            createdAt: name.createdAt, id: name.id, type: TypeName(name), keyDigest: name.keyDigest,
+            originDigest: name.originDigest, attempts: name.attempts, interruptions: name.interruptions,
+            isHeld: name.isHeld, gate: name.gate)
+    }
+}
+
+extension TypeName {
+    /// The type of a name.
+    package init(_ name: ListedName) {
+        self = name.typeBytes.isEmpty ? .default : TypeName(checked: name.typeBytes)
+    }
+
+    fileprivate static func allows(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        (1...64).contains(bytes.count) && bytes[0] != UInt8(ascii: ".")
+            && bytes.allSatisfy { $0.isIdentifierByte || $0 == UInt8(ascii: ".") }
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    fileprivate func part(_ start: Int, _ end: Int) -> UnsafeBufferPointer {
+        UnsafeBufferPointer(rebasing: self[start..<end])
+    }
+
+    fileprivate func ends(inJSONSuffixAt offset: Int) -> Bool {
+        self[offset] == UInt8(ascii: ".") && self[offset + 1] == UInt8(ascii: "j")
+            && self[offset + 2] == UInt8(ascii: "s") && self[offset + 3] == UInt8(ascii: "o")
+            && self[offset + 4] == UInt8(ascii: "n")
+    }
+
+    fileprivate func fieldEnd(from start: Int, to end: Int) -> Int {
+        var index = start
+        while index < end, self[index] != UInt8(ascii: ",") { index += 1 }
+        return index
+    }
+
+    /// A number of that many digits without a leading zero, so never 0.
+    fileprivate func canonicalCount(digits: ClosedRange<Int>) -> Int? {
+        guard digits.contains(count), self[0] != UInt8(ascii: "0") else { return nil }
+        return decimal(at: 0, digits: count)
+    }
+}
