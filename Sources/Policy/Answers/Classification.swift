@@ -183,7 +183,7 @@ extension ClassificationOverride.Match: CustomStringConvertible {
 extension ClosedRange<Int> {
     /// `404` or `500-599`.
     var shortDescription: String {
-        lowerBound == upperBound ? String(lowerBound) : String(lowerBound) + "-" + String(upperBound)
+        lowerBound == upperBound ? "\(lowerBound)" : "\(lowerBound)-\(upperBound)"
     }
 }
 

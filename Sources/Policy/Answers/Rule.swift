@@ -35,7 +35,7 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .status(let status, let range, let outcome):
-            "status " + String(status) + ": default " + range.shortDescription + " " + outcome.verb + "s"
+            "status \(status): default \(range.shortDescription) \(outcome.verb)s"
         case .error(let error, let outcome):
             "error \(error.rawValue): default \(outcome.verb)s"
         case .canonical(let status, let outcome):

@@ -108,11 +108,20 @@ extension String {
     /// The text as a string of RFC 8941 §3.3.3, in its quotes; thrown if it is empty or has other than printable ASCII.
     var quotedKey: String {
         get throws(RequestError) {
-            guard !isEmpty, utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else { throw .badIdempotencyKey }
-            let isSpecial: (UInt8) -> Bool = { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
-            if !utf8.contains(where: isSpecial) { return "\"" + self + "\"" }
-            let escaped = utf8.flatMap { isSpecial($0) ? [UInt8(ascii: "\\"), $0] : [$0] }
-            return "\"" + String(decoding: escaped, as: UTF8.self) + "\""
+            var text = self
+            let quoted = text.withUTF8 { bytes -> [UInt8]? in
+                var quoted = [UInt8(ascii: "\"")]
+                quoted.reserveCapacity(bytes.count + 2)
+                for byte in bytes {
+                    guard (0x20...0x7E).contains(byte) else { return nil }
+                    if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { quoted.append(UInt8(ascii: "\\")) }
+                    quoted.append(byte)
+                }
+                quoted.append(UInt8(ascii: "\""))
+                return quoted
+            }
+            guard !isEmpty, let quoted else { throw .badIdempotencyKey }
+            return String(decoding: quoted, as: UTF8.self)
         }
     }
 }
