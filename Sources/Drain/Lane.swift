@@ -2,7 +2,7 @@ import Policy
 import Spool
 
 /// One destination within a run: what it may be sent now, and what has been learned of it.
-struct Lane {
+final class Lane {
     var destination: Destination
     /// What it may be sent, by all that is known of it.
     private(set) var passage: Passage
@@ -26,6 +26,10 @@ struct Lane {
     /// Of those that were offered, how many are not due any more.
     var done = 0
     var inFlight = 0
+    /// Its number in the order of a round that it takes part in.
+    var line = 0
+    /// What makes its requests, by type.
+    var makers: [TypeName: RequestMaker] = [:]
 
     init(_ destination: Destination, _ settings: DestinationSettings, _ state: DestinationState) {
         self.destination = destination
@@ -35,7 +39,7 @@ struct Lane {
     }
 
     /// What a listing says anew.
-    mutating func beginPass() {
+    func beginPass() {
         (skipped, offered, chosen, done) = (0, 0, 0, 0)
         newest = []
     }
@@ -63,12 +67,12 @@ struct Lane {
     var isProbing: Bool { passage.isProbing }
 
     /// Opens or closes by what is known at `now`.
-    mutating func open(at now: Timestamp, ignoringCoolDown: Bool) {
+    func open(at now: Timestamp, ignoringCoolDown: Bool) {
         passage.open(at: now, ignoringCoolDown: ignoringCoolDown)
     }
 
     /// Takes an event in, for this run at once and for the ledger later.
-    mutating func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {
+    func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {
         passage.note(event, at: now, ignoringCoolDown: ignoringCoolDown)
     }
 
@@ -91,14 +95,14 @@ struct Lane {
     var withheld: [Withheld] { storm.withheld + (suspicion?.withheld ?? []) }
 
     /// Nothing is to be done any more in this pass; what was withheld is nobody's.
-    mutating func forgetWork() {
+    func forgetWork() {
         urgent = []
         suspicion = nil
         _ = storm.abandon()
     }
 
     /// Of a suspicion nothing is left to do once all that it withheld has been settled or held for.
-    mutating func forgetSettledSuspicion() {
+    func forgetSettledSuspicion() {
         if suspicion?.withheld.isEmpty ?? false { suspicion = nil }
     }
 
@@ -130,16 +134,16 @@ final class Candidate {
 
 /// An operation that is claimed and read.
 struct Member {
-    var claim: Claim
-    var operation: Operation
+    let claim: Claim
+    let operation: Operation
     var sequence: SequenceKey?
 }
 
 /// What one request carries: an operation, or several in a batch.
 struct Flight {
     var members: [Member]
-    var destination: Destination
-    var route: Route
+    let lane: Lane
+    let maker: RequestMaker
     var began: Timestamp
     /// It was sent to find out whether others meet the same end.
     var isSample = false
@@ -149,6 +153,8 @@ struct Flight {
     var secrets = SecretValues.none
     /// It has been refused with the secrets that there were before.
     var hasFreshSecrets = false
+
+    var route: Route { maker.route }
 }
 
 /// What is to be attempted out of turn.

@@ -13,9 +13,7 @@ extension Run {
         defer { summary.timeSpent.begin(.choosing) }
         var round = Round(concurrency: options.concurrency)
         watchForStorms(chosen)
-        for candidate in inOrder(chosen) {
-            round.order.append(candidate, to: candidate.destination.digest, sequence: candidate.sequence)
-        }
+        for candidate in inOrder(chosen) { round.append(candidate, of: lane(of: candidate)) }
         while true {
             if round.graceEnd == nil, mustStop() { round.graceEnd = .now + options.grace }
             // What is in flight is somebody else's to settle.
@@ -49,18 +47,45 @@ extension Run {
 
     /// What one call of `attempt` keeps.
     struct Round {
-        var order: DispatchOrder<Digest, Candidate>
+        let concurrency: Int
+        var order = DispatchOrder()
+        /// By their position in the order.
+        private(set) var candidates: [Candidate] = []
+        /// By their line in it.
+        private(set) var lanes: [Lane] = []
         var flying: [Int: Flight] = [:]
-        var perDestination: [Digest: Int] = [:]
         /// Operations that were claimed.
         var begun = 0
         var graceEnd: ContinuousClock.Instant?
-        let concurrency: Int
 
-        init(concurrency: Int) {
-            self.concurrency = concurrency
-            order = DispatchOrder(concurrency: concurrency)
+        init(concurrency: Int) { self.concurrency = concurrency }
+
+        mutating func append(_ candidate: Candidate, of lane: Lane) {
+            if !has(lane) {
+                lane.line = lanes.count
+                lanes.append(lane)
+            }
+            candidates.append(candidate)
+            order.append(to: lane.line, sequence: candidate.sequence)
         }
+
+        /// Whether nothing of a lane is still to be attempted.
+        func isEmpty(of lane: Lane) -> Bool { !has(lane) || order.isEmpty(lane.line) }
+
+        mutating func newest(of lane: Lane, upTo limit: Int) -> [Candidate] {
+            has(lane) ? order.newest(of: lane.line, upTo: limit).map { candidates[$0] } : []
+        }
+
+        private func has(_ lane: Lane) -> Bool { lane.line < lanes.count && lanes[lane.line] === lane }
+    }
+
+    func lane(of candidate: Candidate) -> Lane { lanes[candidate.destination.digest]! }
+
+    func maker(of type: TypeName, to lane: Lane) -> RequestMaker {
+        if let maker = lane.makers[type] { return maker }
+        let maker = RequestMaker(configuration.route(of: type), lane.settings, world)
+        lane.makers[type] = maker
+        return maker
     }
 
     /// Each destination's first answers of this pass are watched. Where more is due than a small limit lets go, fewer are
@@ -71,7 +96,7 @@ extension Run {
         for (digest, count) in counts {
             guard let lane = lanes[digest] else { continue }
             let threshold = lane.settings.stormGuard
-            lanes[digest]!.storm = StormGuard(threshold: lane.newest.isEmpty ? threshold : min(threshold, count))
+            lane.storm = StormGuard(threshold: lane.newest.isEmpty ? threshold : min(threshold, count))
         }
     }
 
@@ -81,7 +106,7 @@ extension Run {
         for (digest, lane) in lanes where lane.isProbing && lane.state.hold != nil {
             guard let last = order.lastIndex(where: { $0.destination.digest == digest && $0.isHead }) else { continue }
             if let newer = lane.newest.first {
-                lanes[digest]!.newest.removeFirst()
+                lane.newest.removeFirst()
                 order.insert(newer, at: 0)
             } else {
                 order.insert(order.remove(at: last), at: 0)
@@ -124,18 +149,13 @@ extension Run {
             summary.timeSpent.begin(.settling)
             for (ticket, report) in reports {
                 guard let flight = round.flying.removeValue(forKey: ticket) else { continue }
-                landed(flight, &round)
+                flight.lane.inFlight -= 1
                 take(report, of: flight, &round, claims)
             }
         } catch {
             agentsFailed(error.description)
             round.graceEnd = .now
         }
-    }
-
-    private func landed(_ flight: Flight, _ round: inout Round) {
-        round.perDestination[flight.destination.digest, default: 1] -= 1
-        lanes[flight.destination.digest]?.inFlight -= 1
     }
 
     // MARK: - Beginning
@@ -146,25 +166,24 @@ extension Run {
             let elapsed = ContinuousClock.now - started
             let wait = pace.wait(at: elapsed)
             if wait > .zero, hasWork(round) { return wait }
-            if let (digest, work) = nextUrgent(elapsed) {
-                let flight: Flight?
+            let flight: Flight?
+            if let work = nextUrgent(elapsed) {
                 switch work {
                 case .sample(let candidate): flight = begin(candidate, &round, claims, isSample: true)
                 case .claimed(let claimed): flight = submit(claimed, &round, claims)
                 }
-                if let flight { fly(flight, digest, &round) }
             } else if let next = nextInOrder(&round, elapsed) {
-                let digest = next.destination.digest
-                if let flight = begin(next, &round, claims, isSample: false) { fly(flight, digest, &round) }
+                flight = begin(next, &round, claims, isSample: false)
             } else {
                 break
             }
+            if let flight { fly(flight, &round) }
             if mustStop() { return nil }
         }
         let elapsed = ContinuousClock.now - started
         let waits = paced.compactMap { digest -> Duration? in
             guard let lane = lanes[digest] else { return nil }
-            let isWaiting = !round.order.isEmpty(of: digest) && lane.allowance > 0 || !lane.urgent.isEmpty
+            let isWaiting = !round.isEmpty(of: lane) && lane.allowance > 0 || !lane.urgent.isEmpty
             let wait = lane.pace.wait(at: elapsed)
             return isWaiting && !lane.isClosed && wait > .zero ? wait : nil
         }
@@ -177,31 +196,31 @@ extension Run {
     }
 
     private func nextInOrder(_ round: inout Round, _ elapsed: Duration) -> Candidate? {
-        round.order.next(inFlight: round.perDestination) { digest in
-            guard let lane = lanes[digest], lane.pace.wait(at: elapsed) == .zero else { return 0 }
-            return lane.allowance
-        }
+        let lanes = round.lanes
+        let position = round.order.next(
+            free: round.concurrency - round.flying.count, inFlight: { lanes[$0].inFlight },
+            allowance: { lanes[$0].pace.wait(at: elapsed) == .zero ? lanes[$0].allowance : 0 })
+        return position.map { round.candidates[$0] }
     }
 
-    private func nextUrgent(_ elapsed: Duration) -> (Digest, Work)? {
+    private func nextUrgent(_ elapsed: Duration) -> Work? {
         for digest in unusual {
             guard let lane = lanes[digest], lane.isUnusual else {
                 unusual.remove(digest)
                 continue
             }
             if !lane.urgent.isEmpty, lane.inFlight == 0, !lane.isClosed, lane.pace.wait(at: elapsed) == .zero {
-                return (digest, lanes[digest]!.urgent.removeFirst())
+                return lane.urgent.removeFirst()
             }
         }
         return nil
     }
 
-    private func fly(_ flight: Flight, _ digest: Digest, _ round: inout Round) {
+    private func fly(_ flight: Flight, _ round: inout Round) {
         let elapsed = ContinuousClock.now - started
         round.flying[summary.attempts] = flight
-        round.perDestination[digest, default: 0] += 1
-        lanes[digest]?.inFlight += 1
-        lanes[digest]?.pace.begin(at: elapsed)
+        flight.lane.inFlight += 1
+        flight.lane.pace.begin(at: elapsed)
         pace.begin(at: elapsed)
     }
 
@@ -211,36 +230,33 @@ extension Run {
         _ candidate: Candidate, _ round: inout Round, _ claims: SpoolRun, isSample: Bool
     ) -> Flight? {
         round.begun += 1
-        let route = configuration.route(of: candidate.entry.name.type)
-        guard let first = take(candidate, route, &round, claims) else { return nil }
-        let destination = named(candidate.destination, by: first.operation)
-        var flight = Flight(members: [first], destination: destination, route: route, began: world.now())
+        let lane = lane(of: candidate)
+        let maker = maker(of: candidate.entry.name.type, to: lane)
+        guard let first = take(candidate, lane, maker, &round, claims) else { return nil }
+        var flight = Flight(members: [first], lane: lane, maker: maker, began: world.now())
         flight.isSample = isSample
-        flight.isProbe = lanes[candidate.destination.digest]?.state.hold != nil
+        flight.isProbe = lane.state.hold != nil
         if flight.isProbe {
             // Before it is sent: whatever comes of it, no other run does the same.
-            lanes[candidate.destination.digest]!.note(
-                .probed, at: flight.began, ignoringCoolDown: ignoresCoolDown)
+            lane.note(.probed, at: flight.began, ignoringCoolDown: ignoresCoolDown)
             tellLedger()
         }
-        if route.batch != nil, !isSample, !flight.isProbe { fill(&flight, &round, claims) }
+        if maker.route.batch != nil, !isSample, !flight.isProbe { fill(&flight, &round, claims) }
         return submit(flight, &round, claims)
     }
 
     /// An entry's name carries only the digest of its own origin: once the operation has been read the destination can be
     /// called what it is.
-    private func named(_ destination: Destination, by operation: Operation) -> Destination {
-        guard let name = operation.header.url.flatMap({ Origin(url: $0)?.description }), name != destination.name,
-            Digest(of: name) == destination.digest
-        else { return destination }
-        let known = Destination(digest: destination.digest, name: name)
-        lanes[destination.digest]?.destination = known
-        return known
+    private func name(_ lane: Lane, by operation: Operation) {
+        guard let name = operation.header.url.flatMap({ Origin(url: $0)?.description }),
+            name != lane.destination.name, Digest(of: name) == lane.destination.digest
+        else { return }
+        lane.destination.name = name
     }
 
     /// Claims and reads one operation; `nil` if a rival was faster, if it is none, or if it is not to be sent at all.
     private func take(
-        _ candidate: Candidate, _ route: Route, _ round: inout Round, _ claims: SpoolRun
+        _ candidate: Candidate, _ lane: Lane, _ maker: RequestMaker, _ round: inout Round, _ claims: SpoolRun
     ) -> Member? {
         if flushPace.precedes(candidate.sequence), !flush(claims) {
             leave(candidate.sequence, &round)
@@ -254,15 +270,15 @@ extension Run {
             switch try claims.read(claim, limits: configuration.limits) {
             case .operation(let stored):
                 let member = Member(claim: claim, operation: stored.operation, sequence: candidate.sequence)
-                guard let settlement = unsent(member, route) else { return member }
-                let destination = named(candidate.destination, by: stored.operation)
-                let flight = Flight(members: [member], destination: destination, route: route, began: world.now())
+                name(lane, by: stored.operation)
+                guard let settlement = unsent(member, maker.route) else { return member }
+                let flight = Flight(members: [member], lane: lane, maker: maker, began: world.now())
                 try apply(settlement, member, flight, claims, sent: false)
                 goOn(member, after: settlement.disposition, &round)
             case .notAnOperation(let reason):
                 let settled = try claims.settle(claim, .quarantined(reason: reason), record: nil, now: world.now())
                 if case .quarantined(let item) = settled { quarantined(item) }
-                if let sequence = candidate.sequence { _ = round.order.settled(sequence, continues: true) }
+                if let sequence = candidate.sequence { round.order.settled(sequence, continues: true) }
             case .newerFormat(let version):
                 leftAlone.insert(claim.name.id)
                 _ = try claims.settle(claim, .putBack, record: nil, now: world.now())
@@ -286,20 +302,21 @@ extension Run {
 
     /// More operations for the same request, oldest first, as long as they go together.
     private func fill(_ flight: inout Flight, _ round: inout Round, _ claims: SpoolRun) {
-        guard var draft = BatchDraft(flight.members[0].operation, route: flight.route) else { return }
-        let digest = flight.destination.digest
+        guard var draft = flight.maker.batch(beginningWith: flight.members[0].operation) else { return }
+        let (lane, candidates) = (flight.lane, round.candidates)
         let type = flight.members[0].operation.header.type
         while !draft.isFull {
-            let next = round.order.more(of: digest, upTo: 1) { $0.entry.name.type == type }
-            guard let candidate = next.first else { return }
+            guard let next = round.order.next(of: lane.line, where: { candidates[$0].entry.name.type == type }) else {
+                return
+            }
             round.begun += 1
-            guard let member = take(candidate, flight.route, &round, claims) else { continue }
+            guard let member = take(candidates[next], lane, flight.maker, &round, claims) else { continue }
             guard draft.admit(member.operation) else {
                 // Claimed and read, so it goes next, by itself.
                 var alone = flight
                 alone.members = [member]
-                lanes[digest]?.urgent.append(.claimed(alone))
-                unusual.insert(digest)
+                lane.urgent.append(.claimed(alone))
+                unusual.insert(lane.destination.digest)
                 return
             }
             flight.members.append(member)
@@ -352,14 +369,11 @@ extension Run {
     private func makeRequest(
         for flight: Flight
     ) throws(RequestError) -> (request: OutgoingRequest, secrets: SecretValues) {
-        let settings = lanes[flight.destination.digest]?.settings ?? DestinationSettings()
-        let maker = RequestMaker(
-            route: flight.route, settings: settings, version: world.version, credentials: world.credentials)
         if let file = flight.members.first?.operation.header.bodyFile,
             let refusal = spool.check(file, roots: configuration.bodyFileRoots)
         {
             throw .badBodyFile(path: file.path, reason: refusal.description)
         }
-        return try maker.request(for: flight.members.map { ($0.operation, $0.claim.name.attempts + 1) })
+        return try flight.maker.request(for: flight.members.map { ($0.operation, $0.claim.name.attempts + 1) })
     }
 }

@@ -163,7 +163,7 @@ extension Run {
 
     private func openLane(_ destination: Destination, _ now: Timestamp, _ decisions: (any: String?, local: String?)) {
         if lanes[destination.digest] == nil {
-            var lane = Lane(
+            let lane = Lane(
                 destination, destinations.settings(of: destination), ledger[destination.name])
             lane.open(at: now, ignoringCoolDown: ignoresCoolDown)
             lanes[destination.digest] = lane
@@ -181,7 +181,7 @@ extension Run {
         guard let lane = lanes[digest], let hold = lane.state.hold,
             blame.hasChanged(since: hold, of: lane.destination, salt: ledger.salt(using: &world.generator))
         else { return }
-        note(.blameChanged, in: &lanes[digest]!, at: now)
+        note(.blameChanged, in: lane, at: now)
     }
 
     /// What a hold of this destination is blamed on.

@@ -22,10 +22,10 @@ extension Run {
 
     /// What the run has claimed and not settled when it has to stop, or when the destination has closed: back where it was.
     func putBackLeftovers(_ claims: SpoolRun) {
-        for digest in lanes.keys {
-            var flights = lanes[digest]!.withheld.map(\.flight)
-            for case .claimed(let flight) in lanes[digest]!.urgent { flights.append(flight) }
-            lanes[digest]!.forgetWork()
+        for lane in lanes.values {
+            var flights = lane.withheld.map(\.flight)
+            for case .claimed(let flight) in lane.urgent { flights.append(flight) }
+            lane.forgetWork()
             for member in flights.flatMap(\.members) {
                 do throws(SpoolError) {
                     _ = try claims.settle(member.claim, .putBack, record: nil, now: world.now())

@@ -5,19 +5,17 @@ import Spool
 extension Run {
     /// Takes a report in, for each operation by itself where the answer speaks of each, else for all together.
     func take(_ report: AttemptReport, of flight: Flight, _ round: inout Round, _ claims: SpoolRun) {
-        guard let lane = lanes[flight.destination.digest] else { return }
-        let (count, now, settings) = (flight.members.count, world.now(), lane.settings)
-        let together = Classification.verdict(
-            on: report, route: flight.route, now: now, retryAfterMax: settings.retryAfterMax)
+        let (count, now, longest) = (flight.members.count, world.now(), flight.lane.settings.retryAfterMax)
+        let together = Classification.verdict(on: report, route: flight.route, now: now, retryAfterMax: longest)
         let each = flight.route.batch?.verdicts(
-            on: report, members: count, route: flight.route, now: now, retryAfterMax: settings.retryAfterMax)
+            on: report, members: count, route: flight.route, now: now, retryAfterMax: longest)
         if (each ?? [together]).allSatisfy({ $0.isUnauthenticated(report) }), !flight.hasFreshSecrets,
             !flight.secrets.values.isEmpty, world.credentials.refresh(flight.secrets)
         {
             var again = flight
             again.hasFreshSecrets = true
-            lanes[flight.destination.digest]!.urgent.append(.claimed(again))
-            unusual.insert(flight.destination.digest)
+            flight.lane.urgent.append(.claimed(again))
+            unusual.insert(flight.lane.destination.digest)
             return
         }
         guard let each else {
@@ -38,8 +36,7 @@ extension Run {
     private func take(_ answer: Withheld, _ round: inout Round, _ claims: SpoolRun) {
         var answer = answer
         let (flight, report, verdict, now) = (answer.flight, answer.report, answer.verdict, world.now())
-        let digest = flight.destination.digest
-        guard var lane = lanes[digest] else { return }
+        let lane = flight.lane
         let events = DestinationEvent.events(
             of: report, verdict, route: flight.route, settings: lane.settings, blamed: nil, now: now)
         for event in events {
@@ -47,7 +44,7 @@ extension Run {
             if case .held = event { continue }
             // What was in flight when the hold began proves nothing against it: only a probe does.
             if event == .delivered, lane.closure?.reason == .held, !flight.isProbe { continue }
-            note(event, in: &lane, at: now)
+            note(event, in: lane, at: now)
         }
         let meaning = StormGuard<Withheld>.Answer(report, verdict)
         let status = verdict.memberStatus ?? report.status
@@ -56,18 +53,14 @@ extension Run {
         {
             // The same end as before: the operation that was asked is as blameless as the others.
             lane.closure = Opening.Closure(.held)
-            lanes[digest] = lane
             settle(answer, as: Verdict(outcome: .held, rule: verdict.rule), &round, claims)
             return
         }
-        if flight.isProbe, verdict.outcome == .failed { note(.disproved, in: &lane, at: now) }
+        if flight.isProbe, verdict.outcome == .failed { note(.disproved, in: lane, at: now) }
         // One that says neither yes nor no was the only one: the hold goes on.
         if flight.isProbe, verdict.outcome == .deferred { lane.closure = Opening.Closure(.held) }
         if verdict.outcome == .held, lane.suspicion == nil {
-            guard meaning != nil else {
-                lanes[digest] = lane
-                return hold(digest, answer, &round, claims)
-            }
+            guard meaning != nil else { return hold(lane, answer, &round, claims) }
             lane.suspicion = StormGuard(threshold: 1)
         }
         answer.letsOthersGo = verdict.outcome == .failed && lane.suspicion == nil && lane.storm.withholds
@@ -82,10 +75,9 @@ extension Run {
         } else {
             step = .settle([answer])
         }
-        lanes[digest] = lane
-        follow(step, digest, &round, claims)
+        follow(step, lane, &round, claims)
         // Others are to know at once what keeps everybody away; where that happens to thousands, soon.
-        if lanes[digest]!.isClosed, !lanes[digest]!.events.isEmpty, .now >= ledgerPause { tellLedger() }
+        if lane.isClosed, !lane.events.isEmpty, .now >= ledgerPause { tellLedger() }
     }
 
     /// Settles what has been waiting for others to be asked, where there is nobody else to ask; whether there was any.
@@ -93,26 +85,24 @@ extension Run {
         var concluded = false
         for digest in unusual {
             guard let lane = lanes[digest], !lane.withheld.isEmpty, lane.isQuiet else { continue }
-            guard lane.isSampling || round.order.isEmpty(of: digest) || lane.isClosed else { continue }
+            guard lane.isSampling || round.isEmpty(of: lane) || lane.isClosed else { continue }
             concluded = true
-            let step =
-                lane.suspicion != nil
-                ? lanes[digest]!.suspicion!.nothingElse() : lanes[digest]!.storm.nothingElse()
-            follow(step, digest, &round, claims)
+            let step = lane.suspicion?.nothingElse() ?? lane.storm.nothingElse()
+            follow(step, lane, &round, claims)
         }
         return concluded
     }
 
     private func follow(
-        _ step: StormGuard<Withheld>.Step, _ digest: Digest, _ round: inout Round, _ claims: SpoolRun
+        _ step: StormGuard<Withheld>.Step, _ lane: Lane, _ round: inout Round, _ claims: SpoolRun
     ) {
-        if lanes[digest]!.isUnusual { unusual.insert(digest) }
+        if lane.isUnusual { unusual.insert(lane.destination.digest) }
         switch step {
         case .wait: break
-        case .sample: beginSampling(digest, &round)
+        case .sample: beginSampling(lane, &round)
         case .settle(let answers):
             let isContradicted = answers.contains { $0.verdict.outcome == .delivered }
-            lanes[digest]!.forgetSettledSuspicion()
+            lane.forgetSettledSuspicion()
             for answer in answers {
                 let verdict = answer.verdict
                 if verdict.outcome != .held {
@@ -121,21 +111,21 @@ extension Run {
                     // The same credentials have just delivered another one: this one alone has a problem.
                     settle(answer, as: Verdict(outcome: .deferred, rule: .contradicted(verdict.rule)), &round, claims)
                 } else {
-                    hold(digest, answer, &round, claims)
+                    hold(lane, answer, &round, claims)
                 }
             }
         case .hold(let answers, let status):
-            lanes[digest]!.forgetSettledSuspicion()
+            lane.forgetSettledSuspicion()
             for answer in answers {
                 var verdict = answer.verdict
                 if verdict.outcome != .held {
                     verdict = Verdict(outcome: .held, rule: .storm(status: status, answers: answers.count))
                 }
-                hold(digest, answer, as: verdict, &round, claims)
+                hold(lane, answer, as: verdict, &round, claims)
             }
         case .putBack(let answers):
-            lanes[digest]!.isLeft = true
-            lanes[digest]!.forgetSettledSuspicion()
+            lane.isLeft = true
+            lane.forgetSettledSuspicion()
             for answer in answers {
                 settle(answer, as: Verdict(outcome: .held, rule: answer.verdict.rule), &round, claims)
             }
@@ -144,44 +134,43 @@ extension Run {
 
     /// Others are to be asked, the newest first, and meanwhile nothing else of the destination goes out. One that turns
     /// out not to be needed has its turn all the same.
-    private func beginSampling(_ digest: Digest, _ round: inout Round) {
+    private func beginSampling(_ lane: Lane, _ round: inout Round) {
         // One is enough to see whether credentials are refused, and refusals are counted by those who are guarding.
-        let wanted = lanes[digest]!.suspicion == nil ? StormGuard<Withheld>.samples : 1
+        let wanted = lane.suspicion == nil ? StormGuard<Withheld>.samples : 1
         // An operation beyond the chosen is of no sequence, or the head of one that nothing was chosen of.
-        var samples = Array(lanes[digest]!.newest.prefix(wanted))
+        var samples = Array(lane.newest.prefix(wanted))
         let names = Set(samples.map(\.entry.name))
-        lanes[digest]!.newest.removeAll { names.contains($0.entry.name) }
-        samples += round.order.newest(of: digest, upTo: wanted - samples.count)
-        lanes[digest]!.urgent += samples.map(Work.sample)
-        unusual.insert(digest)
+        lane.newest.removeAll { names.contains($0.entry.name) }
+        samples += round.newest(of: lane, upTo: wanted - samples.count)
+        lane.urgent += samples.map(Work.sample)
+        unusual.insert(lane.destination.digest)
     }
 
     // MARK: - Holds
 
     /// Holds the destination of an answer, whose operations are put back blameless.
     private func hold(
-        _ digest: Digest, _ answer: Withheld, as verdict: Verdict? = nil, _ round: inout Round, _ claims: SpoolRun
+        _ lane: Lane, _ answer: Withheld, as verdict: Verdict? = nil, _ round: inout Round, _ claims: SpoolRun
     ) {
         let verdict = verdict ?? answer.verdict
         let settlements = settle(answer, as: verdict, &round, claims)
-        holdDestination(digest, settlements.first?.record, reason: verdict.rule)
+        hold(lane, settlements.first?.record, reason: verdict.rule)
     }
 
     /// Tells a lane what has happened, and everybody if that ended its hold.
-    func note(_ event: DestinationEvent, in lane: inout Lane, at now: Timestamp) {
+    func note(_ event: DestinationEvent, in lane: Lane, at now: Timestamp) {
         let wasHeld = lane.state.hold != nil
         lane.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
         if wasHeld, lane.state.hold == nil { report(.holdEnded(destination: lane.destination.name)) }
     }
 
-    func holdDestination(_ digest: Digest, _ record: AttemptRecord?, reason: Rule) {
-        guard let lane = lanes[digest] else { return }
+    private func hold(_ lane: Lane, _ record: AttemptRecord?, reason: Rule) {
         let now = world.now()
         let isNew = lane.state.hold == nil
         let event = DestinationEvent.held(
             reason: reason.reason(excerpt: record?.status == nil ? record?.excerpt : nil), status: record?.status,
             blamed: fingerprint(of: lane.destination))
-        lanes[digest]!.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
+        lane.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
         if isNew, let record { report(.destinationHeld(destination: lane.destination.name, record: record)) }
     }
 
@@ -194,10 +183,10 @@ extension Run {
             var answer = Withheld(
                 flight: flight, report: report, verdict: Verdict(outcome: .held, rule: .request(error)))
             answer.isUnsent = true
-            let digest = flight.destination.digest
-            if lanes[digest]!.suspicion == nil { lanes[digest]!.suspicion = StormGuard(threshold: 1) }
-            let step = lanes[digest]!.suspicion!.take(answer, .permanent(0), isSample: flight.isSample)
-            return follow(step, digest, &round, claims)
+            let lane = flight.lane
+            if lane.suspicion == nil { lane.suspicion = StormGuard(threshold: 1) }
+            let step = lane.suspicion!.take(answer, .permanent(0), isSample: flight.isSample)
+            return follow(step, lane, &round, claims)
         }
         let settlement = Settlement.decide(on: error, now: world.now())
         for member in flight.members {
@@ -205,7 +194,7 @@ extension Run {
             goOn(member, after: settlement.disposition, &round)
         }
         if error.outcome == .held {
-            holdDestination(flight.destination.digest, settlement.record, reason: settlement.rule)
+            hold(flight.lane, settlement.record, reason: settlement.rule)
         }
     }
 
@@ -213,8 +202,8 @@ extension Run {
     private func split(_ flight: Flight) {
         let middle = flight.members.count / 2
         let halves = [flight.members[..<middle], flight.members[middle...]]
-        unusual.insert(flight.destination.digest)
-        lanes[flight.destination.digest]?.urgent += halves.map { members in
+        unusual.insert(flight.lane.destination.digest)
+        flight.lane.urgent += halves.map { members in
             var half = flight
             half.members = Array(members)
             return .claimed(half)
@@ -280,11 +269,11 @@ extension Run {
             case .deferred, .putBack, .held: false
             }
         if continues { flushPace.ended(in: sequence) }
-        _ = round.order.settled(sequence, continues: continues)
+        round.order.settled(sequence, continues: continues)
     }
 
     func leave(_ sequence: SequenceKey?, _ round: inout Round) {
-        if let sequence { _ = round.order.settled(sequence, continues: false) }
+        if let sequence { round.order.settled(sequence, continues: false) }
     }
 
     /// Does to the file what was decided, then counts and reports it.
@@ -308,9 +297,9 @@ extension Run {
         case .superseded: summary.superseded += 1
         case .putBack, .quarantined: break
         }
-        if disposition != .putBack { lanes[flight.destination.digest]?.done += 1 }
+        if disposition != .putBack { flight.lane.done += 1 }
         let event = AttemptEvent(
-            id: header.id, type: header.type, destination: flight.destination.name, settlement: settlement,
+            id: header.id, type: header.type, destination: flight.lane.destination.name, settlement: settlement,
             attempts: member.claim.name.attempts + (disposition.countsAttempt ? 1 : 0),
             attemptsAllowed: flight.route.retry.attemptsAllowed, answer: answer)
         if case .quarantined(let item) = settled { quarantined(item) }

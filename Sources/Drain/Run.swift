@@ -232,16 +232,16 @@ package final class Run {
         for candidate in pass.expired {
             do throws(SpoolError) {
                 guard let claim = try claims.claim(candidate.entry) else { continue }
-                let route = configuration.route(of: claim.name.type)
+                let lane = lanes[candidate.destination.digest]!
+                let maker = maker(of: claim.name.type, to: lane)
                 guard case .operation(let stored) = try claims.read(claim, limits: configuration.limits),
                     let settlement = Settlement.decide(
-                        onExpiryOf: stored.operation, route: route, now: world.now())
+                        onExpiryOf: stored.operation, route: maker.route, now: world.now())
                 else {
                     _ = try claims.settle(claim, .putBack, record: nil, now: world.now())
                     continue
                 }
-                let flight = Flight(
-                    members: [], destination: candidate.destination, route: route, began: world.now())
+                let flight = Flight(members: [], lane: lane, maker: maker, began: world.now())
                 try apply(
                     settlement, Member(claim: claim, operation: stored.operation), flight, claims, sent: false)
             } catch {

@@ -107,8 +107,7 @@ package final class Sending {
             {
                 return .failed(event(settlement, operation, name, destination, route))
             }
-            let maker = RequestMaker(
-                route: route, settings: settings, version: world.version, credentials: world.credentials)
+            let maker = RequestMaker(route, settings, world)
             let began = world.now()
             let request: OutgoingRequest
             let secrets: SecretValues

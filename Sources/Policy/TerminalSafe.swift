@@ -22,6 +22,7 @@ package func escapedForDisplay(_ text: some StringProtocol) -> String {
 /// What an attempt's record keeps of an answer: one line, escaped, blanks run together, at most `limit` characters, the
 /// last of them `…` where something was cut. `nil` if nothing remains.
 package func excerpt(of bytes: some Collection<UInt8>, limit: Int = 200) -> String? {
+    if bytes.isEmpty { return nil }
     let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }
     // Cut first, for an answer of any size; four bytes a scalar is the most there is.
     let head = bytes.lazy.drop(while: isBlank).prefix(limit * 8)

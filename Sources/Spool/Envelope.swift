@@ -58,7 +58,7 @@ package enum Envelope {
             contentType: try fields.string("contentType") ?? mediaType, key: try fields.key(), method: method,
             url: try fields.string("url"), headers: try fields.headers(), notBefore: try fields.time("notBefore"),
             expiresAt: try fields.time("expiresAt"), idempotencyKey: try fields.string("idempotencyKey"),
-            bodyFile: bodyFile, unknown: fields.unknown(besides: OperationFile.knownFields.union(bodyFields)))
+            bodyFile: bodyFile, unknown: fields.unknown(besides: OperationFile.knownFields + bodyFields))
         return (Operation(header: header, body: body), id != nil)
     }
 

@@ -1,11 +1,5 @@
 import Policy
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// JSON scalars, each direction, on raw bytes.
 enum JSONText {
     /// Appends the text in quotes, escaped as little as RFC 8259 §7 allows.
@@ -32,9 +26,7 @@ enum JSONText {
     /// The text that stands at `range`; `nil` if there is no string.
     static func string(_ bytes: [UInt8], _ range: Range<Int>) -> String? {
         guard range.count >= 2, bytes[range.lowerBound] == UInt8(ascii: "\"") else { return nil }
-        let inner = bytes[(range.lowerBound + 1)..<(range.upperBound - 1)]
-        if !inner.contains(UInt8(ascii: "\\")) { return String(validating: inner, as: UTF8.self) }
-        return try? JSONDecoder().decode(String.self, from: Data(bytes[range]))
+        return JSONScanner.text(of: bytes, in: range)
     }
 
     /// The whole number that stands at `range`; `nil` for a fraction, an exponent or anything else.

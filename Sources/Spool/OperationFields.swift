@@ -5,9 +5,8 @@ struct OperationFields {
     let bytes: [UInt8]
     let file: String
     let line: Int
-    private var members: [String: Range<Int>] = [:]
     /// In the order of the text.
-    private var names: [String] = []
+    private let members: [JSONScanner.Member]
 
     /// Reads the object that fills `range`. A name that stands twice is an error: two readers could see two values.
     init(_ bytes: [UInt8], in range: Range<Int>, file: String, line: Int) throws(OperationFileError) {
@@ -21,12 +20,9 @@ struct OperationFields {
             throw OperationFileError(file: file, line: line, reason: "\(error)")
         }
         guard let list else { throw OperationFileError(file: file, line: line, reason: "expected an object") }
-        for member in list {
-            guard members.updateValue(member.value, forKey: member.name) == nil else {
-                throw error(member.name, "stands twice")
-            }
-            names.append(member.name)
-        }
+        members = list
+        var seen = Set<String>(minimumCapacity: list.count)
+        for member in list where !seen.insert(member.name).inserted { throw error(member.name, "stands twice") }
     }
 
     func error(_ field: String, _ reason: String) -> OperationFileError {
@@ -34,16 +30,16 @@ struct OperationFields {
     }
 
     /// The raw extent of a field; `nil` if it is absent.
-    func range(_ field: String) -> Range<Int>? { members[field] }
+    func range(_ field: String) -> Range<Int>? { members.first { $0.name == field }?.value }
 
     func string(_ field: String) throws(OperationFileError) -> String? {
-        guard let range = members[field] else { return nil }
+        guard let range = range(field) else { return nil }
         guard let text = JSONText.string(bytes, range) else { throw error(field, "expected a string") }
         return text
     }
 
     func integer(_ field: String) throws(OperationFileError) -> Int? {
-        guard let range = members[field] else { return nil }
+        guard let range = range(field) else { return nil }
         guard let number = JSONText.integer(bytes, range) else { throw error(field, "expected a whole number") }
         return number
     }
@@ -76,7 +72,7 @@ struct OperationFields {
 
     /// An object whose values are texts, or arrays of texts for a field that is repeated.
     func headers() throws(OperationFileError) -> [HeaderField] {
-        guard let range = members["headers"] else { return [] }
+        guard let range = range("headers") else { return [] }
         guard let list = try? JSONScanner.members(of: bytes, in: range) else {
             throw error("headers", "expected an object")
         }
@@ -94,7 +90,7 @@ struct OperationFields {
 
     /// A file that is the body, with what it was; `nil` if there is none.
     func bodyFile() throws(OperationFileError) -> BodyFile? {
-        guard let range = members["bodyFile"] else { return nil }
+        guard let range = range("bodyFile") else { return nil }
         guard let fields = try? OperationFields(bytes, in: range, file: file, line: line),
             let path = try? fields.string("path"), path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0),
             let length = try? fields.integer("length"), length >= 0,
@@ -116,28 +112,17 @@ struct OperationFields {
     }
 
     /// Raw JSON text of every field that is not in `known`; line breaks between its tokens become blanks.
-    func unknown(besides known: Set<String>) -> [OperationHeader.UnknownField] {
-        names.filter { !known.contains($0) }.map { name in
-            let raw = bytes[members[name]!].map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? 0x20 : $0 }
-            return OperationHeader.UnknownField(name: name, json: String(decoding: raw, as: UTF8.self))
+    func unknown(besides known: [String]) -> [OperationHeader.UnknownField] {
+        members.filter { !known.contains($0.name) }.map { member in
+            let raw = bytes[member.value].map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? 0x20 : $0 }
+            return OperationHeader.UnknownField(name: member.name, json: String(decoding: raw, as: UTF8.self))
         }
     }
 
     private func strings(in range: Range<Int>) -> [String]? {
-        // The scanner knows objects, not arrays: walk the elements, which are strings or nothing we take.
-        guard bytes[range.lowerBound] == UInt8(ascii: "[") else { return nil }
-        var texts: [String] = []
-        var scanner = JSONScanner(bytes, from: range.lowerBound + 1)
-        while true {
-            guard let element = try? scanner.next(), element.upperBound < range.upperBound,
-                let text = JSONText.string(bytes, element)
-            else { return nil }
-            texts.append(text)
-            var rest = scanner.offset
-            while bytes[rest].isJSONWhitespace { rest += 1 }
-            if bytes[rest] == UInt8(ascii: "]") { return texts }
-            scanner = JSONScanner(bytes, from: rest + 1)
-        }
+        var texts: [String?] = []
+        let isArray = try? JSONScanner.forEachElement(of: bytes, in: range) { texts.append(JSONText.string(bytes, $0)) }
+        return isArray == true && !texts.contains(nil) ? texts.compactMap(\.self) : nil
     }
 }
 

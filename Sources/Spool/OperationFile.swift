@@ -9,7 +9,7 @@ package enum OperationFile {
     /// The header line is refused beyond this: what is parsed must be bounded before it is parsed.
     package static let headerLimit = 65_536
 
-    static let knownFields: Set<String> = [
+    static let knownFields = [
         "drainq", "id", "type", "createdAt", "key", "method", "url", "headers", "notBefore", "expiresAt",
         "idempotencyKey", "contentType", "bodyFile", "length",
     ]
@@ -109,7 +109,7 @@ package enum OperationFile {
         let (header, parts) = try split(bytes, file: file)
         return Operation(
             header: header, body: Array(bytes[parts.body]),
-            attempts: parts.attempts.compactMap { decodeRecord(Array(bytes[$0])) })
+            attempts: parts.attempts.compactMap { decodeRecord(bytes, in: $0) })
     }
 
     /// The header of a whole file, and where everything stands.
@@ -126,7 +126,7 @@ package enum OperationFile {
             }
             throw error(.truncated, 1, "it ends within the header line")
         }
-        let (header, length) = try decodeHeader(Array(bytes[..<headerEnd]), file: file)
+        let (header, length) = try decodeHeader(bytes, in: 0..<headerEnd, file: file)
         let body = headerEnd + 1
         guard bytes.count - body >= length else {
             throw error(.truncated, 2, "it is truncated: the body has \(bytes.count - body) of \(length) bytes")
@@ -143,11 +143,11 @@ package enum OperationFile {
     }
 
     private static func decodeHeader(
-        _ bytes: [UInt8], file: String
+        _ bytes: [UInt8], in line: Range<Int>, file: String
     ) throws(OperationFileError) -> (OperationHeader, length: Int) {
         let value: Range<Int>?
         do throws(JSONSyntaxError) {
-            var scanner = JSONScanner(bytes)
+            var scanner = JSONScanner(bytes, in: line)
             value = try scanner.next()
             let second = try scanner.next()
             if second != nil {
@@ -174,8 +174,8 @@ package enum OperationFile {
     }
 
     /// `nil` for a line that was torn, or that a later version writes: it is told, not relied on.
-    private static func decodeRecord(_ bytes: [UInt8]) -> AttemptRecord? {
-        var scanner = JSONScanner(bytes)
+    private static func decodeRecord(_ bytes: [UInt8], in line: Range<Int>) -> AttemptRecord? {
+        var scanner = JSONScanner(bytes, in: line)
         guard let range = try? scanner.next(),
             let fields = try? OperationFields(bytes, in: range, file: "", line: 0),
             let at = try? fields.time("at"),

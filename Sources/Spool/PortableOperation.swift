@@ -94,7 +94,7 @@ package struct PortableOperation: Hashable, Sendable {
 
     // MARK: - Reading
 
-    private static let fields: Set<String> = [
+    private static let fields = [
         "schema", "id", "state", "held", "attempts", "interruptions", "due", "notBefore", "header", "payload", "body",
         "bodyBase64", "history",
     ]

@@ -10,17 +10,24 @@ struct QueuePath: Hashable, Sendable, CustomStringConvertible {
     }
 
     init(_ state: QueueState, _ name: EntryName) {
-        self.init("\(state.rawValue)/\(name)")
+        self.init(in: state.path, name.description.utf8)
     }
 
     init(in directory: QueuePath, _ name: some Collection<UInt8>) {
-        var bytes: [CChar] = []
-        bytes.reserveCapacity(directory.bytes.count + name.count + 1)
-        bytes.append(contentsOf: directory.bytes.dropLast())
-        bytes.append(CChar(bitPattern: UInt8(ascii: "/")))
-        for byte in name { bytes.append(CChar(bitPattern: byte)) }
-        bytes.append(0)
-        self.bytes = bytes
+        let start = directory.bytes.count
+        bytes = Array(unsafeUninitializedCapacity: start + name.count + 1) { buffer, count in
+            count = start + name.count + 1
+            let place = UnsafeMutableRawBufferPointer(buffer)
+            directory.bytes.withUnsafeBytes { place.copyMemory(from: $0) }
+            place[start - 1] = UInt8(ascii: "/")
+            UnsafeMutableRawBufferPointer(rebasing: place[start...]).copyBytes(from: name)
+            place[count - 1] = 0
+        }
+    }
+
+    /// As one piece, not byte by byte.
+    func hash(into hasher: inout Hasher) {
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 
     /// The directory that the last name is in; the queue itself for a name without one.

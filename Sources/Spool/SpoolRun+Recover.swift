@@ -127,8 +127,8 @@ extension SpoolRun {
                     stored.operation.header == kept.operation.header, stored.operation.body == kept.operation.body,
                     let claim = try claim(earlier)
                 else { continue }
-                try remove(path(of: claim))
-                held.remove(claim)
+                try remove(claim.path)
+                held[claim.name] = nil
                 count += 1
             }
         }

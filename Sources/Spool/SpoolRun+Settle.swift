@@ -56,9 +56,9 @@ extension SpoolRun {
             name.gate = .open
             settled = try place(claim, Entry(state: .failed, name: name.asWritten), "give up", now)
         case .quarantined(let reason):
-            settled = .quarantined(try quarantine(path(of: claim), claim.name, reason: reason, now))
+            settled = .quarantined(try quarantine(claim.path, claim.name, reason: reason, now))
         }
-        held.remove(claim)
+        held[claim.name] = nil
         return settled
     }
 
@@ -67,8 +67,7 @@ extension SpoolRun {
     private func place(
         _ claim: Claim, _ entry: Entry, _ verb: String, _ now: Timestamp
     ) throws(SpoolError) -> Settled {
-        let path = path(of: claim)
-        return try place(path, entry, verb, now)
+        try place(claim.path, entry, verb, now)
     }
 
     func place(
@@ -124,14 +123,14 @@ extension SpoolRun {
         do throws(SpoolError) {
             do throws(SpoolError) { try removeIfThere(claim) } catch { try removeIfThere(claim) }
         } catch {
-            held.remove(claim)
+            held[claim.name] = nil
             throw SpoolError(kind: .notRemovedAfterDelivery, verb: error.verb, path: error.path, code: error.code)
         }
     }
 
     /// Row C → gone. Only this run moves its claims: one that is missing went with an answer that was lost (NFS).
     private func removeIfThere(_ claim: Claim) throws(SpoolError) {
-        do throws(SpoolError) { try remove(path(of: claim)) } catch let error where error.code == Errno.missing.code {}
+        do throws(SpoolError) { try remove(claim.path) } catch let error where error.code == Errno.missing.code {}
         lost.insert(directory.path)
     }
 
@@ -139,7 +138,7 @@ extension SpoolRun {
     private func keepDelivered(_ claim: Claim, _ name: EntryName) throws(SpoolError) -> Settled {
         let entry = Entry(state: .delivered, name: name)
         do throws(Errno) {
-            try queue.move(path(of: claim), QueuePath(entry.path))
+            try queue.move(claim.path, QueuePath(entry.path))
             gained.insert(entry.state.path)
             lost.insert(directory.path)
             return .moved(entry)
@@ -155,7 +154,7 @@ extension SpoolRun {
         guard let record else { return }
         do throws(Errno) {
             let flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK
-            try SpoolDirectory.withDescriptor(queue.system, queue.root, path(of: claim), flags) {
+            try SpoolDirectory.withDescriptor(queue.system, queue.root, claim.path, flags) {
                 (descriptor) throws(Errno) in
                 let size = try queue.system.status(descriptor).size
                 var last: [UInt8] = [0]

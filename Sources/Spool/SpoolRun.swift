@@ -7,7 +7,7 @@ package final class SpoolRun {
     let queue: SpoolDirectory
     let directory: LockedDirectory
     /// What is claimed and not settled.
-    var held: Set<Claim> = []
+    var held: [EntryName: Claim] = [:]
     /// Directories that have names `flush` must make durable; those that gained come first.
     var gained: Set<QueuePath> = []
     var lost: Set<QueuePath> = []
@@ -62,14 +62,12 @@ package final class SpoolRun {
     ///
     /// Only this run has the target's path, so whatever the call says: if the target is there, the claim is won.
     package func claim(_ entry: Entry) throws(SpoolError) -> Claim? {
-        let claim = Claim(name: entry.name, from: entry.state)
-        guard entry.state == .new || entry.state == .deferred,
-            !held.contains(Claim(name: entry.name, from: .new)),
-            !held.contains(Claim(name: entry.name, from: .deferred))
-        else { return nil }
+        guard entry.state == .new || entry.state == .deferred, held[entry.name] == nil else { return nil }
         try confirm()
         try anchor()
-        let (from, to) = (QueuePath(entry.path), path(of: claim))
+        let home = entry.state.path
+        let file = entry.name.description.utf8
+        let (from, to) = (QueuePath(in: home, file), QueuePath(in: directory.path, file))
         let won = try queue.attempt("claim", from) { () throws(Errno) in
             do throws(Errno) {
                 try queue.system.rename(queue.root, from.bytes, to.bytes)
@@ -81,8 +79,9 @@ package final class SpoolRun {
             }
         }
         guard won else { return nil }
-        held.insert(claim)
-        lost.insert(entry.state.path)
+        let claim = Claim(name: entry.name, from: entry.state, path: to)
+        held[entry.name] = claim
+        lost.insert(home)
         return claim
     }
 
@@ -92,7 +91,7 @@ package final class SpoolRun {
     /// A stranger's file is none, whatever it holds: its canonical name says things that the queue believes unread, and
     /// its owner can rewrite it while it is being attempted. Strangers use names that are not canonical, and are copied.
     package func read(_ claim: Claim, limits: Limits) throws(SpoolError) -> StoredFile {
-        let path = path(of: claim)
+        let path = claim.path
         // Attempts are bounded in number and length, and do not count against the operation.
         let limit = limits.operationBytes + OperationFile.headerLimit + (8 << 20)
         guard let file = try queue.read(path, name: claim.name, limit: limit) else {
@@ -143,7 +142,7 @@ package final class SpoolRun {
             directory.release()
             throw first!
         }
-        for claim in held { note { () throws(SpoolError) in try putBack(claim) } }
+        for claim in held.values { note { () throws(SpoolError) in try putBack(claim) } }
         note { () throws(SpoolError) in try flush() }
         directory.remove()
         directory.release()
@@ -151,10 +150,6 @@ package final class SpoolRun {
     }
 
     // MARK: - Parts
-
-    func path(of claim: Claim) -> QueuePath {
-        QueuePath(in: directory.path, claim.name.description.utf8)
-    }
 
     /// Row C → the row it came from, under the name it had.
     func putBack(_ claim: Claim) throws(SpoolError) {
@@ -167,7 +162,7 @@ package final class SpoolRun {
     /// Whoever is at such a move finds the name gone that it wants to remove, which is what it wanted. A shared file system
     /// may remember names for a while that another host has removed: it is given time.
     private func removeOtherNames(of claim: Claim) throws(SpoolError) -> Int {
-        let path = path(of: claim)
+        let path = claim.path
         guard let status = try queue.status(path, "look at") else { return 0 }
         var others: [QueuePath] = []
         for other in try candidates(for: claim.name.id) where other != path {
@@ -237,6 +232,8 @@ package struct Claim: Hashable, Sendable {
     package let name: EntryName
     /// `new` or `deferred`.
     package let from: QueueState
+    /// Where it is while it is claimed.
+    let path: QueuePath
 }
 
 /// Where a settled operation is now.

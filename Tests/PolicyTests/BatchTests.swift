@@ -14,7 +14,7 @@ import Testing
     }
 
     private func request(_ route: Route, _ members: [Operation]) throws -> OutgoingRequest {
-        try route.batchRequest(for: members, attempt: 3, version: "1", hasLibcurl: true)
+        try RequestForm(route).batchRequest(for: members, attempt: 3, version: "1", hasLibcurl: true)
     }
 
     private func text(_ request: OutgoingRequest) -> String { String(decoding: request.body ?? [], as: UTF8.self) }
@@ -50,7 +50,7 @@ import Testing
         #expect(try key(request(route, [a, b])) == both)
         #expect(try key(request(route, [b, a])) != both)
         #expect(try key(request(route, [a])) == "\"a\"")
-        #expect(try route.request(for: a, attempt: 3, version: "1") == request(route, [a]))
+        #expect(try RequestForm(route).request(for: a, attempt: 3, version: "1") == request(route, [a]))
         #expect(throws: RequestError.badIdempotencyKey) {
             try request(route, [a, operation("c", "1") { $0.idempotencyKey = "é" }])
         }
@@ -58,7 +58,7 @@ import Testing
 
     @Test func `operations that ask for the same request share one`() throws {
         let route = Route(url: "https://a/{type}", batch: Batch(max: 3))
-        var draft = try #require(BatchDraft(operation("a", "1"), route: route))
+        var draft = try #require(BatchDraft(operation("a", "1"), form: RequestForm(route)))
         let table: [(String, Bool, Operation)] = [
             ("another url", false, operation("b", "1") { $0.url = "https://a/x" }),
             ("another type in the url", false, operation("b", "1") { $0.type = TypeName("t")! }),
@@ -80,8 +80,8 @@ import Testing
         }
         #expect(draft.isFull)
         #expect(draft.members.map(\.header.id.description) == ["a", "b", "c"])
-        #expect(BatchDraft(operation("a", "1"), route: Route(url: "https://a")) == nil)
-        #expect(BatchDraft(operation("a", "x"), route: route) == nil)
+        #expect(BatchDraft(operation("a", "1"), form: RequestForm(Route(url: "https://a"))) == nil)
+        #expect(BatchDraft(operation("a", "x"), form: RequestForm(route)) == nil)
     }
 
     @Test(arguments: 0..<50 as Range<UInt64>, Batch.Format.allCases)
@@ -98,7 +98,7 @@ import Testing
         var sent: [Operation] = []
         while let first = waiting.first {
             waiting.removeFirst()
-            var draft = try #require(BatchDraft(first, route: route))
+            var draft = try #require(BatchDraft(first, form: RequestForm(route)))
             while let next = waiting.first, draft.admit(next) { waiting.removeFirst() }
             let made = try request(route, draft.members)
             #expect(draft.members.count <= batch.max)

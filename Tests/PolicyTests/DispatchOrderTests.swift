@@ -1,25 +1,63 @@
 import Policy
 import Testing
 
+/// An order of texts: the first letter of each is its destination.
+private struct NamedOrder {
+    private var order = DispatchOrder()
+    private var names: [String] = []
+    private let concurrency: Int
+
+    init(concurrency: Int) { self.concurrency = concurrency }
+
+    var waiting: Int { order.waiting }
+
+    mutating func append(_ name: String, sequence: SequenceKey? = nil) {
+        order.append(to: Self.line(name.first!), sequence: sequence)
+        names.append(name)
+    }
+
+    func isEmpty(of destination: Character) -> Bool { order.isEmpty(Self.line(destination)) }
+
+    mutating func next(_ inFlight: [Character: Int] = [:], allowing allowance: [Character: Int] = [:]) -> String? {
+        let next = order.next(
+            free: concurrency - inFlight.values.reduce(0, +), inFlight: { inFlight[Self.letter($0), default: 0] },
+            allowance: { allowance[Self.letter($0), default: .max] })
+        return next.map { names[$0] }
+    }
+
+    mutating func next(of destination: Character, where fits: (String) -> Bool) -> String? {
+        let names = names
+        return order.next(of: Self.line(destination), where: { fits(names[$0]) }).map { names[$0] }
+    }
+
+    mutating func newest(of destination: Character, upTo limit: Int) -> [String] {
+        order.newest(of: Self.line(destination), upTo: limit).map { names[$0] }
+    }
+
+    mutating func settled(_ key: SequenceKey, continues: Bool) -> [String] {
+        order.settled(key, continues: continues).map { names[$0] }
+    }
+
+    private static func line(_ letter: Character) -> Int { Int(letter.asciiValue!) - 0x61 }
+    private static func letter(_ line: Int) -> Character { Character(Unicode.Scalar(UInt8(line + 0x61))) }
+}
+
 @Suite struct DispatchOrderTests {
-    private func order(_ concurrency: Int, _ destinations: String) -> DispatchOrder<Character, String> {
-        var order = DispatchOrder<Character, String>(concurrency: concurrency)
-        for (index, destination) in destinations.enumerated() {
-            order.append("\(destination)\(index)", to: destination)
-        }
+    private func order(_ concurrency: Int, _ destinations: String) -> NamedOrder {
+        var order = NamedOrder(concurrency: concurrency)
+        for (index, destination) in destinations.enumerated() { order.append("\(destination)\(index)") }
         return order
     }
 
     /// Takes all that may start while nothing ends.
     private func fill(
-        _ order: inout DispatchOrder<Character, String>, _ inFlight: [Character: Int] = [:],
-        allowing allowance: [Character: Int] = [:]
+        _ order: inout NamedOrder, _ inFlight: [Character: Int] = [:], allowing allowance: [Character: Int] = [:]
     ) -> [String] {
         var inFlight = inFlight
         var started: [String] = []
-        while let element = order.next(inFlight: inFlight, allowance: { allowance[$0, default: .max] }) {
-            started.append(element)
-            inFlight[element.first!, default: 0] += 1
+        while let name = order.next(inFlight, allowing: allowance) {
+            started.append(name)
+            inFlight[name.first!, default: 0] += 1
         }
         return started
     }
@@ -43,7 +81,7 @@ import Testing
     @Test func `one slot goes to the oldest`() {
         var order = order(1, "aabab")
         var started: [String] = []
-        while let element = order.next(inFlight: [:]) { started.append(element) }
+        while let element = order.next() { started.append(element) }
         #expect(started == ["a0", "a1", "b2", "a3", "b4"])
     }
 
@@ -53,19 +91,6 @@ import Testing
         #expect(fill(&order, ["a": 1]) == ["b3"])
         #expect(fill(&order, ["a": 1]) == ["c4"])
         #expect(fill(&order, ["a": 1]) == ["a1"])
-    }
-
-    @Test func `what waits for a held destination is taken out in order`() {
-        var order = order(2, "abaab")
-        #expect(order.next(inFlight: [:]) == "a0")
-        let removed = order.removeAll(of: "a")
-        #expect(removed == ["a2", "a3"])
-        #expect(order.waiting == 2)
-        let nothing = order.removeAll(of: "z")
-        #expect(nothing == [])
-        let rest = order.removeAll()
-        #expect(rest == ["b1", "b4"])
-        #expect(order.waiting == 0)
     }
 
     // MARK: - Allowance
@@ -93,9 +118,9 @@ import Testing
     }
 
     @Test func `operations of one sequence are handed out one after the other`() {
-        var order = DispatchOrder<Character, String>(concurrency: 4)
+        var order = NamedOrder(concurrency: 4)
         for (index, sequence) in ["k", "k", nil, "m", "k"].enumerated() {
-            order.append("a\(index)", to: "a", sequence: sequence.map(Self.key))
+            order.append("a\(index)", sequence: sequence.map(Self.key))
         }
         #expect(fill(&order) == ["a0", "a2", "a3"])
         #expect(order.waiting == 2)
@@ -106,72 +131,59 @@ import Testing
         #expect(order.settled(Self.key("k"), continues: true) == [])
         #expect(fill(&order) == ["a4"])
         #expect(order.settled(Self.key("k"), continues: true) == [])
-        order.append("a5", to: "a", sequence: Self.key("k"))
+        order.append("a5", sequence: Self.key("k"))
         #expect(fill(&order) == ["a5"])
     }
 
     @Test func `what waited in a sequence goes before younger ones once its turn comes`() {
-        var order = DispatchOrder<Character, String>(concurrency: 1)
+        var order = NamedOrder(concurrency: 1)
         for (index, sequence) in ["k", "k", nil, nil].enumerated() {
-            order.append("a\(index)", to: "a", sequence: sequence.map(Self.key))
+            order.append("a\(index)", sequence: sequence.map(Self.key))
         }
         #expect(fill(&order) == ["a0"])
-        #expect(order.next(inFlight: [:]) == "a2")
+        #expect(order.next() == "a2")
         #expect(order.settled(Self.key("k"), continues: true) == [])
         #expect(fill(&order) == ["a1"])
     }
 
     @Test func `a sequence that does not continue is taken out, and only that`() {
-        var order = DispatchOrder<Character, String>(concurrency: 1)
+        var order = NamedOrder(concurrency: 1)
         for (index, sequence) in ["k", "m", "k", "m", "k", nil].enumerated() {
-            order.append("a\(index)", to: "a", sequence: sequence.map(Self.key))
+            order.append("a\(index)", sequence: sequence.map(Self.key))
         }
-        #expect(order.next(inFlight: [:]) == "a0")
+        #expect(order.next() == "a0")
         #expect(order.settled(Self.key("k"), continues: false) == ["a2", "a4"])
         #expect(order.settled(Self.key("k"), continues: false) == [])
         #expect(order.waiting == 3)
         // One whose turn has not come at all goes as a whole.
         #expect(order.settled(Self.key("m"), continues: false) == ["a1", "a3"])
-        #expect(order.next(inFlight: [:]) == "a5")
+        #expect(order.next() == "a5")
         #expect(order.isEmpty(of: "a"))
-    }
-
-    @Test func `what is in flight keeps its sequence back also after all was taken out`() {
-        var order = DispatchOrder<Character, String>(concurrency: 2)
-        order.append("a0", to: "a", sequence: Self.key("k"))
-        order.append("a1", to: "a", sequence: Self.key("k"))
-        #expect(order.next(inFlight: [:]) == "a0")
-        #expect(order.removeAll() == ["a1"])
-        order.append("a2", to: "a", sequence: Self.key("k"))
-        #expect(order.next(inFlight: [:]) == nil)
-        #expect(order.removeAll(of: "a") == ["a2"])
-        order.append("a3", to: "a", sequence: Self.key("k"))
-        #expect(order.settled(Self.key("k"), continues: true) == [])
-        #expect(order.next(inFlight: [:]) == "a3")
     }
 
     // MARK: - Batches and samples
 
     @Test func `a batch takes the next of its destination up to the first that does not fit`() {
-        var order = DispatchOrder<Character, String>(concurrency: 2)
+        var order = NamedOrder(concurrency: 2)
         for (index, sequence) in [nil, "k", "k", nil, "m", nil].enumerated() {
-            order.append(index == 5 ? "x5" : "a\(index)", to: "a", sequence: sequence.map(Self.key))
+            order.append("a\(index)", sequence: sequence.map(Self.key))
         }
-        order.append("b6", to: "b")
-        #expect(order.next(inFlight: [:]) == "a0")
-        #expect(order.more(of: "a", upTo: 1) { _ in true } == ["a1"])
-        #expect(order.more(of: "a", upTo: 9) { $0.hasPrefix("a") } == ["a3", "a4"])
-        #expect(order.more(of: "a", upTo: 9) { $0.hasPrefix("a") } == [])
-        #expect(order.more(of: "z", upTo: 9) { _ in true } == [])
+        order.append("b6")
+        #expect(order.next() == "a0")
+        #expect(order.next(of: "a", where: { _ in true }) == "a1")
+        #expect(order.next(of: "a", where: { $0 != "a5" }) == "a3")
+        #expect(order.next(of: "a", where: { $0 != "a5" }) == "a4")
+        #expect(order.next(of: "a", where: { $0 != "a5" }) == nil)
+        #expect(order.next(of: "z", where: { _ in true }) == nil)
         #expect(order.settled(Self.key("k"), continues: true) == [])
-        #expect(order.more(of: "a", upTo: 9) { $0.hasPrefix("a") } == ["a2"])
+        #expect(order.next(of: "a", where: { $0 != "a5" }) == "a2")
         #expect(order.waiting == 2)
     }
 
     @Test func `samples are the newest, and none before an older one of its sequence`() {
-        var order = DispatchOrder<Character, String>(concurrency: 2)
+        var order = NamedOrder(concurrency: 2)
         for (index, sequence) in [nil, nil, "k", nil, "k", "m"].enumerated() {
-            order.append("a\(index)", to: "a", sequence: sequence.map(Self.key))
+            order.append("a\(index)", sequence: sequence.map(Self.key))
         }
         #expect(order.newest(of: "a", upTo: 3) == ["a5", "a3", "a2"])
         #expect(order.newest(of: "a", upTo: 3) == ["a1", "a0"])
@@ -220,7 +232,7 @@ import Testing
         var generator = SeededGenerator(seed: seed)
         let destinations = Int.random(in: 1...5, using: &generator)
         let concurrency = Int.random(in: 1...5, using: &generator)
-        var order = DispatchOrder<Int, Int>(concurrency: concurrency)
+        var order = DispatchOrder()
         var model = Model(concurrency: concurrency)
         var allowance = Array(repeating: Int.max, count: destinations)
         var flying: [(destination: Int, sequence: Int?)] = []
@@ -238,12 +250,15 @@ import Testing
                 // A sequence is of one destination.
                 let sequence =
                     Bool.random(using: &generator) ? nil : destination * 3 + Int.random(in: 0..<3, using: &generator)
-                order.append(appended, to: destination, sequence: sequence.map(key))
+                order.append(to: destination, sequence: sequence.map(key))
                 model.list.append((destination, sequence, appended))
                 sequenceOf[appended] = sequence
                 appended += 1
             case 7..<13:
-                got = order.next(inFlight: inFlight) { allowance[$0] }.map { [$0] } ?? []
+                let next = order.next(
+                    free: concurrency - flying.count, inFlight: { inFlight[$0, default: 0] },
+                    allowance: { allowance[$0] })
+                got = next.map { [$0] } ?? []
                 if let first = model.list.first(where: { got == [$0.element] }) {
                     flying.append((first.destination, first.sequence))
                 }
@@ -257,34 +272,28 @@ import Testing
                 expected = continues ? [] : model.removeAll { $1 == sequence }
             case 17:
                 allowance[destination] = [0, 1, 2, Int.max].randomElement(using: &generator)!
-            case 18:
-                let fits: (Int) -> Bool = { $0 % 5 != 0 }
-                got = order.more(of: destination, upTo: 3, where: fits)
-                while expected.count < 3,
-                    let index = model.list.indices.first(where: {
-                        model.list[$0].destination == destination && model.isReady($0)
-                    }), fits(model.list[index].element)
-                {
-                    expected.append(model.take(index))
-                }
-                flying += got.map { (destination, sequenceOf[$0]) }.filter { $0.1 != nil }
             default:
-                got = order.removeAll(of: destination)
-                expected = model.removeAll { other, _ in other == destination }
+                let fits: (Int) -> Bool = { $0 % 5 != 0 }
+                got = order.next(of: destination, where: fits).map { [$0] } ?? []
+                if let index = model.list.indices.first(where: {
+                    model.list[$0].destination == destination && model.isReady($0)
+                }), fits(model.list[index].element) {
+                    expected = [model.take(index)]
+                }
+                flying += got.map { (destination, sequenceOf[$0]) }
             }
             #expect(got == expected)
             #expect(order.waiting == model.list.count)
-            #expect(order.isEmpty(of: destination) == !model.list.contains { $0.destination == destination })
+            #expect(order.isEmpty(destination) == !model.list.contains { $0.destination == destination })
         }
-        #expect(order.removeAll() == model.list.map(\.element))
     }
 
     @Test func `a hundred thousand operations for a thousand destinations are handed out in a moment`() {
-        var order = DispatchOrder<Int, Int>(concurrency: 64)
+        var order = DispatchOrder()
         let keys = (0..<1000).map { SequenceKey.destination(Digest(of: "\($0)")) }
         for index in 0..<100_000 {
             let sequence = index % 3 == 0 ? keys[index % 1000] : nil
-            order.append(index, to: index % 1000, sequence: sequence)
+            order.append(to: index % 1000, sequence: sequence)
         }
         var looked = 0
         var flying: [Int] = []
@@ -292,7 +301,7 @@ import Testing
         var handedOut = 0
         while order.waiting > 0 {
             while let element = order.next(
-                inFlight: inFlight,
+                free: 64 - flying.count, inFlight: { inFlight[$0, default: 0] },
                 allowance: { _ in
                     looked += 1
                     return 8

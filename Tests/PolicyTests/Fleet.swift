@@ -46,7 +46,9 @@ struct Fleet {
     /// One run of a host.
     struct Run {
         var passages: [Int: Passage] = [:]
-        var order: DispatchOrder<Int, Int>
+        var order = DispatchOrder()
+        /// By their position in the order.
+        var candidates: [Int] = []
         var flying: [(item: Int, began: Timestamp, lands: Timestamp)] = []
         var inFlight: [Int: Int] = [:]
         var budget: Int
@@ -135,7 +137,7 @@ struct Fleet {
     // MARK: - A run
 
     private mutating func begin(_ host: Int) {
-        var run = Run(order: DispatchOrder(concurrency: concurrency), budget: limit)
+        var run = Run(budget: limit)
         choose(&run)
         go(&run, host)
     }
@@ -166,8 +168,9 @@ struct Fleet {
             }
         }
         let chosen = selection.chosen()
-        run.order = DispatchOrder(concurrency: concurrency)
-        for candidate in chosen { run.order.append(candidate.element, to: candidate.destination) }
+        run.order = DispatchOrder()
+        run.candidates = chosen.map(\.element)
+        for candidate in chosen { run.order.append(to: candidate.destination) }
         (run.chosen, run.begun, run.leftDue) = (chosen.count, 0, offered - chosen.count)
     }
 
@@ -175,11 +178,10 @@ struct Fleet {
     private mutating func go(_ run: inout Run, _ host: Int) {
         while true {
             while run.flying.count < concurrency,
-                let item = run.order.next(
-                    inFlight: run.inFlight, allowance: { run.passages[$0]!.allowance })
+                let next = nextInOrder(&run)
             {
                 run.begun += 1
-                claim(item, &run)
+                claim(run.candidates[next], &run)
             }
             if !run.flying.isEmpty {
                 runs[host] = run
@@ -191,6 +193,13 @@ struct Fleet {
             choose(&run)
         }
         runs[host] = nil
+    }
+
+    private func nextInOrder(_ run: inout Run) -> Int? {
+        let (inFlight, passages) = (run.inFlight, run.passages)
+        return run.order.next(
+            free: concurrency - run.flying.count, inFlight: { inFlight[$0, default: 0] },
+            allowance: { passages[$0]!.allowance })
     }
 
     private mutating func claim(_ item: Int, _ run: inout Run) {

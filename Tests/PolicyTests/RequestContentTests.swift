@@ -16,7 +16,7 @@ import Testing
 
     private func error(_ route: Route, _ operation: Operation) -> RequestError? {
         do {
-            _ = try route.request(for: operation, attempt: 1, version: "1", hasLibcurl: true)
+            _ = try RequestForm(route).request(for: operation, attempt: 1, version: "1", hasLibcurl: true)
             return nil
         } catch {
             return error
@@ -24,7 +24,7 @@ import Testing
     }
 
     private func sent(_ route: Route, _ operation: Operation) throws -> (body: String, type: String?) {
-        let request = try route.request(for: operation, attempt: 1, version: "1")
+        let request = try RequestForm(route).request(for: operation, attempt: 1, version: "1")
         return (
             String(decoding: request.body ?? [], as: UTF8.self),
             request.headers.first { $0.name == "Content-Type" }?.value
@@ -68,7 +68,7 @@ import Testing
     @Test func `an empty envelope sends no body, whatever the payload is`() throws {
         for (method, body) in [("GET", nil), ("DELETE", nil), ("POST", [])] as [(String, [UInt8]?)] {
             let route = Route(url: "https://a/{payload.id}", method: method, body: BodyTemplate(text: ""))
-            let request = try route.request(for: operation(#"{"id":7}"#), attempt: 1, version: "1")
+            let request = try RequestForm(route).request(for: operation(#"{"id":7}"#), attempt: 1, version: "1")
             #expect(request.url == "https://a/7")
             #expect(request.body == body)
             #expect(!request.headers.contains { $0.name == "Content-Type" })
@@ -134,7 +134,8 @@ import Testing
             $0.bodyFile = file
             $0.contentType = nil
         }
-        let made = try Route(url: "https://a").request(for: upload, attempt: 1, version: "1", hasLibcurl: true)
+        let made = try RequestForm(Route(url: "https://a")).request(
+            for: upload, attempt: 1, version: "1", hasLibcurl: true)
         #expect(made.bodyFile == file)
         #expect(made.body == nil)
         #expect(made.transport == .libcurl)

@@ -17,7 +17,7 @@ import Testing
     private func request(
         _ route: Route, _ operation: Operation, _ settings: DestinationSettings = DestinationSettings()
     ) throws(RequestError) -> OutgoingRequest {
-        try route.request(
+        try RequestForm(route).request(
             for: operation, attempt: 1, version: "1", settings: settings, secrets: secrets, hasLibcurl: true)
     }
 

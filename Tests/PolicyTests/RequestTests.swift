@@ -18,7 +18,7 @@ import Testing
 
     private func error(_ route: Route, _ operation: Operation) -> RequestError? {
         do {
-            _ = try route.request(for: operation, attempt: 1, version: "1")
+            _ = try RequestForm(route).request(for: operation, attempt: 1, version: "1")
             return nil
         } catch {
             return error
@@ -29,7 +29,7 @@ import Testing
         let route = Route(
             url: "https://api.example.com/v1/{type}", headers: [HeaderField(name: "X-A", value: "1")],
             timeouts: Timeouts(total: .seconds(7)), answerLimit: 99)
-        let request = try route.request(for: operation("[1.10]"), attempt: 3, version: "1.2")
+        let request = try RequestForm(route).request(for: operation("[1.10]"), attempt: 3, version: "1.2")
         #expect(
             request
                 == OutgoingRequest(
@@ -57,7 +57,7 @@ import Testing
             $0.headers = [HeaderField(name: "x-a", value: "own")]
             $0.idempotencyKey = #"a"b\c"#
         }
-        let request = try route.request(for: own, attempt: 1, version: "1")
+        let request = try RequestForm(route).request(for: own, attempt: 1, version: "1")
         #expect(request.method == "PUT")
         #expect(request.url == "http://other/?q=%7Bid%7D")
         #expect(
@@ -178,13 +178,13 @@ import Testing
         ] as [(String, String, String?)])
     func `a method that reads sends no body unless one is given`(method: String, body: String, sent: String?) throws {
         let route = Route(url: "http://a", method: method)
-        let request = try route.request(for: operation(body), attempt: 1, version: "1", hasLibcurl: true)
+        let request = try RequestForm(route).request(for: operation(body), attempt: 1, version: "1", hasLibcurl: true)
         #expect(request.body == sent.map { Array($0.utf8) })
     }
 
     @Test func `bytes of no declared type are sent as just that`() throws {
         let untyped = operation("x") { $0.contentType = nil }
-        let request = try Route(url: "http://a").request(for: untyped, attempt: 1, version: "1")
+        let request = try RequestForm(Route(url: "http://a")).request(for: untyped, attempt: 1, version: "1")
         #expect(request.headers.first == HeaderField(name: "Content-Type", value: "application/octet-stream"))
         #expect(error(Route(url: "http://a"), operation { $0.idempotencyKey = "" }) == .badIdempotencyKey)
     }

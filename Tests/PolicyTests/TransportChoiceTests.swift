@@ -100,7 +100,7 @@ import Testing
         let operation = Operation(
             header: OperationHeader(id: OperationID("a")!, createdAt: Timestamp(microseconds: 0)), body: [])
         let connection = ConnectionOptions(proxy: .direct, caFile: "/c", unixSocket: "/s")
-        let request = try Route(url: "https://a", redirects: .sameOrigin).request(
+        let request = try RequestForm(Route(url: "https://a", redirects: .sameOrigin)).request(
             for: operation, attempt: 1, version: "1", settings: DestinationSettings(connection: connection),
             hasLibcurl: true)
         #expect(request.connection == connection)

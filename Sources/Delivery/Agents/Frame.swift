@@ -215,32 +215,39 @@ private struct FrameWriter {
 }
 
 private struct FrameReader {
-    private var rest: ArraySlice<UInt8>
+    private let payload: ArraySlice<UInt8>
+    private var place: Int
 
-    init(_ payload: ArraySlice<UInt8>) { rest = payload }
+    init(_ payload: ArraySlice<UInt8>) {
+        self.payload = payload
+        place = payload.startIndex
+    }
+
+    private var left: Int { payload.endIndex - place }
 
     mutating func kind() throws(FrameError) -> UInt8 {
-        guard let byte = rest.popFirst() else { throw FrameError("a frame that ends early") }
-        return byte
+        guard left > 0 else { throw FrameError("a frame that ends early") }
+        defer { place += 1 }
+        return payload[place]
     }
 
     mutating func number() throws(FrameError) -> Int {
-        guard rest.count >= 8 else { throw FrameError("a frame that ends early") }
-        defer { rest.removeFirst(8) }
-        return Int(Int64(bitPattern: rest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }))
+        guard left >= 8 else { throw FrameError("a frame that ends early") }
+        var number: UInt64 = 0
+        for byte in payload[place..<place + 8] { number = number << 8 | UInt64(byte) }
+        place += 8
+        return Int(Int64(bitPattern: number))
     }
 
     mutating func data() throws(FrameError) -> ArraySlice<UInt8> {
         let length = try number()
-        guard length >= 0, length <= rest.count else { throw FrameError("a field of \(length) bytes") }
-        defer { rest.removeFirst(length) }
-        return rest.prefix(length)
+        guard length >= 0, length <= left else { throw FrameError("a field of \(length) bytes") }
+        defer { place += length }
+        return payload[place..<place + length]
     }
 
     mutating func text() throws(FrameError) -> String {
-        guard let text = String(validating: try data(), as: UTF8.self) else {
-            throw FrameError("text that is not UTF-8")
-        }
+        guard let text = String(validUTF8: try data()) else { throw FrameError("text that is not UTF-8") }
         return text
     }
 
@@ -256,7 +263,7 @@ private struct FrameReader {
     mutating func headers() throws(FrameError) -> [HeaderField] {
         let count = try number()
         // Every field takes 16 bytes at least, so a mad count allocates nothing.
-        guard count >= 0, count <= rest.count / 16 else { throw FrameError("\(count) header fields") }
+        guard count >= 0, count <= left / 16 else { throw FrameError("\(count) header fields") }
         var headers: [HeaderField] = []
         headers.reserveCapacity(count)
         for _ in 0..<count { headers.append(HeaderField(name: try text(), value: try text())) }
@@ -331,6 +338,6 @@ private struct FrameReader {
     }
 
     func finish() throws(FrameError) {
-        guard rest.isEmpty else { throw FrameError("\(rest.count) bytes too many") }
+        guard left == 0 else { throw FrameError("\(left) bytes too many") }
     }
 }

@@ -16,7 +16,7 @@ package enum PointInTime: Hashable, Sendable {
     package init?(quantity text: some StringProtocol, direction: Direction) {
         if text == "now" {
             self = .after(.zero)
-        } else if let moment = Timestamp(rfc3339: text) ?? Timestamp(rfc3339: text + "T00:00:00Z") {
+        } else if let moment = Timestamp(rfc3339: String(text)) ?? Timestamp(rfc3339: text + "T00:00:00Z") {
             self = .at(moment)
         } else {
             let backwards: Bool? =

@@ -34,6 +34,11 @@ struct Counters: Hashable {
 
         subscript(count: Count) -> Int { counts[count.rawValue] ?? 0 }
 
+        mutating func add(_ count: Count, _ now: Timestamp) {
+            counts[count.rawValue] = sum(counts[count.rawValue], 1)
+            at = now
+        }
+
         mutating func add(_ other: Tally) {
             for (name, number) in other.counts { counts[name] = sum(counts[name], number) }
             at = max(at, other.at)
@@ -58,10 +63,7 @@ struct Counters: Hashable {
     }
 
     mutating func count(_ count: Count, at destination: String, _ now: Timestamp) {
-        var tally = destinations[destination] ?? Tally(at: now)
-        tally.counts[count.rawValue] = sum(tally.counts[count.rawValue], 1)
-        tally.at = now
-        destinations[destination] = tally
+        destinations[destination, default: Tally(at: now)].add(count, now)
     }
 
     mutating func countRun(_ status: ExitStatus) {

@@ -5,6 +5,7 @@ extension SecretValues {
     /// The report with every secret in it replaced, for what is kept and shown: a server that echoes a request would
     /// otherwise have its credentials written into the operation's file. What an answer means is decided on the original.
     package func redacted(_ report: AttemptReport) -> AttemptReport {
+        if values.isEmpty { return report }
         let needles = values.values.map { Array($0.utf8) }.filter { !$0.isEmpty }.sorted { $0.count > $1.count }
         if needles.isEmpty { return report }
         var report = report

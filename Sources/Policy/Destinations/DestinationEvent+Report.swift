@@ -12,8 +12,9 @@ extension DestinationEvent {
         now: Timestamp
     ) -> [DestinationEvent] {
         if case .failure(.cancelled, _) = report.result { return [] }
-        let words = report.error == nil ? nil : report.excerpt
-        let hold = DestinationEvent.held(reason: verdict.rule.reason(excerpt: words), blamed: blamed)
+        var hold: DestinationEvent {
+            .held(reason: verdict.rule.reason(excerpt: report.error == nil ? nil : report.excerpt), blamed: blamed)
+        }
         switch (report.result, verdict.outcome) {
         case (_, .delivered): return [.delivered]
         case (.answer, .held): return [.answered, hold]

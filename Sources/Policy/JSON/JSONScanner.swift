@@ -22,10 +22,19 @@ package struct JSONScanner {
 
     package let bytes: [UInt8]
     package private(set) var offset: Int
+    /// Nothing is looked at from here on.
+    private let end: Int
+    /// Of the strings that have been skipped.
+    private var isASCII = true
 
     package init(_ bytes: [UInt8], from offset: Int = 0) {
+        self.init(bytes, in: offset..<bytes.count)
+    }
+
+    package init(_ bytes: [UInt8], in range: Range<Int>) {
         self.bytes = bytes
-        self.offset = offset
+        offset = range.lowerBound
+        end = range.upperBound
     }
 
     /// One member of an object: its name decoded, its value as a range of `bytes`.
@@ -38,14 +47,15 @@ package struct JSONScanner {
     /// The next value, after white space; `nil` at the end of the bytes.
     package mutating func next() throws(JSONSyntaxError) -> Range<Int>? {
         skipWhitespace()
-        guard offset < bytes.count else { return nil }
-        if bytes[offset...].starts(with: [0xEF, 0xBB, 0xBF]) {
+        guard offset < end else { return nil }
+        if bytes[offset] == 0xEF, bytes[offset..<end].starts(with: [0xEF, 0xBB, 0xBF]) {
             throw error("a byte order mark, which JSON does not have (RFC 8259 §8.1)")
         }
         let start = offset
+        isASCII = true
         try skipValue()
         try checkValueEnds()
-        guard String(validating: bytes[start..<offset], as: UTF8.self) != nil else {
+        guard isASCII || String(validating: bytes[start..<offset], as: UTF8.self) != nil else {
             throw JSONSyntaxError(offset: start, reason: "the value is not valid UTF-8")
         }
         return start..<offset
@@ -66,7 +76,7 @@ package struct JSONScanner {
         of bytes: [UInt8], in range: Range<Int>,
         _ take: (_ name: Range<Int>, _ value: Range<Int>) throws(JSONSyntaxError) -> Void
     ) throws(JSONSyntaxError) -> Bool {
-        var scanner = JSONScanner(bytes, from: range.lowerBound)
+        var scanner = JSONScanner(bytes, in: range)
         scanner.skipWhitespace()
         guard scanner.take("{") else { return false }
         scanner.skipWhitespace()
@@ -92,7 +102,7 @@ package struct JSONScanner {
     package static func forEachElement(
         of bytes: [UInt8], in range: Range<Int>, _ take: (_ value: Range<Int>) -> Void
     ) throws(JSONSyntaxError) -> Bool {
-        var scanner = JSONScanner(bytes, from: range.lowerBound)
+        var scanner = JSONScanner(bytes, in: range)
         scanner.skipWhitespace()
         guard scanner.take("[") else { return false }
         scanner.skipWhitespace()
@@ -111,11 +121,11 @@ package struct JSONScanner {
     // MARK: - Scanning
 
     private func error(_ reason: String) -> JSONSyntaxError {
-        JSONSyntaxError(offset: offset, reason: offset < bytes.count ? reason : "\(reason), found the end")
+        JSONSyntaxError(offset: offset, reason: offset < end ? reason : "\(reason), found the end")
     }
 
     private mutating func skipWhitespace() {
-        while offset < bytes.count {
+        while offset < end {
             switch bytes[offset] {
             case 0x20, 0x09, 0x0A, 0x0D: offset += 1
             default: return
@@ -124,7 +134,7 @@ package struct JSONScanner {
     }
 
     private mutating func take(_ character: Unicode.Scalar) -> Bool {
-        guard offset < bytes.count, bytes[offset] == UInt8(ascii: character) else { return false }
+        guard offset < end, bytes[offset] == UInt8(ascii: character) else { return false }
         offset += 1
         return true
     }
@@ -134,7 +144,7 @@ package struct JSONScanner {
         var closers: [UInt8] = []
         while true {
             skipWhitespace()
-            guard offset < bytes.count else { throw error("expected a value") }
+            guard offset < end else { throw error("expected a value") }
             switch bytes[offset] {
             case UInt8(ascii: "{"):
                 try checkDepth(closers.count + 1)
@@ -164,7 +174,7 @@ package struct JSONScanner {
             var more = false
             while let closer = closers.last {
                 skipWhitespace()
-                guard offset < bytes.count else {
+                guard offset < end else {
                     throw error("expected ',' or '\(Character(Unicode.Scalar(closer)))'")
                 }
                 if bytes[offset] == closer {
@@ -188,7 +198,7 @@ package struct JSONScanner {
     /// Values may touch (`{}{}`, `"a""b"`), but a number or a word ends only at white space, a bracket, a quote or the
     /// end: `01` is not 0 and then 1, and `nullnull` is nothing.
     private func checkValueEnds() throws(JSONSyntaxError) {
-        guard offset < bytes.count else { return }
+        guard offset < end else { return }
         switch bytes[offset - 1] {
         case UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: "\""): return
         default: break
@@ -204,7 +214,7 @@ package struct JSONScanner {
     }
 
     private mutating func skipName() throws(JSONSyntaxError) {
-        guard offset < bytes.count, bytes[offset] == UInt8(ascii: "\"") else {
+        guard offset < end, bytes[offset] == UInt8(ascii: "\"") else {
             throw error("expected a name in quotes")
         }
         try skipString()
@@ -214,14 +224,14 @@ package struct JSONScanner {
 
     private mutating func skipString() throws(JSONSyntaxError) {
         guard take("\"") else { throw error("expected a string") }
-        while offset < bytes.count {
+        while offset < end {
             switch bytes[offset] {
             case UInt8(ascii: "\""):
                 offset += 1
                 return
             case UInt8(ascii: "\\"):
                 offset += 1
-                guard offset < bytes.count else { throw error("expected the end of a string") }
+                guard offset < end else { throw error("expected the end of a string") }
                 switch bytes[offset] {
                 case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
                     UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
@@ -229,7 +239,7 @@ package struct JSONScanner {
                 case UInt8(ascii: "u"):
                     offset += 1
                     for _ in 0..<4 {
-                        guard offset < bytes.count, bytes[offset].isHexDigit else {
+                        guard offset < end, bytes[offset].isHexDigit else {
                             throw error("expected four hex digits")
                         }
                         offset += 1
@@ -237,25 +247,31 @@ package struct JSONScanner {
                 default: throw error("no such escape in a string")
                 }
             case 0..<0x20: throw error("a control character in a string")
-            default: offset += 1
+            case 0x80...:
+                isASCII = false
+                offset += 1
+            default:
+                var next = offset + 1
+                while next < end, bytes[next].isPlain { next += 1 }
+                offset = next
             }
         }
         throw error("expected the end of a string")
     }
 
     private mutating func skipWord(_ word: StaticString) throws(JSONSyntaxError) {
-        let end = offset + word.utf8CodeUnitCount
-        let matches = word.withUTF8Buffer { end <= bytes.count && bytes[offset..<end].elementsEqual($0) }
+        let after = offset + word.utf8CodeUnitCount
+        let matches = word.withUTF8Buffer { after <= end && bytes[offset..<after].elementsEqual($0) }
         guard matches else { throw error("expected a value") }
-        offset = end
+        offset = after
     }
 
     private mutating func skipNumber() throws(JSONSyntaxError) {
         _ = take("-")
-        guard offset < bytes.count else { throw error("expected a digit") }
+        guard offset < end else { throw error("expected a digit") }
         if !take("0") { try skipDigits() }
         if take(".") { try skipDigits() }
-        if offset < bytes.count, bytes[offset] | 0x20 == UInt8(ascii: "e") {
+        if offset < end, bytes[offset] | 0x20 == UInt8(ascii: "e") {
             offset += 1
             if !take("+") { _ = take("-") }
             try skipDigits()
@@ -264,12 +280,17 @@ package struct JSONScanner {
 
     private mutating func skipDigits() throws(JSONSyntaxError) {
         let start = offset
-        while offset < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[offset]) { offset += 1 }
+        while offset < end, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[offset]) { offset += 1 }
         if offset == start { throw error("expected a digit") }
     }
 }
 
 extension UInt8 {
+    /// What stands for itself in a string, and is ASCII.
+    fileprivate var isPlain: Bool {
+        self >= 0x20 && self < 0x80 && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
+    }
+
     var isHexDigit: Bool {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),

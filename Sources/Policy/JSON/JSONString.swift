@@ -12,8 +12,11 @@ extension JSONScanner {
     /// The text of the string at `range`, its quotes included, that a scanner has found to be one.
     ///
     /// Half a surrogate pair is no text: `nil`, or U+FFFD where `repairing`.
-    static func text(of bytes: [UInt8], in range: Range<Int>, repairing: Bool = false) -> String? {
-        let inner = bytes[range].dropFirst().dropLast()
+    package static func text(of bytes: [UInt8], in range: Range<Int>, repairing: Bool = false) -> String? {
+        let inner = bytes[range.lowerBound + 1..<range.upperBound - 1]
+        if !inner.contains(UInt8(ascii: "\\")) {
+            return repairing ? String(decoding: inner, as: UTF8.self) : String(validUTF8: inner)
+        }
         var decoded: [UInt8] = []
         decoded.reserveCapacity(inner.count)
         var place = inner.startIndex

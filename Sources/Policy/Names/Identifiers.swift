@@ -2,10 +2,12 @@
 package struct OperationID: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let description: String
 
-    package init?(_ text: some StringProtocol) {
+    package init?(_ text: String) {
         guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(\.isIdentifierByte) else { return nil }
-        description = String(text)
+        description = text
     }
+
+    package init?(_ text: Substring) { self.init(String(text)) }
 
     /// The bytes are known to be one.
     init(checked bytes: UnsafeBufferPointer<UInt8>) {
@@ -25,12 +27,14 @@ package struct TypeName: Hashable, Sendable, Comparable, CustomStringConvertible
     /// The type of an operation that names none.
     package static let `default` = TypeName("default")!
 
-    package init?(_ text: some StringProtocol) {
+    package init?(_ text: String) {
         guard (1...64).contains(text.utf8.count), text.utf8.first != UInt8(ascii: "."),
             text.utf8.allSatisfy({ $0.isIdentifierByte || $0 == UInt8(ascii: ".") })
         else { return nil }
-        description = String(text)
+        description = text
     }
+
+    package init?(_ text: Substring) { self.init(String(text)) }
 
     /// The bytes are known to be one.
     init(checked bytes: UnsafeBufferPointer<UInt8>) {

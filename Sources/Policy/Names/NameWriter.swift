@@ -13,7 +13,11 @@ struct NameWriter {
     }
 
     mutating func write(_ text: String) {
-        for byte in text.utf8 { write(byte) }
+        var text = text
+        text.withUTF8 { bytes in
+            _ = UnsafeMutableBufferPointer(rebasing: buffer[count...]).update(fromContentsOf: bytes)
+            count += bytes.count
+        }
     }
 
     mutating func write(_ text: StaticString) {

@@ -2,9 +2,9 @@
 extension Timestamp {
     /// Parses RFC 3339 §5.6: any offset, an optional fraction (cut after six digits), `t` and `z` in either case, and a
     /// leap second `:60` as the second before it. Nothing else: no blank for the `T`, no missing offset, no `24:00`.
-    package init?(rfc3339 text: some StringProtocol) {
-        let moment = Array(text.utf8).withUnsafeBufferPointer(Self.parseRFC3339)
-        guard let moment else { return nil }
+    package init?(rfc3339 text: String) {
+        var text = text
+        guard let moment = text.withUTF8(Self.parseRFC3339) else { return nil }
         self = moment
     }
 

@@ -2,21 +2,22 @@
 /// something to send and none of it in flight. So one destination that only times out cannot take every slot from the
 /// others. Operations of one sequence are handed out one after the other.
 ///
+/// It is an order of numbers: an operation is its position, the number of those appended before it, and each destination
+/// has a line, numbered from 0 by the caller.
+///
 /// What waits behind another one of its sequence stands in no line, so `next` looks only at what may go: one head for
 /// each destination, oldest first, and of these no more than there are slots, besides those that may be sent nothing.
-package struct DispatchOrder<Destination: Hashable, Element> {
+package struct DispatchOrder {
     private struct Place {
-        var element: Element
-        var destination: Destination
+        var line: Int
         var sequence: SequenceKey?
+        var isTaken = false
     }
 
     /// What waits for one destination.
     private struct Line {
-        /// What may be handed out, by its position; a position that is empty by now is skipped.
+        /// What may be handed out; one that is taken by now is skipped.
         var ready = Heap<Int>(by: <)
-        /// Every position there was.
-        var positions: [Int] = []
         /// As it stands in `heads`.
         var head: Int?
         var waiting = 0
@@ -31,26 +32,22 @@ package struct DispatchOrder<Destination: Hashable, Element> {
         var next = 0
     }
 
-    package let concurrency: Int
     /// How many are still to be attempted, also those that wait for another one of their sequence.
     package private(set) var waiting = 0
-    /// By position, which is the order of `append`.
-    private var places: [Place?] = []
-    private var lines: [Destination: Line] = [:]
+    private var places: [Place] = []
+    private var lines: [Line] = []
     private var sequences: [SequenceKey: Sequence] = [:]
     /// The first of every line in which something may be handed out, oldest first.
-    private var heads: [(position: Int, destination: Destination)] = []
+    private var heads: [(position: Int, line: Int)] = []
 
-    package init(concurrency: Int) {
-        self.concurrency = max(concurrency, 1)
-    }
+    package init() {}
 
     /// Puts an operation behind all that were appended before it.
-    package mutating func append(_ element: Element, to destination: Destination, sequence: SequenceKey? = nil) {
+    package mutating func append(to line: Int, sequence: SequenceKey? = nil) {
         let position = places.count
-        places.append(Place(element: element, destination: destination, sequence: sequence))
-        lines[destination, default: Line()].positions.append(position)
-        lines[destination]!.waiting += 1
+        places.append(Place(line: line, sequence: sequence))
+        while lines.count <= line { lines.append(Line()) }
+        lines[line].waiting += 1
         waiting += 1
         if let sequence {
             guard sequences[sequence] == nil else {
@@ -59,69 +56,66 @@ package struct DispatchOrder<Destination: Hashable, Element> {
             }
             sequences[sequence] = Sequence(first: position)
         }
-        makeReady(position, destination)
+        makeReady(position)
     }
 
-    package func isEmpty(of destination: Destination) -> Bool {
-        lines[destination] == nil
+    /// Whether nothing waits in that line.
+    package func isEmpty(_ line: Int) -> Bool {
+        line >= lines.count || lines[line].waiting == 0
     }
 
     // MARK: - Handing out
 
-    /// The next one to attempt; `nil` when nothing may go or every slot is taken.
+    /// The next one to attempt; `nil` when nothing may go.
     ///
-    /// `inFlight` counts the attempts under way by destination, `allowance` says how many there may be at once: 0 for a
-    /// destination that may be sent nothing now, for which no slot is kept. One that has an attempt under way gets
-    /// another only while more slots are free than other destinations wait for their first.
+    /// `free` is how many more attempts may be under way; `inFlight` says how many of a line are, and `allowance` how many
+    /// may be at once: 0 for a destination that may be sent nothing now, for which no slot is kept. One that has an attempt
+    /// under way gets another only while more slots are free than other destinations wait for their first.
     package mutating func next(
-        inFlight: [Destination: Int], allowance: (Destination) -> Int = { _ in .max }
-    ) -> Element? {
-        let free = concurrency - inFlight.values.reduce(0, +)
+        free: Int, inFlight: (_ line: Int) -> Int, allowance: (_ line: Int) -> Int = { _ in .max }
+    ) -> Int? {
         guard free > 0 else { return nil }
-        var busy: Destination?
-        var idle: Destination?
+        var busy: Int?
+        var idle: Int?
         var idleCount = 0
         for head in heads {
-            let flying = inFlight[head.destination, default: 0]
-            guard flying < allowance(head.destination) else { continue }
+            let flying = inFlight(head.line)
+            guard flying < allowance(head.line) else { continue }
             if flying > 0 {
-                busy = busy ?? head.destination
+                busy = busy ?? head.position
             } else {
-                idle = idle ?? head.destination
+                idle = idle ?? head.position
                 idleCount += 1
                 if busy == nil || idleCount >= free { break }
             }
         }
         // A busy one that was met is older than the idle one.
-        if let busy, idleCount < free { return take(first: busy) }
-        return idle.flatMap { take(first: $0) }
+        let next = idleCount < free ? busy ?? idle : idle
+        if let next { take(next) }
+        return next
     }
 
-    /// Further ones of a destination, for one request with one just handed out: oldest first, up to the first that does
-    /// not fit, so that order is kept, and never two of one sequence.
-    package mutating func more(
-        of destination: Destination, upTo limit: Int, where fits: (Element) -> Bool
-    ) -> [Element] {
-        var taken: [Element] = []
-        while taken.count < limit, let head = lines[destination]?.head, fits(places[head]!.element),
-            let element = take(first: destination)
-        {
-            taken.append(element)
-        }
-        return taken
+    /// The next one of a line where it fits, for one request with one just handed out: so order is kept, and never two of
+    /// one sequence go together.
+    package mutating func next(of line: Int, where fits: (_ position: Int) -> Bool) -> Int? {
+        guard line < lines.count, let head = lines[line].head, fits(head) else { return nil }
+        take(head)
+        return head
     }
 
-    /// The newest few of a destination, newest first: to see whether they meet the same end as the oldest did. Of a
-    /// sequence only its first may be among them.
-    package mutating func newest(of destination: Destination, upTo limit: Int) -> [Element] {
-        guard let line = lines[destination] else { return [] }
-        let ready = line.ready.elements.filter { places[$0] != nil }.sorted(by: >).prefix(max(limit, 0))
-        return ready.map { take($0) }
+    /// The newest few of a line, newest first: to see whether they meet the same end as the oldest did. Of a sequence only
+    /// its first may be among them.
+    package mutating func newest(of line: Int, upTo limit: Int) -> [Int] {
+        guard line < lines.count else { return [] }
+        let ready = lines[line].ready.elements.filter { !places[$0].isTaken }.sorted(by: >).prefix(max(limit, 0))
+        for position in ready { take(position) }
+        return Array(ready)
     }
 
     /// The turn of a sequence is over: with `continues` its next one may be handed out, else all the rest of it is taken
     /// out and returned, in order.
-    package mutating func settled(_ key: SequenceKey, continues: Bool) -> [Element] {
+    @discardableResult
+    package mutating func settled(_ key: SequenceKey, continues: Bool) -> [Int] {
         guard let sequence = sequences[key] else { return [] }
         if continues {
             if sequence.isHandedOut { advance(key) }
@@ -129,81 +123,49 @@ package struct DispatchOrder<Destination: Hashable, Element> {
         }
         sequences[key] = nil
         let rest = (sequence.isHandedOut ? [] : [sequence.first]) + sequence.rest[sequence.next...]
-        return rest.filter { places[$0] != nil }.map { remove($0) }
-    }
-
-    // MARK: - Taking out
-
-    /// Takes out all that wait for a destination, in order: it is held or suspended.
-    package mutating func removeAll(of destination: Destination) -> [Element] {
-        guard let line = lines[destination] else { return [] }
-        return line.positions.filter { places[$0] != nil }.map { position in
-            if let key = places[position]!.sequence, sequences[key]?.isHandedOut == false { sequences[key] = nil }
-            return remove(position)
-        }
-    }
-
-    /// Takes out all that wait, in order: the run ends.
-    package mutating func removeAll() -> [Element] {
-        let removed = places.compactMap { $0?.element }
-        places = []
-        lines = [:]
-        heads = []
-        waiting = 0
-        // What is handed out still keeps those of its sequence back that may come.
-        sequences = sequences.filter { $0.value.isHandedOut }.mapValues {
-            Sequence(first: $0.first, isHandedOut: true)
-        }
-        return removed
+        for position in rest { remove(position) }
+        return rest
     }
 
     // MARK: - Lines
 
-    private mutating func take(first destination: Destination) -> Element? {
-        lines[destination]?.head.map { take($0) }
+    private mutating func take(_ position: Int) {
+        if let key = places[position].sequence { sequences[key]!.isHandedOut = true }
+        remove(position)
     }
 
-    private mutating func take(_ position: Int) -> Element {
-        if let key = places[position]!.sequence { sequences[key]!.isHandedOut = true }
-        return remove(position)
-    }
-
-    private mutating func remove(_ position: Int) -> Element {
-        let place = places[position]!
-        places[position] = nil
+    private mutating func remove(_ position: Int) {
+        let line = places[position].line
+        places[position].isTaken = true
         waiting -= 1
-        lines[place.destination]!.waiting -= 1
-        if lines[place.destination]!.head == position { updateHead(of: place.destination) }
-        if lines[place.destination]!.waiting == 0 { lines[place.destination] = nil }
-        return place.element
+        lines[line].waiting -= 1
+        if lines[line].head == position { updateHead(of: line) }
     }
 
-    private mutating func makeReady(_ position: Int, _ destination: Destination) {
-        lines[destination]!.ready.insert(position)
-        if lines[destination]!.head.map({ position < $0 }) ?? true { updateHead(of: destination) }
+    private mutating func makeReady(_ position: Int) {
+        let line = places[position].line
+        lines[line].ready.insert(position)
+        if lines[line].head.map({ position < $0 }) ?? true { updateHead(of: line) }
     }
 
     private mutating func advance(_ key: SequenceKey) {
-        while let sequence = sequences[key], sequence.next < sequence.rest.count {
-            let position = sequence.rest[sequence.next]
-            sequences[key]!.next += 1
-            guard let place = places[position] else { continue }
-            sequences[key]!.first = position
-            sequences[key]!.isHandedOut = false
-            makeReady(position, place.destination)
+        guard let sequence = sequences[key], sequence.next < sequence.rest.count else {
+            sequences[key] = nil
             return
         }
-        sequences[key] = nil
+        let position = sequence.rest[sequence.next]
+        sequences[key]!.next += 1
+        sequences[key]!.first = position
+        sequences[key]!.isHandedOut = false
+        makeReady(position)
     }
 
-    private mutating func updateHead(of destination: Destination) {
-        if let old = lines[destination]!.head { heads.remove(at: indexOfHead(from: old)) }
-        while let first = lines[destination]!.ready.first, places[first] == nil {
-            _ = lines[destination]!.ready.removeFirst()
-        }
-        let head = lines[destination]!.ready.first
-        lines[destination]!.head = head
-        if let head { heads.insert((head, destination), at: indexOfHead(from: head)) }
+    private mutating func updateHead(of line: Int) {
+        if let old = lines[line].head { heads.remove(at: indexOfHead(from: old)) }
+        while let first = lines[line].ready.first, places[first].isTaken { _ = lines[line].ready.removeFirst() }
+        let head = lines[line].ready.first
+        lines[line].head = head
+        if let head { heads.insert((head, line), at: indexOfHead(from: head)) }
     }
 
     /// Where the first head of that position or a later one stands.

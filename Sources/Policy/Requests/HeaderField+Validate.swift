@@ -28,8 +28,11 @@ extension HeaderField {
     package var defect: Defect? {
         if !name.isToken { return .name }
         if Self.reservedNames.contains(name.lowercased()) { return .reserved }
-        let isControl: (UInt8) -> Bool = { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }
-        return value.utf8.contains(where: isControl) ? .value : nil
+        return Self.canSend(value: value) ? nil : .value
+    }
+
+    static func canSend(value: String) -> Bool {
+        value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
 }
 

@@ -51,6 +51,11 @@ struct URLParts {
     /// From the first `/`, `?` or `#` to the end, as it was given; empty where nothing follows the host.
     var rest: Substring
 
+    init(origin: Origin, rest: Substring) {
+        self.origin = origin
+        self.rest = rest
+    }
+
     init?(_ url: String) {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")),
             let scheme = Origin.Scheme(rawValue: url[..<colon].lowercased()),

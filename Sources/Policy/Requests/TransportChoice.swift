@@ -63,7 +63,7 @@ private enum LibcurlNeed: CustomStringConvertible {
         if connection.caFile != nil { return .caFile }
         if connection.clientCertificate != nil { return .clientCertificate }
         if connection.unixSocket != nil { return .unixSocket }
-        if Origin(url: request.url)?.host.hasPrefix("[") == true { return .ipv6Host }
+        if request.url.hasBracketedHost { return .ipv6Host }
         // Read from the descriptor that was checked, never opened a second time by its path.
         if request.bodyFile != nil { return .bodyFile }
         if request.method == "GET", hasBody { return .bodyOfGET }
@@ -111,6 +111,13 @@ private enum LibcurlNeed: CustomStringConvertible {
         case .bodyOfGET: "use another method"
         case .bodyFile: "give the body itself"
         }
+    }
+}
+
+extension String {
+    /// Of a url: whether its host is an IPv6 literal.
+    fileprivate var hasBracketedHost: Bool {
+        utf8.drop { $0 != UInt8(ascii: ":") }.starts(with: "://[".utf8)
     }
 }
 

@@ -1,5 +1,4 @@
-/// What follows the host in a route's url: path and query with `{id} {type} {key} {payload.field}`, and in the query
-/// `${secret:NAME}`.
+/// A route's url, read once: path and query with `{id} {type} {key} {payload.field}`, and in the query `${secret:NAME}`.
 ///
 /// A value is percent-encoded but for the unreserved characters of RFC 3986, so it stays inside the segment or the
 /// query value where the template put it; `.` and `..` as a whole segment, which servers resolve, are refused.
@@ -10,10 +9,26 @@ struct URLTemplate {
         case secret(SecretText)
     }
 
+    private let text: String
+    private let origin: Origin
     private let parts: [Part]
+    let secretNames: [String]
+    /// The url of every operation, where nothing is to be filled in.
+    private let constant: String?
 
     /// An opening brace without its closing one is a placeholder that nobody knows.
-    init(_ template: Substring) throws(RequestError) {
+    init(_ text: String) throws(RequestError) {
+        guard let url = URLParts(text) else { throw .badURL(text, ownedBy: .route) }
+        self.text = text
+        origin = url.origin
+        parts = try Self.parts(of: url.rest)
+        secretNames = parts.flatMap { part -> [String] in
+            if case .secret(let text) = part { text.names } else { [] }
+        }
+        constant = parts.count == 1 ? try url.encoded(as: text, ownedBy: .route) : nil
+    }
+
+    private static func parts(of template: Substring) throws(RequestError) -> [Part] {
         var parts: [Part] = []
         var rest = template
         while let open = rest.firstIndex(of: "{") {
@@ -33,18 +48,12 @@ struct URLTemplate {
             parts.append(.placeholder(name))
             rest = rest[rest.index(after: close)...]
         }
-        parts.append(.text(rest))
-        self.parts = parts
-    }
-
-    var secretNames: [String] {
-        parts.flatMap { part -> [String] in
-            if case .secret(let text) = part { text.names } else { [] }
-        }
+        return parts + [.text(rest)]
     }
 
     /// Without `secrets` a secret's place says which one belongs there.
     func expanded(for operation: Operation, secrets: SecretValues?) throws(RequestError) -> String {
+        if let constant { return constant }
         var result = ""
         var names: [String] = []
         var isQuery = false
@@ -52,7 +61,7 @@ struct URLTemplate {
             switch part {
             case .text(let text):
                 result += text
-                isQuery = isQuery || text.contains("?")
+                isQuery = isQuery || text.utf8.contains(UInt8(ascii: "?"))
             case .placeholder(let name):
                 let value = try operation.value(of: name)
                 if !isQuery {
@@ -73,20 +82,31 @@ struct URLTemplate {
                 }
             }
         }
-        let path = result.prefix { $0 != "?" && $0 != "#" }
-        if let name = names.last, path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) {
+        if let name = names.last, result.hasDotSegment {
             throw .unusableValue(placeholder: name, reason: "makes a '.' or '..' of a path segment")
         }
-        return result
+        return try URLParts(origin: origin, rest: result[...]).encoded(as: text, ownedBy: .route)
     }
 }
 
 extension String {
+    /// Whether a segment of the path before a query is `.` or `..`.
+    fileprivate var hasDotSegment: Bool {
+        let path = utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        return path.split(separator: UInt8(ascii: "/")).contains {
+            $0.count <= 2 && $0.allSatisfy { $0 == UInt8(ascii: ".") }
+        }
+    }
+
     /// Everything but the unreserved characters (RFC 3986 §2.3) as `%XX`.
     var percentEncoded: String {
+        let isUnreserved: (UInt8) -> Bool = {
+            $0.isIdentifierByte || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "~")
+        }
+        if utf8.allSatisfy(isUnreserved) { return self }
         var bytes: [UInt8] = []
         for byte in utf8 {
-            if byte.isIdentifierByte || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "~") {
+            if isUnreserved(byte) {
                 bytes.append(byte)
             } else {
                 bytes += byte.percentEncoded
@@ -114,7 +134,7 @@ extension URLParts {
             let isEscape =
                 byte == UInt8(ascii: "%") && index + 2 < bytes.count && bytes[index + 1].isHexDigit
                 && bytes[index + 2].isHexDigit
-            if isEscape || byte.isIdentifierByte || "/?.~!$&'()*+,;=:@".utf8.contains(byte) {
+            if byte.isIdentifierByte || isEscape || "/?.~!$&'()*+,;=:@".utf8.contains(byte) {
                 encoded.append(byte)
             } else {
                 encoded += byte.percentEncoded

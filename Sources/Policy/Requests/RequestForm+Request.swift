@@ -1,4 +1,4 @@
-extension Route {
+extension RequestForm {
     /// The request that an operation makes on this route: complete, nothing left to look up, nothing in it that a
     /// user's text could have smuggled in.
     ///
@@ -10,71 +10,66 @@ extension Route {
         for operation: Operation, attempt: Int, version: String, settings: DestinationSettings = DestinationSettings(),
         secrets: SecretValues = .none, hasLibcurl: Bool = false
     ) throws(RequestError) -> OutgoingRequest {
-        if batch != nil {
-            return try batchRequest(
-                for: [operation], attempt: attempt, version: version, settings: settings, secrets: secrets,
-                hasLibcurl: hasLibcurl)
-        }
-        return try request(
+        try request(
             try draft(of: operation), for: operation, key: operation.idempotencyKey, attempt: attempt,
             version: version, settings: settings, secrets: secrets, hasLibcurl: hasLibcurl)
     }
 
+    /// One request for several operations: as a draft admitted them, or a part of those in the same order.
+    ///
+    /// `attempt` is the highest of theirs. The key is made of the members' keys and their order, so the same batch has
+    /// the same one at each attempt, and another batch another; that of a batch of one is its member's own.
+    package func batchRequest(
+        for members: [Operation], attempt: Int, version: String,
+        settings: DestinationSettings = DestinationSettings(), secrets: SecretValues = .none, hasLibcurl: Bool = false
+    ) throws(RequestError) -> OutgoingRequest {
+        precondition(route.batch != nil && !members.isEmpty, "a batch of a route that has some")
+        var draft = try draft(of: members[0])
+        var items: [[UInt8]] = []
+        for member in members {
+            items.append(try route.batchItem(of: member))
+        }
+        draft.content.bytes = route.batch?.joined(items)
+        let keys = members.map(\.idempotencyKey)
+        let key = keys.count == 1 ? keys[0] : "batch-\(Digest(of: keys.joined(separator: "\n")))"
+        return try request(
+            draft, for: members[0], key: key, attempt: attempt, version: version, settings: settings,
+            secrets: secrets, hasLibcurl: hasLibcurl)
+    }
+
     /// A draft with everything filled in that only an attempt knows.
-    func request(
+    private func request(
         _ draft: RequestDraft, for operation: Operation, key: String, attempt: Int, version: String,
         settings: DestinationSettings, secrets: SecretValues, hasLibcurl: Bool
     ) throws(RequestError) -> OutgoingRequest {
-        let hasSecretURL = operation.header.url == nil && url.map { !SecretText($0).names.isEmpty } == true
+        let url = needsSecretsForAddress(of: operation) ? try address(of: operation, secrets: secrets) : draft.url
         var request = OutgoingRequest(
-            method: draft.method, url: hasSecretURL ? try url(for: operation, secrets: secrets) : draft.url,
-            headers: try headers(of: draft, key: key, attempt: attempt, version: version, secrets: secrets),
-            body: draft.content.bytes, bodyFile: draft.content.file, timeouts: timeouts, answerLimit: answerLimit,
-            connection: try settings.connection.expanded(with: secrets), redirects: redirects)
+            method: draft.method, url: url,
+            headers: try draft.headers(key: key, attempt: attempt, version: version, secrets: secrets),
+            body: draft.content.bytes, bodyFile: draft.content.file, timeouts: route.timeouts,
+            answerLimit: route.answerLimit, connection: try settings.connection.expanded(with: secrets),
+            redirects: route.redirects)
         request.transport =
             try TransportChoice.choose(for: request, preference: settings.transport, hasLibcurl: hasLibcurl).transport
         return request
     }
+}
 
-    /// Why the operation can never be sent, whatever the secrets: to be refused when it is added. `nil` if it can, and if
-    /// it is the route that has to be mended.
+extension Route {
+    /// Why the operation can never be sent, as its form says.
     package func defect(of operation: Operation) -> RequestError? {
-        do throws(RequestError) {
-            _ = batch == nil ? try draft(of: operation) : try batchDraft(of: operation)
-            _ = try quotedKey(operation.idempotencyKey)
-            return nil
-        } catch {
-            return error.outcome == .failed ? error : nil
-        }
+        RequestForm(self).defect(of: operation)
     }
 
     /// The address alone, for an operation whose destination must be known before it is attempted. Secrets in it are not
     /// filled in: it may be shown.
     package func url(for operation: Operation) throws(RequestError) -> String {
-        try url(for: operation, secrets: nil)
+        try RequestForm(self).address(of: operation, secrets: nil)
     }
 
     /// The secrets that attempts on this route need.
     package func secretNames(settings: DestinationSettings) -> Set<String> {
-        var names = Set(headers.flatMap { SecretText($0.value).names })
-        if let url, url.utf8.contains(UInt8(ascii: "$")), let parts = URLParts(url),
-            let template = try? URLTemplate(parts.rest)
-        {
-            names.formUnion(template.secretNames)
-        }
-        return names.union(settings.connection.secretNames)
-    }
-
-    func url(for operation: Operation, secrets: SecretValues?) throws(RequestError) -> String {
-        if let own = operation.header.url {
-            guard let parts = URLParts(own) else { throw .badURL(own, ownedBy: .operation) }
-            return try parts.encoded(as: own, ownedBy: .operation)
-        }
-        guard let url else { throw .noURL(operation.header.type) }
-        guard let parts = URLParts(url) else { throw .badURL(url, ownedBy: .route) }
-        var template = parts
-        template.rest = Substring(try URLTemplate(parts.rest).expanded(for: operation, secrets: secrets))
-        return try template.encoded(as: url, ownedBy: .route)
+        RequestForm(self).secretNames(settings: settings)
     }
 }
 

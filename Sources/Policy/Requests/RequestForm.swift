@@ -1,0 +1,156 @@
+/// What the requests of a route have in common, worked out once: a form that each operation fills in.
+package struct RequestForm: Sendable {
+    package let route: Route
+    /// The route's own url; `nil` where it has none.
+    private let url: Result<URLTemplate, RequestError>?
+    /// The route's own method cannot be used.
+    private let methodDefect: RequestError?
+    private let fields: [Field]
+    /// One of the route's own fields cannot be sent.
+    private let fieldDefect: RequestError?
+
+    /// A header field of the route.
+    struct Field: Hashable {
+        var name: String
+        /// Secrets not filled in.
+        var value: SecretText
+
+        func expanded(with secrets: SecretValues) throws(RequestError) -> HeaderField {
+            HeaderField(name: name, value: try value.expanded(with: secrets))
+        }
+    }
+
+    package init(_ route: Route) {
+        self.route = route
+        url = route.url.map { text in
+            Result { () throws(RequestError) in try URLTemplate(text) }
+        }
+        methodDefect = Self.defect(ofMethod: route.method, ownedBy: .route)
+        fields = route.headers.map { Field(name: $0.name, value: SecretText($0.value)) }
+        fieldDefect = Self.defect(of: route.headers, ownedBy: .route)
+    }
+
+    /// The secrets that attempts on this route need.
+    package func secretNames(settings: DestinationSettings) -> Set<String> {
+        var names = Set(fields.flatMap(\.value.names))
+        if case .success(let template)? = url { names.formUnion(template.secretNames) }
+        return names.union(settings.connection.secretNames)
+    }
+
+    // MARK: - Drafts
+
+    /// A request as far as an operation makes it, whatever the attempt. On a route with `batch` it is a batch of one.
+    func draft(of operation: Operation) throws(RequestError) -> RequestDraft {
+        let header = operation.header
+        try checkOverrides(by: header)
+        let method = try method(for: header)
+        let url = try address(of: operation, secrets: nil)
+        if let fieldDefect { throw fieldDefect }
+        var routeFields = fields
+        if !header.headers.isEmpty {
+            if let defect = Self.defect(of: header.headers, ownedBy: .operation) { throw defect }
+            let own = Set(header.headers.map { $0.name.lowercased() })
+            routeFields.removeAll { own.contains($0.name.lowercased()) }
+        }
+        try checkCredentials(routeFields, goingTo: header.url)
+        try checkRequirements(of: operation)
+        return RequestDraft(
+            method: method, url: url, routeFields: routeFields, ownFields: header.headers,
+            content: try route.content(of: operation, method: method))
+    }
+
+    /// Why the operation can never be sent, whatever the secrets: to be refused when it is added. `nil` if it can, and if
+    /// it is the route that has to be mended.
+    package func defect(of operation: Operation) -> RequestError? {
+        do throws(RequestError) {
+            _ = try draft(of: operation)
+            _ = try operation.idempotencyKey.quotedKey
+            return nil
+        } catch {
+            return error.outcome == .failed ? error : nil
+        }
+    }
+
+    // MARK: - Address
+
+    /// Where an operation goes: its own url, taken as it stands, or the route's with its placeholders filled in. Without
+    /// `secrets` it may be shown.
+    func address(of operation: Operation, secrets: SecretValues?) throws(RequestError) -> String {
+        if let own = operation.header.url {
+            guard let parts = URLParts(own) else { throw .badURL(own, ownedBy: .operation) }
+            return try parts.encoded(as: own, ownedBy: .operation)
+        }
+        guard let url else { throw .noURL(operation.header.type) }
+        return try url.get().expanded(for: operation, secrets: secrets)
+    }
+
+    /// Whether only an attempt knows the address.
+    func needsSecretsForAddress(of operation: Operation) -> Bool {
+        guard operation.header.url == nil, case .success(let template)? = url else { return false }
+        return !template.secretNames.isEmpty
+    }
+
+    // MARK: - Checks
+
+    private func method(for header: OperationHeader) throws(RequestError) -> String {
+        let defect = header.method.map { Self.defect(ofMethod: $0, ownedBy: .operation) } ?? methodDefect
+        if let defect { throw defect }
+        return header.method ?? route.method
+    }
+
+    private static func defect(ofMethod method: String, ownedBy owner: RequestError.Owner) -> RequestError? {
+        // CONNECT and TRACE are for proxies, and URLs are not what they take.
+        let isUsable =
+            method.isToken && method.utf8.count <= 32 && !["CONNECT", "TRACE"].contains(method.uppercased())
+        return isUsable ? nil : .badMethod(method, ownedBy: owner)
+    }
+
+    private static func defect(of fields: [HeaderField], ownedBy owner: RequestError.Owner) -> RequestError? {
+        for field in fields {
+            if let defect = field.defect { return .badHeader(name: field.name, reason: defect, ownedBy: owner) }
+        }
+        return nil
+    }
+
+    private func checkOverrides(by header: OperationHeader) throws(RequestError) {
+        func check(_ field: OverridableField) throws(RequestError) {
+            if !route.overrides.contains(field) { throw .notOverridable(field) }
+        }
+        if header.method != nil { try check(.method) }
+        if header.url != nil { try check(.url) }
+        if !header.headers.isEmpty { try check(.headers) }
+    }
+
+    /// Anybody who may add an operation could have the credentials sent home otherwise. What the operation replaces by
+    /// its own is not sent; a route without a url has no origin to which its credentials belong.
+    private func checkCredentials(_ fields: [Field], goingTo own: String?) throws(RequestError) {
+        guard let own, let origin = Origin(url: own), origin != route.origin else { return }
+        if route.headersCommand != nil || fields.contains(where: \.carriesCredentials) {
+            throw .credentialsElsewhere(origin: origin.description)
+        }
+    }
+
+    private func checkRequirements(of operation: Operation) throws(RequestError) {
+        if route.require.isEmpty { return }
+        if let file = operation.header.bodyFile {
+            throw .badBodyFile(path: file.path, reason: "is not looked into, and the route has requirements")
+        }
+        let payload = try operation.payload
+        for condition in route.require where !condition.holds(in: payload) { throw .requirementNotMet(condition) }
+    }
+}
+
+extension RequestForm.Field {
+    private static let credentialWords: Set<String> = [
+        "authorization", "auth", "cookie", "credential", "credentials", "key", "password", "secret", "signature",
+        "token",
+    ]
+
+    /// Whether the field is one that lets its sender in: by a secret in it, or by its name (`X-Api-Key`, `apikey`).
+    fileprivate var carriesCredentials: Bool {
+        if !value.names.isEmpty { return true }
+        return name.lowercased().split(whereSeparator: { $0 == "-" || $0 == "_" }).contains { word in
+            Self.credentialWords.contains(String(word)) || word.hasSuffix("key") || word.hasSuffix("token")
+        }
+    }
+}
