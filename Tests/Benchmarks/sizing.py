@@ -16,6 +16,7 @@ measures another binary. Takes about five minutes.
 import argparse
 import contextlib
 import datetime
+import json
 import os
 import pathlib
 import platform
@@ -253,6 +254,30 @@ def queues(ground):
            f"{60 / cpu:,.0f} queues to a core, {inodes} inodes each")
 
 
+def destinations(ground):
+    """Ten operations for each of many destinations, which answer, and which are not there."""
+    many = scaled(1_000)
+    port = ground.url.rsplit(":", 1)[1]
+
+    def once(port):
+        queue = ground.queue()
+        lines = ground.directory / "destinations"
+        with open(lines, "w") as file:
+            for number in range(many * 10):
+                url = f"http://d{number % many}.localhost:{port}/x"
+                file.write(json.dumps({"drainq": 1, "url": url, "payload": number}) + "\n")
+        Ended(drainq, "add", "--quiet", "--envelope", "--sync=none", given=lines, queue=queue)
+        ended = Ended("sh", "-c", f'"{drainq}" run --quiet --limit {many * 10} || test $? = 75', queue=queue)
+        left = Ended(drainq, "list", "--state", "new", queue=queue).output
+        assert bool(left) == (port == 1), left
+        shutil.rmtree(queue)
+        return ended.wall, ended.memory
+
+    (up, memory), (down, _) = medians(3, lambda: once(port)), medians(3, lambda: once(1))
+    yield (f"ten for each of {many:,} destinations", f"{up:.1f} s",
+           f"{memory / 1e6:.0f} MB; {down:.1f} s to find that none of them is there")
+
+
 def figures(ground):
     for name, route in [
             ("drained by libcurl", {"transport": "libcurl"}), ("drained by URLSession", {"transport": "urlsession"}),
@@ -264,6 +289,7 @@ def figures(ground):
     yield from choosing(ground)
     yield from space(ground)
     yield from queues(ground)
+    yield from destinations(ground)
 
 
 def machine():
