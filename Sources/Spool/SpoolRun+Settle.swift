@@ -130,7 +130,11 @@ extension SpoolRun {
 
     /// Row C → gone. Only this run moves its claims: one that is missing went with an answer that was lost (NFS).
     private func removeIfThere(_ claim: Claim) throws(SpoolError) {
-        do throws(SpoolError) { try remove(claim.path) } catch let error where error.code == Errno.missing.code {}
+        try queue.attempt("remove", claim.path) { () throws(Errno) in
+            do throws(Errno) { try queue.system.unlink(queue.root, claim.path.bytes) } catch let error
+                where error == .missing
+            {}
+        }
         lost.insert(directory.path)
     }
 

@@ -228,12 +228,18 @@ extension SpoolDirectory {
 }
 
 /// The exclusive right to attempt one operation.
-package struct Claim: Hashable, Sendable {
+package final class Claim: Sendable {
     package let name: EntryName
     /// `new` or `deferred`.
     package let from: QueueState
     /// Where it is while it is claimed.
     let path: QueuePath
+
+    init(name: EntryName, from: QueueState, path: QueuePath) {
+        self.name = name
+        self.from = from
+        self.path = path
+    }
 }
 
 /// Where a settled operation is now.

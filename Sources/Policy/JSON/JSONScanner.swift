@@ -64,6 +64,7 @@ package struct JSONScanner {
     /// The members of the object that is at `range`, in order, repeated names included; `nil` if it is no object.
     package static func members(of bytes: [UInt8], in range: Range<Int>) throws(JSONSyntaxError) -> [Member]? {
         var members: [Member] = []
+        members.reserveCapacity(8)
         let isObject = try forEachMember(of: bytes, in: range) { (name, value) throws(JSONSyntaxError) in
             let text = try decodeName(bytes, name)
             members.append(Member(name: text, nameOffset: name.lowerBound, value: value))
