@@ -15,10 +15,10 @@ package struct Selection<Destination: Hashable, Element> {
         package let destination: Destination
         package let element: Element
 
-        fileprivate init(_ destination: Destination, _ element: Element, _ key: CandidateKey) {
+        fileprivate init(_ destination: Destination, _ element: Element, _ place: Int, _ key: CandidateKey) {
             self.destination = destination
             self.element = element
-            super.init(key)
+            super.init(place, key)
         }
     }
 
@@ -30,12 +30,15 @@ package struct Selection<Destination: Hashable, Element> {
     /// How many there were, of those that were in reach.
     private var offered = 0
     private var oldest = BoundedHeap<Ranked>(by: Ranked.isOlder)
-    private var shares: [Destination: BoundedHeap<Ranked>] = [:]
-    private var newest: [Destination: BoundedHeap<Ranked>] = [:]
+    /// The place of each destination that was seen, in the order in which they were.
+    private var places: [Destination: Int] = [:]
+    /// By place.
+    private var newest: [BoundedHeap<Ranked>] = []
+    private var shares: [Int: BoundedHeap<Ranked>] = [:]
     /// More destinations than `limit` have been seen; only the `limit` with the oldest heads are in `shares`.
     private var isCrowded = false
-    /// While crowded: the destination in `shares` whose head is youngest. Its head can only get older.
-    private var youngest: (destination: Destination, head: CandidateKey)?
+    /// While crowded: the one in `shares` whose head is youngest. Its head can only get older.
+    private var youngest: (place: Int, head: CandidateKey)?
 
     package init(limit: Int) {
         self.limit = max(limit, 0)
@@ -47,18 +50,25 @@ package struct Selection<Destination: Hashable, Element> {
     package mutating func offer(_ name: EntryName, destination: Destination, element: Element) -> Reach {
         if limit == 0 { return .nothing }
         offered += 1
-        let candidate = Candidate(destination, element, CandidateKey(age: Age(name), serial: offered))
+        let place = place(of: destination)
+        let candidate = Candidate(destination, element, place, CandidateKey(age: Age(name), serial: offered))
         oldest.offer(candidate, capacity: limit)
-        newest[destination, default: BoundedHeap(by: Ranked.isNewer)].offer(candidate, capacity: Self.spares)
+        newest[place].offer(candidate, capacity: Self.spares)
         offerShare(candidate)
-        return reach(of: destination)
+        return reach(of: place)
     }
 
-    private mutating func offerShare(_ candidate: Candidate) {
-        let destination = candidate.destination
-        if let index = shares.index(forKey: destination) {
+    private mutating func place(of destination: Destination) -> Int {
+        if let place = places[destination] { return place }
+        places[destination] = newest.count
+        newest.append(BoundedHeap(by: Ranked.isNewer))
+        return newest.count - 1
+    }
+
+    private mutating func offerShare(_ candidate: Ranked) {
+        if let index = shares.index(forKey: candidate.place) {
             shares.values[index].offer(candidate, capacity: share)
-            if youngest?.destination == destination { youngest = nil }
+            if youngest?.place == candidate.place { youngest = nil }
             return
         }
         if shares.count == limit {
@@ -66,24 +76,22 @@ package struct Selection<Destination: Hashable, Element> {
             let last = youngest ?? findYoungest()
             youngest = last
             guard candidate.key < last.head else { return }
-            shares[last.destination] = nil
+            shares[last.place] = nil
             youngest = nil
         }
         var heap = BoundedHeap<Ranked>(by: Ranked.isOlder)
         heap.offer(candidate, capacity: 1)
-        shares[destination] = heap
+        shares[candidate.place] = heap
     }
 
     /// It only ever shrinks: what heaps hold that are full gets older, or newer, with all they take; shares get smaller; and
     /// a destination that lost its place to an older one gets it back only with one that is older still.
-    private func reach(of destination: Destination) -> Reach {
+    private func reach(of place: Int) -> Reach {
         var reach = Reach.everything
         guard offered > limit, let oldest = oldest.largest(whereFull: limit) else { return reach }
-        let head = shares[destination].map { $0.largest(whereFull: self.share)?.key } ?? youngest?.head
+        let head = shares[place].map { $0.largest(whereFull: self.share)?.key } ?? youngest?.head
         if let head { reach.latest = max(oldest.key, head).age.createdAt }
-        if let first = newest[destination]?.largest(whereFull: Self.spares)?.key {
-            reach.earliest = first.age.createdAt
-        }
+        if let first = newest[place].largest(whereFull: Self.spares)?.key { reach.earliest = first.age.createdAt }
         return reach
     }
 
@@ -102,9 +110,9 @@ package struct Selection<Destination: Hashable, Element> {
     /// Exact although only the newest few are kept: of a destination the oldest are chosen, so those that are not are its
     /// newest.
     package func newest(of destination: Destination, besides chosen: [Candidate]) -> [Candidate] {
-        guard let heap = newest[destination] else { return [] }
-        let serials = Set(chosen.lazy.filter { $0.destination == destination }.map(\.key.serial))
-        return candidates(heap.sorted().filter { !serials.contains($0.key.serial) })
+        guard let place = places[destination] else { return [] }
+        let serials = Set(chosen.lazy.filter { $0.place == place }.map(\.key.serial))
+        return candidates(newest[place].sorted().filter { !serials.contains($0.key.serial) })
     }
 
     private func candidates(_ ranked: [Ranked]) -> [Candidate] {
@@ -115,9 +123,9 @@ package struct Selection<Destination: Hashable, Element> {
         isCrowded ? 1 : max(1, limit / max(shares.count, 1))
     }
 
-    private func findYoungest() -> (destination: Destination, head: CandidateKey) {
+    private func findYoungest() -> (place: Int, head: CandidateKey) {
         // Crowded means a share of one, but a heap not offered to since may still hold more: the head is the smallest.
-        let heads = shares.map { (destination: $0.key, head: $0.value.elements.map(\.key).min()!) }
+        let heads = shares.map { (place: $0.key, head: $0.value.elements.map(\.key).min()!) }
         return heads.max { $0.head < $1.head }!
     }
 }
@@ -125,9 +133,12 @@ package struct Selection<Destination: Hashable, Element> {
 /// What a heap holds: a class, because each stands in up to three of them, and of one type whatever the elements are, so
 /// that their many comparisons are compiled for it.
 package class Ranked {
+    /// Of its destination.
+    fileprivate let place: Int
     fileprivate let key: CandidateKey
 
-    fileprivate init(_ key: CandidateKey) {
+    fileprivate init(_ place: Int, _ key: CandidateKey) {
+        self.place = place
         self.key = key
     }
 
