@@ -9,8 +9,8 @@ import Testing
 /// The parent's side: deadlines, broken agents, and nothing left behind.
 @Suite(.serialized) struct AgentSinkTests {
     /// An agent that is this shell script instead, with the socket as its standard input.
-    private func sink(playing lines: String, grace: Duration = .milliseconds(300)) throws -> AgentSink {
-        AgentSink(executable: try script(lines), concurrency: 5, grace: grace)
+    private func sink(playing lines: String, grace: Duration = .milliseconds(300)) -> AgentSink {
+        AgentSink(program: { _ in .shell(lines) }, concurrency: 5, grace: grace)
     }
 
     private func request(total: Duration = .milliseconds(300)) -> OutgoingRequest {
@@ -22,7 +22,7 @@ import Testing
     private static let ready = #"printf '\x00\x00\x00\x09\x04\x00\x00\x00\x00\x00\x00\x00\x01' >&0"#
 
     @Test func `an agent that reports nothing is killed after the grace`() throws {
-        let sink = try sink(playing: "\(Self.ready); while read -r -N 1; do :; done; sleep 60")
+        let sink = sink(playing: "\(Self.ready); while read -r -N 1; do :; done; sleep 60")
         defer { sink.close() }
         let start = ContinuousClock.now
         let reports = try sink.deliver([request(), request()])
@@ -38,7 +38,7 @@ import Testing
         ("kill -SEGV $$", "killed by signal 11"),
     ])
     func `an agent that goes mad is replaced and the attempt says so`(madness: String, words: String) throws {
-        let sink = try sink(playing: "\(Self.ready); read -r -t 5 -N 20; \(madness)")
+        let sink = sink(playing: "\(Self.ready); read -r -t 5 -N 20; \(madness)")
         defer { sink.close() }
         let result = try sink.deliver(request(total: .seconds(5))).result
         #expect(result.failure == .agentDied)
@@ -46,21 +46,22 @@ import Testing
     }
 
     @Test func `an agent that dies before it runs is an error of the sink, soon`() throws {
-        let sink = try sink(playing: "exit 3")
+        let sink = sink(playing: "exit 3")
         defer { sink.close() }
         let error = #expect(throws: SinkError.self) { try sink.deliver(request(total: .seconds(5))) }
         #expect(error?.description.contains("exited with status 3") == true)
     }
 
     @Test func `an agent of another release is an error of the sink that says so`() throws {
-        let sink = try sink(playing: #"printf '\x00\x00\x00\x09\x04\x00\x00\x00\x00\x00\x00\x00\x63' >&0; sleep 60"#)
+        let sink = sink(playing: #"printf '\x00\x00\x00\x09\x04\x00\x00\x00\x00\x00\x00\x00\x63' >&0; sleep 60"#)
         defer { sink.close() }
         let error = #expect(throws: SinkError.self) { try sink.deliver(request(total: .seconds(5))) }
         #expect(error?.description.contains("of another release") == true)
     }
 
     @Test func `an executable that is not there is an error of the sink at once`() {
-        let sink = AgentSink(executable: "/nowhere/drainq", concurrency: 1)
+        let sink = AgentSink(
+            program: { _ in AgentProgram(executable: "/nowhere/drainq", arguments: []) }, concurrency: 1)
         let error = #expect(throws: SinkError.self) { try sink.submit(request(), ticket: 0) }
         #expect(error?.description == "cannot start a delivery agent: /nowhere/drainq: No such file or directory")
     }
@@ -101,7 +102,7 @@ import Testing
                 }
                 return .silence
             })
-        let sink = try AgentSink(after: "echo $$ >>'\(started.path)'", concurrency: 3, grace: .milliseconds(300))
+        let sink = AgentSink(after: "echo $$ >>'\(started.path)'", concurrency: 3, grace: .milliseconds(300))
         defer { sink.close() }
         let requests = ["/hang", "/", "/"].map { path in
             var request = OutgoingRequest.post(to: receiver, path: path)
@@ -240,7 +241,7 @@ import Testing
     @Test(arguments: [("true", 1_073_741_824), ("ulimit -d 250000", 256_000_000)])
     func `an agent has a bound on its memory, the lower one where there are two`(shell: String, bytes: Int) throws {
         let receiver = try LoopbackReceiver(script: .always(.silence))
-        let sink = try sink(playing: "\(shell); exec '\(drainq)' agent")
+        let sink = sink(playing: "\(shell); exec '\(drainq)' agent")
         defer { sink.close() }
         try sink.submit(.post(to: receiver), ticket: 0)
         _ = try sink.reports(until: .now + .milliseconds(500))

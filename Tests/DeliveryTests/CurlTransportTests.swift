@@ -209,7 +209,7 @@ import Testing
         try FileManager.default.createDirectory(at: libraries, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: libraries) }
         try Data("no library".utf8).write(to: libraries.appending(path: "libcurl.so.4"))
-        let sink = try AgentSink(after: "export LD_LIBRARY_PATH='\(libraries.path)'")
+        let sink = AgentSink(after: "export LD_LIBRARY_PATH='\(libraries.path)'")
         defer { sink.close() }
         #expect(try sink.defect(of: .urlsession) == nil)
         #expect(sink.agents.isEmpty)
@@ -222,7 +222,7 @@ import Testing
 
     @Test func `no proxy is asked where none is wanted, whatever the environment says`() throws {
         let proxy = try LoopbackReceiver()
-        let sink = try AgentSink(after: "export http_proxy='\(proxy.url)'")
+        let sink = AgentSink(after: "export http_proxy='\(proxy.url)'")
         defer { sink.close() }
         var request = OutgoingRequest.post(to: proxy, by: .libcurl)
         request.connection.proxy = .direct

@@ -17,30 +17,27 @@ func program(for transport: Transport) -> AgentProgram {
     }
 }
 
+extension AgentProgram {
+    /// A shell that does these lines.
+    static func shell(_ lines: String) -> AgentProgram {
+        AgentProgram(executable: "/bin/bash", arguments: ["bash", "-c", lines])
+    }
+}
+
 extension AgentSink {
     /// A sink with agents of the real binary.
     convenience init(concurrency: Int = 5, agents: Int = 1) {
         self.init(program: program(for:), concurrency: concurrency, agents: agents)
     }
 
-    /// A sink with the real agents, which are started by a script that does these lines first.
-    convenience init(after lines: String, concurrency: Int = 1, grace: Duration = .seconds(1)) throws {
-        let scripts = try Dictionary(
-            uniqueKeysWithValues: Transport.allCases.map { transport in
+    /// A sink with the real agents, which are started by a shell that does these lines first.
+    convenience init(after lines: String, concurrency: Int = 1, grace: Duration = .seconds(1)) {
+        self.init(
+            program: { transport in
                 let real = program(for: transport)
                 let words = ([real.executable] + real.arguments.dropFirst()).map { "'\($0)'" }.joined(separator: " ")
-                return (transport, try script("\(lines)\nexec \(words)"))
-            })
-        self.init(
-            program: { AgentProgram(executable: scripts[$0]!, arguments: ["agent"]) }, concurrency: concurrency,
-            grace: grace)
-    }
-
-    /// A sink whose agents are this program, whatever their transport.
-    convenience init(executable: String, concurrency: Int, grace: Duration = .seconds(1)) {
-        self.init(
-            program: { _ in AgentProgram(executable: executable, arguments: ["agent"]) }, concurrency: concurrency,
-            grace: grace)
+                return .shell("\(lines)\nexec \(words)")
+            }, concurrency: concurrency, grace: grace)
     }
 
     /// Makes the attempts, all at once, and returns their reports in the same order.

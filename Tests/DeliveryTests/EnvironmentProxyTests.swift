@@ -14,7 +14,7 @@ import Testing
 
     private func deliver(to url: String, by transport: Transport) throws -> AttemptReport.Result {
         let variables = "export http_proxy='\(proxy.url)' https_proxy='\(proxy.url)' no_proxy=localhost"
-        let sink = try AgentSink(after: variables)
+        let sink = AgentSink(after: variables)
         defer { sink.close() }
         var request = OutgoingRequest.post(to: proxy, by: transport)
         request.url = url
@@ -39,7 +39,7 @@ import Testing
     @Test(arguments: Transport.allCases)
     func `a proxy that opens no tunnel is the proxy's failure`(transport: Transport) throws {
         let refusing = try LoopbackReceiver(script: .always(.status(403)))
-        let sink = try AgentSink(after: "export https_proxy='\(refusing.url)'")
+        let sink = AgentSink(after: "export https_proxy='\(refusing.url)'")
         defer { sink.close() }
         var request = OutgoingRequest.post(to: refusing, by: transport)
         request.url = "https://a.example/"

@@ -201,14 +201,14 @@ import Testing
     }
 
     /// A sink whose agents see one more variable; the tests' own environment is shared and stays.
-    private func sink(with variable: String) throws -> AgentSink {
-        try AgentSink(after: "export \(variable)")
+    private func sink(with variable: String) -> AgentSink {
+        AgentSink(after: "export \(variable)")
     }
 
     @Test(arguments: Transport.allCases)
     func `a proxy that opens no tunnel is a proxy error`(transport: Transport) throws {
         let proxy = try LoopbackReceiver(script: .always(.status(403)))
-        let sink = try sink(with: "https_proxy=\(proxy.url)")
+        let sink = sink(with: "https_proxy=\(proxy.url)")
         defer { sink.close() }
         var request = OutgoingRequest.post(to: proxy, by: transport)
         request.url = "https://a.example/"
@@ -219,7 +219,7 @@ import Testing
     @Test(arguments: Transport.allCases)
     func `the environment's proxy is used`(transport: Transport) throws {
         let proxy = try LoopbackReceiver(script: .always(.status(202)))
-        let sink = try sink(with: "http_proxy=\(proxy.url)")
+        let sink = sink(with: "http_proxy=\(proxy.url)")
         defer { sink.close() }
         var request = OutgoingRequest.post(to: proxy, by: transport)
         request.url = "http://nowhere.invalid/x"
