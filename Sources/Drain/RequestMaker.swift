@@ -9,6 +9,7 @@ final class RequestMaker {
     private let secretNames: Set<String>
     private let version: String
     private let credentials: Credentials
+    private let available: Set<Transport>
 
     init(_ route: Route, _ settings: DestinationSettings, _ world: Run.World) {
         self.route = route
@@ -17,6 +18,7 @@ final class RequestMaker {
         secretNames = form.secretNames(settings: settings)
         version = world.version
         credentials = world.credentials
+        available = world.transports
     }
 
     /// More operations for the request of this one; `nil` where it goes alone.
@@ -34,11 +36,11 @@ final class RequestMaker {
         if operations.count == 1, let (operation, attempt) = operations.first {
             request = try form.request(
                 for: operation, attempt: attempt, version: version, settings: settings, secrets: secrets,
-                hasLibcurl: true)
+                available: available)
         } else {
             request = try form.batchRequest(
                 for: operations.map(\.operation), attempt: operations.map(\.attempt).max() ?? 1, version: version,
-                settings: settings, secrets: secrets, hasLibcurl: true)
+                settings: settings, secrets: secrets, available: available)
         }
         guard let command = route.headersCommand else { return (request, secrets) }
         switch credentials.signed(command, request) {

@@ -18,11 +18,14 @@ package final class Run {
         package var credentials: Credentials
         /// Called only where the configuration has conditions.
         package var surroundings: (Conditions) -> Surroundings
+        /// What there is to make attempts by. Of libcurl it is the sink that knows.
+        package var transports: Set<Transport>
 
         package init(
             version: String, now: @escaping () -> Timestamp, generator: any RandomNumberGenerator,
             credentials: Credentials = .none,
             surroundings: @escaping (Conditions) -> Surroundings = { _ in Surroundings() },
+            transports: Set<Transport> = Transport.all,
             makeSink: @escaping (_ concurrency: Int) -> any Sink
         ) {
             self.version = version
@@ -30,6 +33,7 @@ package final class Run {
             self.generator = generator
             self.credentials = credentials
             self.surroundings = surroundings
+            self.transports = transports
             self.makeSink = makeSink
         }
     }
@@ -187,7 +191,7 @@ package final class Run {
         guard sink == nil, let first = pass.chosen.first else { return }
         let settings = destinations.settings(of: first.destination)
         let route = configuration.route(of: first.entry.name.type)
-        if let choice = try? route.transportChoice(settings: settings, hasLibcurl: true) {
+        if let choice = try? route.transportChoice(settings: settings, available: world.transports) {
             openSink().prepare(choice.transport)
         }
     }

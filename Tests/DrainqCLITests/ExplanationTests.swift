@@ -4,8 +4,10 @@ import Testing
 @testable import DrainqCLI
 
 @Suite struct `The explanation of an answer` {
-    private func explained(_ text: String, type: String = "default", hasLibcurl: Bool = true) throws -> ExplainedRoute {
-        ExplainedRoute(of: TypeName(type)!, in: try configured(text), hasLibcurl: hasLibcurl)
+    private func explained(_ text: String, type: String = "default", available: Set<Transport> = Transport.all) throws
+        -> ExplainedRoute
+    {
+        ExplainedRoute(of: TypeName(type)!, in: try configured(text), available: available)
     }
 
     private func explanation(_ answer: String, _ configuration: String) throws -> Explanation {
@@ -127,17 +129,17 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", true, "urlsession: nothing asks for libcurl"),
-        ("unixSocket: '/s'", true, "libcurl: unixSocket is configured"),
-        ("transport: 'libcurl'", true, "libcurl: transport is 'libcurl'"),
+        ("", Transport.all, "urlsession: nothing asks for libcurl"),
+        ("unixSocket: '/s'", Transport.all, "libcurl: unixSocket is configured"),
+        ("transport: 'libcurl'", Transport.all, "libcurl: transport is 'libcurl'"),
         (
-            "transport: 'libcurl'", false,
+            "transport: 'libcurl'", Set<Transport>([.urlsession]),
             "none: 'transport' is 'libcurl', which is not installed here: install libcurl, or set it to 'auto'"
         ),
     ])
-    func `the transport has its reason`(settings: String, hasLibcurl: Bool, expected: String) throws {
+    func `the transport has its reason`(settings: String, available: Set<Transport>, expected: String) throws {
         let text = "{ routes: { default: { url: 'https://h' } }, destinations: { 'https://h': { \(settings) } } }"
-        #expect(try explained(text, hasLibcurl: hasLibcurl).view.transportText == expected)
+        #expect(try explained(text, available: available).view.transportText == expected)
     }
 
     @Test func `the table has every status once and every error`() throws {

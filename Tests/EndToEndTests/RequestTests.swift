@@ -13,6 +13,16 @@ import Testing
         return try drainq.run("run", "-v")
     }
 
+    @Test func `a copy of the program alone delivers over libcurl, and explain says why`() throws {
+        let receiver = try LoopbackReceiver()
+        let queue = try Drainq(to: receiver)
+        try queue.run("add", input: "1")
+        let alone = try queue.shell("cp \"$DRAINQ\" alone && ./alone explain | grep transport && ./alone run")
+        #expect(alone.status == 0 && alone.error == "")
+        #expect(alone.output.contains("libcurl: drainq-urlsession is not installed here"))
+        #expect(receiver.receivedCount == 1)
+    }
+
     @Test func `an IPv6 address is a host like another`() throws {
         let receiver = try LoopbackReceiver(at: .loopbackIPv6(port: 0))
         #expect(try deliver("http://[::1]:\(receiver.port)/x").status == 0)

@@ -43,14 +43,20 @@ import Testing
     @Test(arguments: needs.indices)
     func `what URLSession cannot do is libcurl's, and without it is refused with a way out`(index: Int) throws {
         let (request, reason, name) = Self.needs[index]
-        let choice = try TransportChoice.choose(for: request, preference: .auto, hasLibcurl: true)
+        let choice = try TransportChoice.choose(for: request, preference: .auto, available: Transport.all)
         #expect(choice.description == "libcurl: \(reason)")
-        for (preference, hasLibcurl, beginning) in [
-            (TransportPreference.auto, false, "\(name) needs libcurl, which is not installed here: install it, or "),
-            (.urlsession, true, "\(name) cannot be done by 'transport: \"urlsession\"': set it to 'auto', or "),
+        for (preference, available, beginning) in [
+            (
+                TransportPreference.auto, [.urlsession],
+                "\(name) needs libcurl, which is not installed here: install it, or "
+            ),
+            (
+                .urlsession, Transport.all,
+                "\(name) cannot be done by 'transport: \"urlsession\"': set it to 'auto', or "
+            ),
         ] {
             #expect {
-                try TransportChoice.choose(for: request, preference: preference, hasLibcurl: hasLibcurl)
+                try TransportChoice.choose(for: request, preference: preference, available: available)
             } throws: { error in
                 guard case .noTransport(let reason) = error as? RequestError else { return false }
                 return reason.hasPrefix(beginning) && reason.count > beginning.count
@@ -65,19 +71,35 @@ import Testing
         request(url: "http://127.0.0.1/"),
     ])
     func `defaults ask for nothing`(request: OutgoingRequest) throws {
-        let choice = try TransportChoice.choose(for: request, preference: .auto, hasLibcurl: true)
+        let choice = try TransportChoice.choose(for: request, preference: .auto, available: Transport.all)
         #expect(choice == TransportChoice(.urlsession, reason: "nothing asks for libcurl"))
-        #expect(try TransportChoice.choose(for: request, preference: .auto, hasLibcurl: false) == choice)
+        #expect(try TransportChoice.choose(for: request, preference: .auto, available: [.urlsession]) == choice)
+    }
+
+    @Test func `without URLSession's program libcurl carries what nothing forces`() throws {
+        let request = Self.request()
+        let choice = try TransportChoice.choose(for: request, preference: .auto, available: [.libcurl])
+        #expect(choice.description == "libcurl: drainq-urlsession is not installed here")
+        for (preference, available, words) in [
+            (TransportPreference.auto, Set<Transport>(), "neither drainq-urlsession nor libcurl is installed here"),
+            (.urlsession, [.libcurl], "put drainq-urlsession beside drainq"),
+        ] {
+            #expect {
+                try TransportChoice.choose(for: request, preference: preference, available: available)
+            } throws: {
+                "\($0)".contains(words) && ($0 as? RequestError)?.outcome == .held
+            }
+        }
     }
 
     @Test func `either transport can be forced`() throws {
         let request = Self.request()
-        let forced = try TransportChoice.choose(for: request, preference: .urlsession, hasLibcurl: true)
+        let forced = try TransportChoice.choose(for: request, preference: .urlsession, available: Transport.all)
         #expect(forced.description == "urlsession: transport is 'urlsession'")
-        let curl = try TransportChoice.choose(for: request, preference: .libcurl, hasLibcurl: true)
+        let curl = try TransportChoice.choose(for: request, preference: .libcurl, available: Transport.all)
         #expect(curl.description == "libcurl: transport is 'libcurl'")
         #expect {
-            try TransportChoice.choose(for: request, preference: .libcurl, hasLibcurl: false)
+            try TransportChoice.choose(for: request, preference: .libcurl, available: [.urlsession])
         } throws: {
             "\($0)"
                 == "'transport' is 'libcurl', which is not installed here: install libcurl, or set it to 'auto'"
@@ -87,13 +109,16 @@ import Testing
     @Test func `a route can say beforehand which transport it takes`() throws {
         let settings = DestinationSettings(connection: ConnectionOptions(caFile: "/c"))
         let route = Route(url: "https://a/{id}?k=${secret:x}")
-        #expect(try route.transportChoice(settings: settings, hasLibcurl: true).transport == .libcurl)
+        #expect(try route.transportChoice(settings: settings, available: Transport.all).transport == .libcurl)
         #expect(
-            try route.transportChoice(settings: DestinationSettings(), hasLibcurl: true).transport == .urlsession)
+            try route.transportChoice(settings: DestinationSettings(), available: Transport.all).transport
+                == .urlsession)
         let get = Route(url: "https://a/", method: "GET", timeouts: Timeouts(connect: .seconds(1)))
-        #expect(try get.transportChoice(settings: DestinationSettings(), hasLibcurl: true).transport == .libcurl)
         #expect(
-            try Route(url: "http://[::1]/").transportChoice(settings: settings, hasLibcurl: true).transport == .libcurl)
+            try get.transportChoice(settings: DestinationSettings(), available: Transport.all).transport == .libcurl)
+        #expect(
+            try Route(url: "http://[::1]/").transportChoice(settings: settings, available: Transport.all).transport
+                == .libcurl)
     }
 
     @Test func `connection, redirects and transport are copied into the request`() throws {
@@ -102,7 +127,7 @@ import Testing
         let connection = ConnectionOptions(proxy: .direct, caFile: "/c", unixSocket: "/s")
         let request = try RequestForm(Route(url: "https://a", redirects: .sameOrigin)).request(
             for: operation, attempt: 1, version: "1", settings: DestinationSettings(connection: connection),
-            hasLibcurl: true)
+            available: Transport.all)
         #expect(request.connection == connection)
         #expect(request.redirects == .sameOrigin)
         #expect(request.transport == .libcurl)

@@ -34,10 +34,13 @@ package struct AgentProgram: Hashable, Sendable {
             let name = "drainq-urlsession"
             let directory = ownPath[...(ownPath.lastIndex(of: "/") ?? ownPath.startIndex)]
             let packaged = "\(directory)../libexec/drainq/\(name)"
-            let isPackaged = access(packaged, X_OK) == 0
-            return AgentProgram(executable: isPackaged ? packaged : "\(directory)\(name)", arguments: [name])
+            let program = AgentProgram(executable: packaged, arguments: [name])
+            return program.isInstalled ? program : AgentProgram(executable: "\(directory)\(name)", arguments: [name])
         }
     }
+
+    /// Whether it can be started.
+    package var isInstalled: Bool { access(executable, X_OK) == 0 }
 
     /// Where the running binary is, or was.
     private static let ownPath: String = {

@@ -140,10 +140,10 @@ private func checkRoutes(_ queue: OpenQueue, _ findings: inout Findings) throws 
 /// What no transport of this machine can do is found here, and so are files that a connection needs.
 private func checkTransports(_ queue: OpenQueue, _ findings: inout Findings) {
     let configuration = queue.configuration
-    let hasLibcurl = LibcurlAvailability.check() == nil
+    let available = installedTransports()
     var isFine = true
     for type in [TypeName.default] + configuration.routes.keys.sorted() {
-        let explained = ExplainedRoute(of: type, in: configuration, hasLibcurl: hasLibcurl)
+        let explained = ExplainedRoute(of: type, in: configuration, available: available)
         guard explained.route.url != nil, explained.view.transport == nil else { continue }
         isFine = false
         findings.problem(

@@ -8,7 +8,7 @@ func explain(_ command: ParsedCommand, environment: [String: String]) throws(Com
         let configuration = try explainedConfiguration(command, environment)
         let route = ExplainedRoute(
             of: command.typeNames(.type).last ?? .default, in: configuration,
-            hasLibcurl: LibcurlAvailability.check() == nil)
+            available: installedTransports())
         let isJSON = command.flag(.json)
         if let text = command.operands.first, let answer = ClassificationOverride.Match(text) {
             if case .canonical = answer, route.route.protocol == .plain {

@@ -8,6 +8,16 @@ import Policy
     import Foundation
 #endif
 
+/// What attempts could be made by on this machine.
+func installedTransports() -> Set<Transport> {
+    Transport.all.filter { transport in
+        switch transport {
+        case .libcurl: LibcurlAvailability.check() == nil
+        case .urlsession: AgentProgram.own(for: transport).isInstalled
+        }
+    }
+}
+
 extension OpenQueue {
     /// The world as it is: the clock, chance, secrets, delivery agents and this machine's network and power.
     func world() -> Run.World {
@@ -29,6 +39,7 @@ extension OpenQueue {
             version: programVersion, now: { Timestamp.now() }, generator: SystemRandomNumberGenerator(),
             credentials: credentials,
             surroundings: { [environment] in Surroundings.read(for: $0, environment: environment) },
+            transports: AgentProgram.own(for: .urlsession).isInstalled ? Transport.all : [.libcurl],
             makeSink: { AgentSink(concurrency: $0, agents: min($0, ProcessInfo.processInfo.activeProcessorCount, 4)) })
     }
 }

@@ -98,8 +98,10 @@ extension ConfigurationChapters {
     }
 
     private static func outcome(of answer: ClassificationOverride.Match, on route: Route) -> String {
-        ExplainedRoute(of: .default, in: Configuration(defaultRoute: route), hasLibcurl: true).verdict(on: answer)
-            .outcome.rawValue
+        ExplainedRoute(of: .default, in: Configuration(defaultRoute: route), available: Transport.all).verdict(
+            on: answer
+        )
+        .outcome.rawValue
     }
 
     static let errorNames = """

@@ -310,6 +310,17 @@ enum ConfigurationChapters {
         of its own.
         .El
         .Pp
+        URLSession has a program of its own,
+        .Pa drainq-urlsession ,
+        beside
+        .Nm drainq
+        or in
+        .Pa ../libexec/drainq
+        from there, so that
+        .Nm drainq
+        itself begins fast.
+        Where that is not installed, libcurl carries everything.
+        .Pp
         libcurl is opened when it is needed:
         .Pa libcurl.so.4
         of the system.

@@ -7,9 +7,9 @@ struct ExplainedRoute {
     let destination: Destination
     let settings: DestinationSettings
     let retention: Retention
-    let hasLibcurl: Bool
+    let available: Set<Transport>
 
-    init(of type: TypeName, in configuration: Configuration, hasLibcurl: Bool) {
+    init(of type: TypeName, in configuration: Configuration, available: Set<Transport>) {
         self.type = type
         route = configuration.route(of: type)
         let table = DestinationTable(configuration)
@@ -17,7 +17,7 @@ struct ExplainedRoute {
             of: EntryName(createdAt: Timestamp(microseconds: 0), id: OperationID("0")!, type: type))
         settings = table.settings(of: destination)
         retention = configuration.retention
-        self.hasLibcurl = hasLibcurl
+        self.available = available
     }
 
     var view: RouteView {
@@ -25,7 +25,7 @@ struct ExplainedRoute {
             type: type.description, method: route.method, url: route.url, destination: destination.name,
             transportReason: "")
         do throws(RequestError) {
-            let choice = try route.transportChoice(settings: settings, hasLibcurl: hasLibcurl)
+            let choice = try route.transportChoice(settings: settings, available: available)
             view.transport = choice.transport.rawValue
             view.transportReason = choice.reason
         } catch {

@@ -8,11 +8,11 @@ extension RequestForm {
     /// methods then send an empty one. On a route with `batch` it is a batch of one.
     package func request(
         for operation: Operation, attempt: Int, version: String, settings: DestinationSettings = DestinationSettings(),
-        secrets: SecretValues = .none, hasLibcurl: Bool = false
+        secrets: SecretValues = .none, available: Set<Transport> = Transport.all
     ) throws(RequestError) -> OutgoingRequest {
         try request(
             try draft(of: operation), for: operation, key: operation.idempotencyKey, attempt: attempt,
-            version: version, settings: settings, secrets: secrets, hasLibcurl: hasLibcurl)
+            version: version, settings: settings, secrets: secrets, available: available)
     }
 
     /// One request for several operations: as a draft admitted them, or a part of those in the same order.
@@ -21,7 +21,8 @@ extension RequestForm {
     /// the same one at each attempt, and another batch another; that of a batch of one is its member's own.
     package func batchRequest(
         for members: [Operation], attempt: Int, version: String,
-        settings: DestinationSettings = DestinationSettings(), secrets: SecretValues = .none, hasLibcurl: Bool = false
+        settings: DestinationSettings = DestinationSettings(), secrets: SecretValues = .none,
+        available: Set<Transport> = Transport.all
     ) throws(RequestError) -> OutgoingRequest {
         precondition(route.batch != nil && !members.isEmpty, "a batch of a route that has some")
         var draft = try draft(of: members[0])
@@ -34,13 +35,13 @@ extension RequestForm {
         let key = keys.count == 1 ? keys[0] : "batch-\(Digest(of: keys.joined(separator: "\n")))"
         return try request(
             draft, for: members[0], key: key, attempt: attempt, version: version, settings: settings,
-            secrets: secrets, hasLibcurl: hasLibcurl)
+            secrets: secrets, available: available)
     }
 
     /// A draft with everything filled in that only an attempt knows.
     private func request(
         _ draft: RequestDraft, for operation: Operation, key: String, attempt: Int, version: String,
-        settings: DestinationSettings, secrets: SecretValues, hasLibcurl: Bool
+        settings: DestinationSettings, secrets: SecretValues, available: Set<Transport>
     ) throws(RequestError) -> OutgoingRequest {
         let url = needsSecretsForAddress(of: operation) ? try address(of: operation, secrets: secrets) : draft.url
         var request = OutgoingRequest(
@@ -50,7 +51,7 @@ extension RequestForm {
             answerLimit: route.answerLimit, connection: try settings.connection.expanded(with: secrets),
             redirects: route.redirects)
         request.transport =
-            try TransportChoice.choose(for: request, preference: settings.transport, hasLibcurl: hasLibcurl).transport
+            try TransportChoice.choose(for: request, preference: settings.transport, available: available).transport
         return request
     }
 }

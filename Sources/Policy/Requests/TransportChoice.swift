@@ -15,25 +15,39 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
     ///
     /// A need that cannot be met is thrown: nothing that the configuration says is left out in silence.
     package static func choose(
-        for request: OutgoingRequest, preference: TransportPreference, hasLibcurl: Bool
+        for request: OutgoingRequest, preference: TransportPreference, available: Set<Transport>
     ) throws(RequestError) -> TransportChoice {
         let need = LibcurlNeed.first(of: request)
         switch (preference, need) {
-        case (.libcurl, _) where !hasLibcurl:
+        case (.libcurl, _) where !available.contains(.libcurl):
             throw .noTransport(
                 reason: "'transport' is 'libcurl', which is not installed here: install libcurl, or set it to 'auto'")
         case (.libcurl, _): return TransportChoice(.libcurl, reason: "transport is 'libcurl'")
         case (.urlsession, let need?):
             throw .noTransport(
                 reason: "\(need) cannot be done by 'transport: \"urlsession\"': set it to 'auto', or \(need.wayOut)")
-        case (.urlsession, nil): return TransportChoice(.urlsession, reason: "transport is 'urlsession'")
+        case (.urlsession, nil):
+            guard available.contains(.urlsession) else {
+                throw .noTransport(
+                    reason: "'transport' is 'urlsession', whose program is not installed here: "
+                        + "put drainq-urlsession beside drainq, or set it to 'auto'")
+            }
+            return TransportChoice(.urlsession, reason: "transport is 'urlsession'")
         case (.auto, let need?):
-            guard hasLibcurl else {
+            guard available.contains(.libcurl) else {
                 throw .noTransport(
                     reason: "\(need) needs libcurl, which is not installed here: install it, or \(need.wayOut)")
             }
             return TransportChoice(.libcurl, reason: need.reason)
-        case (.auto, nil): return TransportChoice(.urlsession, reason: "nothing asks for libcurl")
+        case (.auto, nil):
+            if available.contains(.urlsession) {
+                return TransportChoice(.urlsession, reason: "nothing asks for libcurl")
+            }
+            guard available.contains(.libcurl) else {
+                throw .noTransport(
+                    reason: "neither drainq-urlsession nor libcurl is installed here: install one of them")
+            }
+            return TransportChoice(.libcurl, reason: "drainq-urlsession is not installed here")
         }
     }
 }
@@ -124,12 +138,12 @@ extension String {
 extension Route {
     /// The transport that an ordinary operation of this route takes: one that brings no url, method or file of its own.
     package func transportChoice(
-        settings: DestinationSettings, hasLibcurl: Bool
+        settings: DestinationSettings, available: Set<Transport>
     ) throws(RequestError) -> TransportChoice {
         let isRead = ["GET", "HEAD", "DELETE", "OPTIONS"].contains(method)
         let request = OutgoingRequest(
             method: method, url: url ?? "", body: isRead ? nil : [0], timeouts: timeouts,
             connection: settings.connection)
-        return try TransportChoice.choose(for: request, preference: settings.transport, hasLibcurl: hasLibcurl)
+        return try TransportChoice.choose(for: request, preference: settings.transport, available: available)
     }
 }
