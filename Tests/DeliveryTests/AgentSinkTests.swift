@@ -240,11 +240,10 @@ import Testing
 
     @Test(arguments: [("true", 1_073_741_824), ("ulimit -d 250000", 256_000_000)])
     func `an agent has a bound on its memory, the lower one where there are two`(shell: String, bytes: Int) throws {
-        let receiver = try LoopbackReceiver(script: .always(.silence))
-        let sink = sink(playing: "\(shell); exec '\(drainq)' agent")
+        let sink = AgentSink(after: shell)
         defer { sink.close() }
-        try sink.submit(.post(to: receiver), ticket: 0)
-        _ = try sink.reports(until: .now + .milliseconds(500))
+        // It answers when it has begun.
+        #expect(try sink.defect(of: .libcurl) == nil)
         let process = try #require(sink.agents.first?.process)
         let limits = try String(contentsOfFile: "/proc/\(process)/limits", encoding: .utf8)
         #expect(limits.contains(try Regex("Max data size +\(bytes) +\(bytes)")), "\(limits)")
