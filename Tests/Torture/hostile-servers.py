@@ -202,7 +202,7 @@ def watch(process, peaks):
     while process.poll() is None:
         for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
             with contextlib.suppress(OSError, IndexError):
-                if path.read_bytes() == b"drainq\0agent\0":
+                if path.read_bytes() in (b"drainq\0agent\0", b"drainq-urlsession\0"):
                     status = (path.parent / "status").read_text()
                     peaks[path.parent.name] = int(re.search(r"VmHWM:\s+(\d+)", status)[1]) // 1024
         time.sleep(0.05)

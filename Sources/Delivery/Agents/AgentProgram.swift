@@ -8,7 +8,7 @@ package import Policy
 
 /// What is started to be a delivery agent.
 package struct AgentProgram: Hashable, Sendable {
-    /// Its path.
+    /// Its path; a name alone where this program could not find out where it is.
     package var executable: String
     /// From the name of the program on.
     package var arguments: [String]
@@ -32,7 +32,8 @@ package struct AgentProgram: Hashable, Sendable {
             #endif
         case .urlsession:
             let name = "drainq-urlsession"
-            let directory = ownPath[...(ownPath.lastIndex(of: "/") ?? ownPath.startIndex)]
+            guard let slash = ownPath.lastIndex(of: "/") else { return AgentProgram(executable: name, arguments: [name]) }
+            let directory = ownPath[...slash]
             let packaged = "\(directory)../libexec/drainq/\(name)"
             let program = AgentProgram(executable: packaged, arguments: [name])
             return program.isInstalled ? program : AgentProgram(executable: "\(directory)\(name)", arguments: [name])
@@ -40,9 +41,9 @@ package struct AgentProgram: Hashable, Sendable {
     }
 
     /// Whether it can be started.
-    package var isInstalled: Bool { access(executable, X_OK) == 0 }
+    package var isInstalled: Bool { executable.contains("/") && access(executable, X_OK) == 0 }
 
-    /// Where the running binary is, or was.
+    /// Where the running binary is, or was; empty where that cannot be found out.
     private static let ownPath: String = {
         var path = [CChar](repeating: 0, count: Int(PATH_MAX))
         #if os(Linux)
