@@ -30,6 +30,7 @@ class Crowd:
         self.complaints = []
         self.logs = []
         self.running = set()
+        self.told = set()
         self.lock = threading.Lock()
         self.accepted = {}
         self.dropped = set()
@@ -84,13 +85,16 @@ class Crowd:
         """Kills one of the runs, or its agents, or both."""
         time.sleep(random.uniform(*pause))
         with self.lock:
-            process = random.choice(list(self.running)) if self.running else None
+            # Told a second time a run cuts off what is in flight, which is another story.
+            there = [process for process in self.running if how != "term" or process not in self.told]
+            process = random.choice(there) if there else None
             # Under the lock it has not been waited for, so the number is still its own.
             if not process or process.poll() is not None:
                 return
             with contextlib.suppress(ProcessLookupError, FileNotFoundError):
                 if how == "term":
                     os.kill(process.pid, signal.SIGTERM)
+                    self.told.add(process)
                 else:
                     self.kill(process.pid, random.choice(["run", "group", "agents"]))
             self.kills += 1
