@@ -32,7 +32,9 @@ package struct AgentProgram: Hashable, Sendable {
             #endif
         case .urlsession:
             let name = "drainq-urlsession"
-            guard let slash = ownPath.lastIndex(of: "/") else { return AgentProgram(executable: name, arguments: [name]) }
+            guard let slash = ownPath.lastIndex(of: "/") else {
+                return AgentProgram(executable: name, arguments: [name])
+            }
             let directory = ownPath[...slash]
             let packaged = "\(directory)../libexec/drainq/\(name)"
             let program = AgentProgram(executable: packaged, arguments: [name])
