@@ -72,24 +72,22 @@ extension Run {
                     pass.waiting += 1
                     pass.mayComeDue(until)
                 case .due:
-                    if way.passage == nil {
-                        openLane(way.destination, now, decisions)
-                        let lane = lanes[way.destination.digest]!
-                        way.passage = lane.isClosed ? .closed(lane.closure) : .open
-                    }
-                    if case .closed(let closure) = way.passage {
+                    let lane = way.lane ?? openLane(way.destination, now, decisions)
+                    way.lane = lane
+                    if lane.isClosed {
                         if let lifetime = way.route.expiresAfter, name.createdAt.isOfSetClock,
                             name.createdAt + lifetime <= now
                         {
                             return pass.expired.append(candidate())
                         }
-                        way.skipped += 1
-                        guard let until = closure?.until else { return }
+                        lane.skipped += 1
+                        guard let closure = lane.closure, let until = closure.until else { return }
                         pass.mayComeDue(until)
-                        if closure?.reason != .held { pass.waiting += 1 }
+                        if closure.reason != .held { pass.waiting += 1 }
                         return
                     }
-                    way.offered += 1
+                    lane.offered += 1
+                    pass.leftDue += 1
                     guard way.reach.contains(name.createdAt) else { return }
                     let candidate = candidate()
                     way.reach = selection.offer(
@@ -98,19 +96,14 @@ extension Run {
             }
             if state == .new { pass.foreign = foreign }
         }
-        for way in ways.all where way.passage != nil {
-            lanes[way.destination.digest]!.skipped += way.skipped
-            lanes[way.destination.digest]!.offered += way.offered
-            pass.leftDue += way.offered
-        }
         let chosen = selection.chosen()
         pass.chosen = chosen.map(\.element)
         pass.leftDue -= pass.chosen.count
-        for candidate in pass.chosen { lanes[candidate.destination.digest]!.chosen += 1 }
+        for candidate in pass.chosen { lane(of: candidate).chosen += 1 }
         let byDestination = Dictionary(grouping: chosen, by: \.destination)
         for (digest, lane) in lanes where lane.offered > lane.chosen {
             let newest = selection.newest(of: digest, besides: byDestination[digest] ?? [])
-            lanes[digest]!.newest = newest.map(\.element).filter(\.isHead)
+            lane.newest = newest.map(\.element).filter(\.isHead)
         }
         pass.cost = .now - start
         return pass
@@ -135,11 +128,11 @@ extension Run {
         if isFirstPass {
             destinations = DestinationTable(configuration, knowing: Array(ledger.destinations.keys))
         }
-        for digest in lanes.keys {
-            lanes[digest]!.state = ledger[lanes[digest]!.destination.name]
-            lanes[digest]!.open(at: now, ignoringCoolDown: ignoresCoolDown)
-            lanes[digest]!.beginPass()
-            releaseByChange(digest, now)
+        for lane in lanes.values {
+            lane.state = ledger[lane.destination.name]
+            lane.open(at: now, ignoringCoolDown: ignoresCoolDown)
+            lane.beginPass()
+            releaseByChange(lane, now)
         }
     }
 
@@ -151,34 +144,39 @@ extension Run {
         do throws(SpoolError) {
             if try spool.isPaused { summary.end = .paused }
             let heard = try LedgerFile(spool: spool).read()
-            for digest in lanes.keys {
-                let state = heard[lanes[digest]!.destination.name]
-                if state.isPaused { lanes[digest]!.closure = Opening.Closure(.paused) }
-                if state.hold?.isByHand == true { lanes[digest]!.closure = Opening.Closure(.held) }
+            for lane in lanes.values {
+                let state = heard[lane.destination.name]
+                if state.isPaused { lane.closure = Opening.Closure(.paused) }
+                if state.hold?.isByHand == true { lane.closure = Opening.Closure(.held) }
             }
         } catch {
             inputOutput(error)
         }
     }
 
-    private func openLane(_ destination: Destination, _ now: Timestamp, _ decisions: (any: String?, local: String?)) {
-        if lanes[destination.digest] == nil {
-            let lane = Lane(
-                destination, destinations.settings(of: destination), ledger[destination.name])
-            lane.open(at: now, ignoringCoolDown: ignoresCoolDown)
-            lanes[destination.digest] = lane
-            if lane.pace.interval > .zero { paced.insert(destination.digest) }
-            releaseByChange(destination.digest, now)
-        }
-        let isLocal = lanes[destination.digest]!.isLocal
-        let reason = isLocal ? decisions.local : decisions.any
-        lanes[destination.digest]!.lacksConditions = reason != nil
+    /// The destination's lane, a new one where this run has not met it, as far as the conditions let it go.
+    private func openLane(
+        _ destination: Destination, _ now: Timestamp, _ decisions: (any: String?, local: String?)
+    ) -> Lane {
+        let lane = lanes[destination.digest] ?? makeLane(destination, now)
+        let reason = lane.isLocal ? decisions.local : decisions.any
+        lane.lacksConditions = reason != nil
         summary.conditions = reason ?? summary.conditions
+        return lane
+    }
+
+    private func makeLane(_ destination: Destination, _ now: Timestamp) -> Lane {
+        let lane = Lane(destination, destinations.settings(of: destination), ledger[destination.name])
+        lane.open(at: now, ignoringCoolDown: ignoresCoolDown)
+        lanes[destination.digest] = lane
+        if lane.pace.interval > .zero { paced.insert(destination.digest) }
+        releaseByChange(lane, now)
+        return lane
     }
 
     /// A hold ends when what it was blamed on has changed: the credential, or the configuration of the destination.
-    private func releaseByChange(_ digest: Digest, _ now: Timestamp) {
-        guard let lane = lanes[digest], let hold = lane.state.hold,
+    private func releaseByChange(_ lane: Lane, _ now: Timestamp) {
+        guard let hold = lane.state.hold,
             blame.hasChanged(since: hold, of: lane.destination, salt: ledger.salt(using: &world.generator))
         else { return }
         note(.blameChanged, in: lane, at: now)
@@ -196,10 +194,9 @@ extension Run {
     /// Tells the ledger what has been learned since. Losing it costs a probe, so an error is told, once, and nothing more.
     func tellLedger() {
         var events: [(destination: String, event: DestinationEvent)] = []
-        for digest in lanes.keys {
-            let lane = lanes[digest]!
+        for lane in lanes.values {
             events += lane.events.map { (lane.destination.name, $0) }
-            lanes[digest]!.events = []
+            lane.events = []
         }
         if events.isEmpty { return }
         let start = ContinuousClock.now

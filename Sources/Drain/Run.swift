@@ -236,7 +236,7 @@ package final class Run {
         for candidate in pass.expired {
             do throws(SpoolError) {
                 guard let claim = try claims.claim(candidate.entry) else { continue }
-                let lane = lanes[candidate.destination.digest]!
+                let lane = lane(of: candidate)
                 let maker = maker(of: claim.name.type, to: lane)
                 guard case .operation(let stored) = try claims.read(claim, limits: configuration.limits),
                     let settlement = Settlement.decide(

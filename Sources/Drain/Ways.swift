@@ -3,22 +3,14 @@ import Policy
 /// What the operations of one type and origin have in common in one listing, worked out once: a million names may follow.
 struct Ways {
     final class Way {
-        enum Passage {
-            case open
-            case closed(Opening.Closure?)
-        }
-
         let route: Route
         let destination: Destination
         let longestDelay: Duration
         let isSequential: Bool
         /// Of a type and for a destination that this run is for.
         let isAskedFor: Bool
-        /// Whether anything may go there; `nil` as long as nothing is due.
-        var passage: Passage?
-        /// Due, and passed over because it is closed; due, and open.
-        var skipped = 0
-        var offered = 0
+        /// Where it goes; `nil` as long as nothing is due.
+        var lane: Lane?
         /// What of it could still be chosen.
         var reach = Reach.everything
         private let typeBytes: [UInt8]
@@ -58,8 +50,6 @@ struct Ways {
         types = options.types
         asked = Set(options.destinations.map { Digest(of: $0) })
     }
-
-    var all: some Sequence<Way> { ways.values }
 
     mutating func way(of name: ListedName) -> Way {
         if let last, last.isThat(of: name) { return last }

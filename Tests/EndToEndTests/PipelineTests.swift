@@ -26,6 +26,15 @@ struct PipelineTests {
         #expect(try queue.names("failed").isEmpty)
     }
 
+    @Test func `what is in quarantine has no id, and who asks for it so is told another way`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"http://127.0.0.1:1/\" } } }")
+        try queue.run("add", input: "{bad")
+        let dropped = try queue.shell("drainq list --json | jq -r .id | drainq drop -")
+        #expect(dropped.status == 1 && dropped.error.contains("give its path"))
+        #expect(try queue.shell("drainq list --json | jq -r .path | drainq drop -").status == 0)
+        #expect(try queue.run("list").output == "")
+    }
+
     @Test func `what export prints is what drop and import read`() throws {
         let queue = try failed(3)
         let before = try queue.names("failed")

@@ -63,7 +63,7 @@ private struct Exportation {
         for mention in mentions {
             guard let found = found[mention] else {
                 applying.insert(.failed)
-                Messages.error("cannot export '\(mention)': no such operation in the queue", hint: "drainq list")
+                Messages.error("cannot export '\(mention)': no such operation in the queue", hint: mention.hint)
                 continue
             }
             for one in found {

@@ -27,6 +27,15 @@ enum Mention: Hashable, CustomStringConvertible {
     }
 }
 
+extension Mention {
+    /// Where it is nobody's.
+    var hint: String {
+        // What `jq .id` prints of a file in quarantine, which has none.
+        description == "null"
+            ? "what is in quarantine has no id: give its path, or the whole line of drainq list --json" : "drainq list"
+    }
+}
+
 /// What stands behind a mention.
 enum Mentioned {
     case operation(Entry)

@@ -99,7 +99,7 @@ struct Action {
             for mention in mentions {
                 if found[mention] == nil {
                     status = .failed
-                    Messages.error("cannot \(verb) '\(mention)': no such operation in the queue", hint: "drainq list")
+                    Messages.error("cannot \(verb) '\(mention)': no such operation in the queue", hint: mention.hint)
                 }
                 for one in found[mention] ?? [] {
                     switch one {
