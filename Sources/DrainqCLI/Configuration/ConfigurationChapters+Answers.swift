@@ -98,10 +98,9 @@ extension ConfigurationChapters {
     }
 
     private static func outcome(of answer: ClassificationOverride.Match, on route: Route) -> String {
-        ExplainedRoute(of: .default, in: Configuration(defaultRoute: route), available: Transport.all).verdict(
-            on: answer
-        )
-        .outcome.rawValue
+        let configuration = Configuration(defaultRoute: route)
+        let explained = ExplainedRoute(of: .default, in: configuration, available: Transport.all)
+        return explained.verdict(on: answer).outcome.rawValue
     }
 
     static let errorNames = """
