@@ -9,7 +9,9 @@
 package enum OwnEnvironment {
     /// A variable that is there twice counts once, as getenv(3) finds it.
     package static func read() -> [String: String] {
-        Dictionary(variables().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        var own: [String: String] = [:]
+        for variable in variables() where own[variable.name] == nil { own[variable.name] = variable.value }
+        return own
     }
 
     static func variables() -> [(name: String, value: String)] {
@@ -20,9 +22,9 @@ package enum OwnEnvironment {
             var place = environ
         #endif
         while let text = place.pointee {
-            let variable = String(cString: text)
-            if let end = variable.utf8.firstIndex(of: UInt8(ascii: "=")) {
-                variables.append((String(variable[..<end]), String(variable[variable.utf8.index(after: end)...])))
+            if let end = strchr(text, Int32(UInt8(ascii: "="))) {
+                let name = UnsafeRawBufferPointer(start: text, count: end - text)
+                variables.append((String(decoding: name, as: UTF8.self), String(cString: end + 1)))
             }
             place += 1
         }

@@ -9,7 +9,7 @@ final class RequestMaker {
     private let secretNames: Set<String>
     private let version: String
     private let credentials: Credentials
-    private let available: Set<Transport>
+    private let available: [Transport]
 
     init(_ route: Route, _ settings: DestinationSettings, _ world: Run.World) {
         self.route = route

@@ -1,3 +1,4 @@
+import Delivery
 import Policy
 import Spool
 
@@ -72,8 +73,7 @@ extension Run {
                     pass.waiting += 1
                     pass.mayComeDue(until)
                 case .due:
-                    let lane = way.lane ?? openLane(way.destination, now, decisions)
-                    way.lane = lane
+                    let lane = way.lane ?? openLane(way, now, decisions)
                     if lane.isClosed {
                         if let lifetime = way.route.expiresAfter, name.createdAt.isOfSetClock,
                             name.createdAt + lifetime <= now
@@ -154,15 +154,23 @@ extension Run {
         }
     }
 
-    /// The destination's lane, a new one where this run has not met it, as far as the conditions let it go.
-    private func openLane(
-        _ destination: Destination, _ now: Timestamp, _ decisions: (any: String?, local: String?)
-    ) -> Lane {
-        let lane = lanes[destination.digest] ?? makeLane(destination, now)
+    /// The lane of a way's destination, a new one where this run has not met it, as far as the conditions let it go.
+    private func openLane(_ way: Ways.Way, _ now: Timestamp, _ decisions: (any: String?, local: String?)) -> Lane {
+        let lane = lanes[way.destination.digest] ?? makeLane(way.destination, now)
         let reason = lane.isLocal ? decisions.local : decisions.any
         lane.lacksConditions = reason != nil
         summary.conditions = reason ?? summary.conditions
+        way.lane = lane
+        if !lane.isClosed { prepareSink(for: way.route, lane.settings) }
         return lane
+    }
+
+    /// An agent begins while the rest is listed and claims are made durable.
+    private func prepareSink(for route: Route, _ settings: DestinationSettings) {
+        if sink != nil || isPlanning { return }
+        if let choice = try? route.transportChoice(settings: settings, available: world.transports) {
+            openSink().prepare(choice.transport)
+        }
     }
 
     private func makeLane(_ destination: Destination, _ now: Timestamp) -> Lane {

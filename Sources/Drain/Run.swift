@@ -19,13 +19,13 @@ package final class Run {
         /// Called only where the configuration has conditions.
         package var surroundings: (Conditions) -> Surroundings
         /// What there is to make attempts by. Of libcurl it is the sink that knows.
-        package var transports: Set<Transport>
+        package var transports: [Transport]
 
         package init(
             version: String, now: @escaping () -> Timestamp, generator: any RandomNumberGenerator,
             credentials: Credentials = .none,
             surroundings: @escaping (Conditions) -> Surroundings = { _ in Surroundings() },
-            transports: Set<Transport> = Transport.all,
+            transports: [Transport] = Transport.allCases,
             makeSink: @escaping (_ concurrency: Int) -> any Sink
         ) {
             self.version = version
@@ -41,8 +41,9 @@ package final class Run {
     let spool: SpoolDirectory
     let configuration: Configuration
     let options: RunOptions
-    /// With the names that the ledger knows, for operations whose names carry only the digest of their own origin.
-    var destinations: DestinationTable
+    /// From the first pass on with the names that the ledger knows, for operations whose names carry only the digest of
+    /// their own origin.
+    lazy var destinations = DestinationTable(configuration)
     let report: (RunEvent) -> Void
     var world: World
     var summary: RunSummary
@@ -87,7 +88,6 @@ package final class Run {
         self.spool = spool
         self.configuration = configuration
         self.options = options
-        self.destinations = DestinationTable(configuration)
         self.world = world
         self.pace = Pace(interval: options.rate?.interval)
         self.report = report
@@ -179,21 +179,10 @@ package final class Run {
             try admit(claims)
             pass = try choose(budget: budget)
         }
-        prepareSink(for: pass)
         if !pass.isEmpty { try claims.anchor() }
         supersede(&pass, claims)
         expire(pass, claims)
         return pass
-    }
-
-    /// An agent begins while the claims are made durable.
-    private func prepareSink(for pass: Pass) {
-        guard sink == nil, let first = pass.chosen.first else { return }
-        let settings = destinations.settings(of: first.destination)
-        let route = configuration.route(of: first.entry.name.type)
-        if let choice = try? route.transportChoice(settings: settings, available: world.transports) {
-            openSink().prepare(choice.transport)
-        }
     }
 
     /// Takes in what others have dropped, and no more of it than leaves the pass time to deliver; the rest waits.

@@ -1,6 +1,6 @@
 /// Where the time of a run goes. Every moment belongs to one of the activities, so together they are its duration.
 package struct TimeSpent: Hashable, Sendable {
-    package enum Activity: String, Hashable, Sendable, CaseIterable {
+    package enum Activity: Int, Hashable, Sendable, CaseIterable {
         /// Looking at what there is: recovering, taking in what others have dropped, listing, deciding.
         case choosing
         /// Claiming, reading and handing over to an agent what has been chosen.
@@ -13,18 +13,18 @@ package struct TimeSpent: Hashable, Sendable {
         case syncing
     }
 
-    private var spent: [Activity: Duration] = [:]
+    private var spent = Activity.allCases.map { _ in Duration.zero }
     private var activity = Activity.choosing
     private var since: ContinuousClock.Instant
 
     init(now: ContinuousClock.Instant = .now) { since = now }
 
-    package subscript(activity: Activity) -> Duration { spent[activity, default: .zero] }
+    package subscript(activity: Activity) -> Duration { spent[activity.rawValue] }
 
     /// Ends the activity that went on until now, and returns it, for who takes it up again later.
     @discardableResult
     mutating func begin(_ next: Activity, now: ContinuousClock.Instant = .now) -> Activity {
-        spent[activity, default: .zero] += since.duration(to: now)
+        spent[activity.rawValue] += since.duration(to: now)
         defer { (activity, since) = (next, now) }
         return activity
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import DrainqCLI
 
 @Suite struct `The explanation of an answer` {
-    private func explained(_ text: String, type: String = "default", available: Set<Transport> = Transport.all) throws
+    private func explained(_ text: String, type: String = "default", available: [Transport] = Transport.allCases) throws
         -> ExplainedRoute
     {
         ExplainedRoute(of: TypeName(type)!, in: try configured(text), available: available)
@@ -129,15 +129,15 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", Transport.all, "urlsession: nothing asks for libcurl"),
-        ("unixSocket: '/s'", Transport.all, "libcurl: unixSocket is configured"),
-        ("transport: 'libcurl'", Transport.all, "libcurl: transport is 'libcurl'"),
+        ("", Transport.allCases, "urlsession: nothing asks for libcurl"),
+        ("unixSocket: '/s'", Transport.allCases, "libcurl: unixSocket is configured"),
+        ("transport: 'libcurl'", Transport.allCases, "libcurl: transport is 'libcurl'"),
         (
-            "transport: 'libcurl'", Set<Transport>([.urlsession]),
+            "transport: 'libcurl'", [Transport]([.urlsession]),
             "none: 'transport' is 'libcurl', which is not installed here: install libcurl, or set it to 'auto'"
         ),
     ])
-    func `the transport has its reason`(settings: String, available: Set<Transport>, expected: String) throws {
+    func `the transport has its reason`(settings: String, available: [Transport], expected: String) throws {
         let text = "{ routes: { default: { url: 'https://h' } }, destinations: { 'https://h': { \(settings) } } }"
         #expect(try explained(text, available: available).view.transportText == expected)
     }

@@ -14,7 +14,7 @@ import Testing
     }
 
     private func request(_ route: Route, _ members: [Operation]) throws -> OutgoingRequest {
-        try RequestForm(route).batchRequest(for: members, attempt: 3, version: "1", available: Transport.all)
+        try RequestForm(route).batchRequest(for: members, attempt: 3, version: "1", available: Transport.allCases)
     }
 
     private func text(_ request: OutgoingRequest) -> String { String(decoding: request.body ?? [], as: UTF8.self) }

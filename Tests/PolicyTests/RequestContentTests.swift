@@ -16,7 +16,7 @@ import Testing
 
     private func error(_ route: Route, _ operation: Operation) -> RequestError? {
         do {
-            _ = try RequestForm(route).request(for: operation, attempt: 1, version: "1", available: Transport.all)
+            _ = try RequestForm(route).request(for: operation, attempt: 1, version: "1", available: Transport.allCases)
             return nil
         } catch {
             return error
@@ -135,7 +135,7 @@ import Testing
             $0.contentType = nil
         }
         let made = try RequestForm(Route(url: "https://a")).request(
-            for: upload, attempt: 1, version: "1", available: Transport.all)
+            for: upload, attempt: 1, version: "1", available: Transport.allCases)
         #expect(made.bodyFile == file)
         #expect(made.body == nil)
         #expect(made.transport == .libcurl)

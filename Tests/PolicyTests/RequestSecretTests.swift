@@ -18,7 +18,8 @@ import Testing
         _ route: Route, _ operation: Operation, _ settings: DestinationSettings = DestinationSettings()
     ) throws(RequestError) -> OutgoingRequest {
         try RequestForm(route).request(
-            for: operation, attempt: 1, version: "1", settings: settings, secrets: secrets, available: Transport.all)
+            for: operation, attempt: 1, version: "1", settings: settings, secrets: secrets,
+            available: Transport.allCases)
     }
 
     private func error(_ route: Route, _ operation: Operation) -> RequestError? {

@@ -179,7 +179,7 @@ import Testing
     func `a method that reads sends no body unless one is given`(method: String, body: String, sent: String?) throws {
         let route = Route(url: "http://a", method: method)
         let request = try RequestForm(route).request(
-            for: operation(body), attempt: 1, version: "1", available: Transport.all)
+            for: operation(body), attempt: 1, version: "1", available: Transport.allCases)
         #expect(request.body == sent.map { Array($0.utf8) })
     }
 

@@ -43,7 +43,7 @@ import Testing
     @Test(arguments: needs.indices)
     func `what URLSession cannot do is libcurl's, and without it is refused with a way out`(index: Int) throws {
         let (request, reason, name) = Self.needs[index]
-        let choice = try TransportChoice.choose(for: request, preference: .auto, available: Transport.all)
+        let choice = try TransportChoice.choose(for: request, preference: .auto, available: Transport.allCases)
         #expect(choice.description == "libcurl: \(reason)")
         for (preference, available, beginning) in [
             (
@@ -51,7 +51,7 @@ import Testing
                 "\(name) needs libcurl, which is not installed here: install it, or "
             ),
             (
-                .urlsession, Transport.all,
+                .urlsession, Transport.allCases,
                 "\(name) cannot be done by 'transport: \"urlsession\"': set it to 'auto', or "
             ),
         ] {
@@ -71,7 +71,7 @@ import Testing
         request(url: "http://127.0.0.1/"),
     ])
     func `defaults ask for nothing`(request: OutgoingRequest) throws {
-        let choice = try TransportChoice.choose(for: request, preference: .auto, available: Transport.all)
+        let choice = try TransportChoice.choose(for: request, preference: .auto, available: Transport.allCases)
         #expect(choice == TransportChoice(.urlsession, reason: "nothing asks for libcurl"))
         #expect(try TransportChoice.choose(for: request, preference: .auto, available: [.urlsession]) == choice)
     }
@@ -81,7 +81,7 @@ import Testing
         let choice = try TransportChoice.choose(for: request, preference: .auto, available: [.libcurl])
         #expect(choice.description == "libcurl: drainq-urlsession is not installed here")
         for (preference, available, words) in [
-            (TransportPreference.auto, Set<Transport>(), "neither drainq-urlsession nor libcurl is installed here"),
+            (TransportPreference.auto, [Transport](), "neither drainq-urlsession nor libcurl is installed here"),
             (.urlsession, [.libcurl], "put drainq-urlsession beside drainq"),
         ] {
             #expect {
@@ -94,9 +94,9 @@ import Testing
 
     @Test func `either transport can be forced`() throws {
         let request = Self.request()
-        let forced = try TransportChoice.choose(for: request, preference: .urlsession, available: Transport.all)
+        let forced = try TransportChoice.choose(for: request, preference: .urlsession, available: Transport.allCases)
         #expect(forced.description == "urlsession: transport is 'urlsession'")
-        let curl = try TransportChoice.choose(for: request, preference: .libcurl, available: Transport.all)
+        let curl = try TransportChoice.choose(for: request, preference: .libcurl, available: Transport.allCases)
         #expect(curl.description == "libcurl: transport is 'libcurl'")
         #expect {
             try TransportChoice.choose(for: request, preference: .libcurl, available: [.urlsession])
@@ -109,15 +109,16 @@ import Testing
     @Test func `a route can say beforehand which transport it takes`() throws {
         let settings = DestinationSettings(connection: ConnectionOptions(caFile: "/c"))
         let route = Route(url: "https://a/{id}?k=${secret:x}")
-        #expect(try route.transportChoice(settings: settings, available: Transport.all).transport == .libcurl)
+        #expect(try route.transportChoice(settings: settings, available: Transport.allCases).transport == .libcurl)
         #expect(
-            try route.transportChoice(settings: DestinationSettings(), available: Transport.all).transport
+            try route.transportChoice(settings: DestinationSettings(), available: Transport.allCases).transport
                 == .urlsession)
         let get = Route(url: "https://a/", method: "GET", timeouts: Timeouts(connect: .seconds(1)))
         #expect(
-            try get.transportChoice(settings: DestinationSettings(), available: Transport.all).transport == .libcurl)
+            try get.transportChoice(settings: DestinationSettings(), available: Transport.allCases).transport
+                == .libcurl)
         #expect(
-            try Route(url: "http://[::1]/").transportChoice(settings: settings, available: Transport.all).transport
+            try Route(url: "http://[::1]/").transportChoice(settings: settings, available: Transport.allCases).transport
                 == .libcurl)
     }
 
@@ -127,7 +128,7 @@ import Testing
         let connection = ConnectionOptions(proxy: .direct, caFile: "/c", unixSocket: "/s")
         let request = try RequestForm(Route(url: "https://a", redirects: .sameOrigin)).request(
             for: operation, attempt: 1, version: "1", settings: DestinationSettings(connection: connection),
-            available: Transport.all)
+            available: Transport.allCases)
         #expect(request.connection == connection)
         #expect(request.redirects == .sameOrigin)
         #expect(request.transport == .libcurl)

@@ -5,10 +5,9 @@ package struct ParsedCommand: Hashable, Sendable {
     package let command: CommandName
     /// `-` stays `-`.
     package let operands: [String]
-    /// The texts of the values in their order; a flag that was given has none.
-    private let given: [OptionName: [String]]
+    private let given: GivenOptions
 
-    init(command: CommandName, operands: [String], given: [OptionName: [String]]) {
+    init(command: CommandName, operands: [String], given: GivenOptions) {
         self.command = command
         self.operands = operands
         self.given = given
@@ -73,5 +72,25 @@ package struct ParsedCommand: Hashable, Sendable {
 
     package func headers(_ option: OptionName) -> [HeaderField] {
         texts(option).compactMap { HeaderField(argument: $0) }
+    }
+}
+
+/// The options of a command line, each with the texts of its values in their order; a flag has none.
+struct GivenOptions: Hashable, Sendable {
+    private(set) var names: [OptionName] = []
+    private var values: [[String]] = []
+
+    subscript(name: OptionName) -> [String]? {
+        names.firstIndex(of: name).map { values[$0] }
+    }
+
+    /// What was given for the option before is forgotten.
+    mutating func take(_ name: OptionName, _ texts: [String]) {
+        if let index = names.firstIndex(of: name) {
+            values[index] = texts
+        } else {
+            names.append(name)
+            values.append(texts)
+        }
     }
 }

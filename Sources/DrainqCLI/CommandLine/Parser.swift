@@ -5,7 +5,7 @@ struct Parser {
     private var rest: ArraySlice<String>
     private var command: CommandName?
     private var operands: [String] = []
-    private var given: [OptionName: [String]] = [:]
+    private var given = GivenOptions()
     /// Set by `--help` and `--version`: the rest does not matter any more.
     private var interruption: CommandName?
 
@@ -26,14 +26,15 @@ struct Parser {
             }
         }
         switch interruption {
-        case .help: return ParsedCommand(command: .help, operands: command.map { [$0.rawValue] } ?? [], given: [:])
-        case .some(let command): return ParsedCommand(command: command, operands: [], given: [:])
+        case .help:
+            return ParsedCommand(command: .help, operands: command.map { [$0.rawValue] } ?? [], given: GivenOptions())
+        case .some(let command): return ParsedCommand(command: command, operands: [], given: GivenOptions())
         case nil: break
         }
         guard let command else {
             throw UsageError("no command is given", hint: "'drainq help' lists the commands")
         }
-        for name in given.keys.sorted(by: { $0.rawValue < $1.rawValue })
+        for name in given.names.sorted(by: { $0.rawValue < $1.rawValue })
         where OptionDescription.row(name, of: command) == nil {
             throw foreign(option: name.spelling, name: name, in: command)
         }
@@ -81,7 +82,7 @@ struct Parser {
         switch row.name {
         case .help: interruption = .help
         case .version: interruption = .version
-        default: given[row.name] = []
+        default: given.take(row.name, [])
         }
     }
 
@@ -100,7 +101,7 @@ struct Parser {
         if let defect = row.kind.defect(of: value) {
             throw UsageError("cannot read '\(spelling) \(value)': \(defect.reason)", hint: defect.hint)
         }
-        given[row.name] = row.repeats ? given[row.name, default: []] + [value] : [value]
+        given.take(row.name, row.repeats ? (given[row.name] ?? []) + [value] : [value])
     }
 
     private func unknown(option: String) -> UsageError {

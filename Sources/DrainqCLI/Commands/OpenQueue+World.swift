@@ -9,8 +9,8 @@ import Policy
 #endif
 
 /// What attempts could be made by on this machine.
-func installedTransports() -> Set<Transport> {
-    Transport.all.filter { transport in
+func installedTransports() -> [Transport] {
+    Transport.allCases.filter { transport in
         switch transport {
         case .libcurl: LibcurlAvailability.check() == nil
         case .urlsession: AgentProgram.own(for: transport).isInstalled
@@ -39,7 +39,7 @@ extension OpenQueue {
             version: programVersion, now: { Timestamp.now() }, generator: SystemRandomNumberGenerator(),
             credentials: credentials,
             surroundings: { [environment] in Surroundings.read(for: $0, environment: environment) },
-            transports: AgentProgram.own(for: .urlsession).isInstalled ? Transport.all : [.libcurl],
+            transports: AgentProgram.own(for: .urlsession).isInstalled ? Transport.allCases : [.libcurl],
             makeSink: { AgentSink(concurrency: $0, agents: min($0, ProcessInfo.processInfo.activeProcessorCount, 4)) })
     }
 }

@@ -54,59 +54,38 @@ func absolutePath(_ path: String) -> String {
 
 /// What is relative in a configuration starts from where the file is, wherever the process is.
 private func configurationDirectory(_ file: String) -> String {
-    URL(filePath: file).deletingLastPathComponent().path
+    let here = { FileManager.default.currentDirectoryPath }
+    guard let slash = file.utf8.lastIndex(of: UInt8(ascii: "/")) else { return here() }
+    if slash == file.startIndex { return "/" }
+    return file.hasPrefix("/") ? String(file[..<slash]) : "\(here())/\(file[..<slash])"
 }
 
 /// Reads the configuration that was asked for, else the queue's own; a queue without one has the defaults.
 func readConfiguration(at path: String?, queue: String) throws -> Configuration {
     let file = path ?? "\(queue)/drainq.json"
-    do {
-        let data = try uninterrupted { try Data(contentsOf: URL(filePath: file)) }
-        return try ConfigurationFile.read(
-            Array(data), name: path ?? "drainq.json", directory: configurationDirectory(file))
-    } catch let error as ConfigurationErrors {
-        throw error
+    let bytes: [UInt8]
+    do throws(Errno) {
+        bytes = try contents(of: file, upTo: ConfigurationFile.maximumBytes + 1)
     } catch {
-        if path == nil, access(file, F_OK) != 0, errno == ENOENT { return Configuration() }
+        if path == nil, error.code == ENOENT { return Configuration() }
         let status = ExitStatus(ofReading: error)
         throw CommandFailure(
-            status, "cannot read '\(file)': \(readable(error))",
+            status, "cannot read '\(file)': \(error)",
             hint: status == .inputOutput ? nil : "the configuration must be readable by the user that runs drainq")
     }
-}
-
-/// Foundation does not begin again what a signal has interrupted.
-private func uninterrupted<Result>(_ body: () throws -> Result) throws -> Result {
-    while true {
-        do { return try body() } catch  where posixCode(of: error) == .EINTR { continue }
-    }
-}
-
-private func posixCode(of error: any Error) -> POSIXErrorCode? {
-    ((error as? CocoaError)?.underlying as? POSIXError)?.code
+    return try ConfigurationFile.read(
+        bytes, name: path ?? "drainq.json", directory: configurationDirectory(file))
 }
 
 extension ExitStatus {
     /// A configuration that cannot be read: the file system's failure, a lack of permission, or a mistake in naming it.
-    fileprivate init(ofReading error: any Error) {
+    fileprivate init(ofReading error: Errno) {
         self =
-            switch posixCode(of: error) {
-            case .EACCES, .EPERM: .permission
-            case .ENOENT, .ENOTDIR, .EISDIR, .ELOOP, .ENAMETOOLONG, nil: .configuration
+            switch error.code {
+            case EACCES, EPERM: .permission
+            case ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: .configuration
             default: .inputOutput
             }
-    }
-}
-
-/// The system's words for an error of Foundation's, without its domain and codes.
-func readable(_ error: any Error) -> String {
-    guard let error = error as? CocoaError else { return "\(error)" }
-    if let posix = error.underlying as? POSIXError { return String(cString: strerror(posix.code.rawValue)) }
-    switch error.code {
-    case .fileNoSuchFile, .fileReadNoSuchFile: return "No such file or directory"
-    case .fileReadNoPermission, .fileWriteNoPermission: return "Permission denied"
-    case .fileWriteOutOfSpace: return "No space left on device"
-    default: return "\(error.code)"
     }
 }
 

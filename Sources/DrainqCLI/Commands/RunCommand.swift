@@ -16,8 +16,11 @@ func runQueue(_ command: ParsedCommand, environment: [String: String]) throws(Co
         let queue = try OpenQueue(command, environment)
         try queue.checkTrustOfConfiguration(command)
         var options = runOptions(command)
-        let known = try queue.knownDestinations()
-        for name in command.texts(.destination) { options.destinations.insert(try known.destination(named: name).name) }
+        let named = command.texts(.destination)
+        if !named.isEmpty {
+            let known = try queue.knownDestinations()
+            options.destinations = Set(try named.map { try known.destination(named: $0).name })
+        }
         return try drain(queue, options: options, command)
     }
 }

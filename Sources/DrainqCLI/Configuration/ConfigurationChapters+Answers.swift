@@ -99,7 +99,7 @@ extension ConfigurationChapters {
 
     private static func outcome(of answer: ClassificationOverride.Match, on route: Route) -> String {
         let configuration = Configuration(defaultRoute: route)
-        let explained = ExplainedRoute(of: .default, in: configuration, available: Transport.all)
+        let explained = ExplainedRoute(of: .default, in: configuration, available: Transport.allCases)
         return explained.verdict(on: answer).outcome.rawValue
     }
 

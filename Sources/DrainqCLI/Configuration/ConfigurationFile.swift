@@ -47,6 +47,7 @@ package enum ConfigurationFile {
 
     /// Secrets and destinations may be named before they are defined, so this comes last.
     private static func checkMentions(in configuration: Configuration, _ findings: inout ConfigurationFindings) {
+        if findings.mentions.isEmpty { return }
         let routes = [configuration.defaultRoute] + configuration.routes.values
         let destinations = Set(routes.compactMap(\.destination) + routes.compactMap { $0.origin?.description })
         for mention in findings.mentions {

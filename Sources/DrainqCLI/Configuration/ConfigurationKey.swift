@@ -26,8 +26,9 @@ struct ConfigurationEntry: Hashable, Sendable {
 /// `ConfigurationKeys`: a key is added there and nowhere else.
 struct ConfigurationKey<Draft>: Sendable {
     let entry: ConfigurationEntry
-    /// What the object behind this key may have; their paths begin below the key.
-    let members: [ConfigurationEntry]
+    /// What the object behind this key may have; their paths begin below the key. Only the manual and a person's mistake
+    /// ask for them, and who reads a configuration does not wait for that.
+    let members: @Sendable () -> [ConfigurationEntry]
     let read: @Sendable (JSON5Value, inout Draft, inout ConfigurationFindings) -> Void
 
     init<Value>(
@@ -67,8 +68,8 @@ struct ConfigurationKey<Draft>: Sendable {
 
     /// A key whose members have names of the user's, each an object with `members`, and are read by `read`.
     init(
-        _ path: String, map kind: String, of members: [ConfigurationEntry], example exampleText: String? = nil,
-        _ summary: String, _ prose: String,
+        _ path: String, map kind: String, of members: @autoclosure @escaping @Sendable () -> [ConfigurationEntry],
+        example exampleText: String? = nil, _ summary: String, _ prose: String,
         read: @escaping @Sendable (JSON5Value, inout Draft, inout ConfigurationFindings) -> Void
     ) {
         entry = ConfigurationEntry(path: path, kind: kind, exampleText: exampleText, summary: summary, prose: prose)
@@ -78,20 +79,20 @@ struct ConfigurationKey<Draft>: Sendable {
 
     /// The key and all below it, with their paths from where the key stands.
     var entries: [ConfigurationEntry] {
-        [entry] + members.map { $0.prefixed(entry.path + ".") }
+        [entry] + members().map { $0.prefixed(entry.path + ".") }
     }
 }
 
 extension ConfigurationValue {
     /// An object with these keys, read into `draft`. `finish` has the last word: where it is `nil`, it has a finding.
     static func object<Draft: Sendable>(
-        _ name: String, of keys: [ConfigurationKey<Draft>], from draft: Draft,
+        _ name: String, of keys: @autoclosure @escaping @Sendable () -> [ConfigurationKey<Draft>], from draft: Draft,
         finish: @escaping @Sendable (Draft, SourcePosition, inout ConfigurationFindings) -> Value?
     ) -> ConfigurationValue {
-        ConfigurationValue(name, members: keys.flatMap(\.entries)) { value, findings in
+        ConfigurationValue(name, members: { keys().flatMap(\.entries) }) { value, findings in
             var draft = draft
             let before = findings.errors.count
-            readObject(value, by: keys, into: &draft, &findings)
+            readObject(value, by: keys(), into: &draft, &findings)
             return findings.errors.count > before ? nil : finish(draft, value.position, &findings)
         }
     }

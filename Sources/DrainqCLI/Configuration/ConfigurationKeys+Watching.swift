@@ -15,28 +15,21 @@ extension ConfigurationKeys {
     ]
 
     static let hooks: [ConfigurationKey<Configuration>] = [
-        ConfigurationKey(
-            "hooks.held", optional: .command, example: #"["/usr/local/bin/notify"]"#, "when a destination is held",
+        hook(
+            .held, "when a destination is held",
             """
             A program, with its arguments, that a run calls when destinations are held from then on. See HOOKS.
-            """,
-            into: \.hooks.commands[.held]),
-        ConfigurationKey(
-            "hooks.released", optional: .command, example: #"["/usr/local/bin/notify"]"#, "when a hold has ended",
+            """),
+        hook(
+            .released, "when a hold has ended",
             """
             The same, when a run finds that holds have ended: a probe was delivered, or what a hold was blamed on has \
             changed. What a person ends with drainq release is not told.
-            """,
-            into: \.hooks.commands[.released]),
-        ConfigurationKey(
-            "hooks.failed", optional: .command, example: #"["/usr/local/bin/notify"]"#, "when operations are given up",
-            "The same, when operations have failed for good.",
-            into: \.hooks.commands[.failed]),
-        ConfigurationKey(
-            "hooks.quarantined", optional: .command, example: #"["/usr/local/bin/notify"]"#,
-            "when a file is no operation",
-            "The same, when files have gone into quarantine because they are not operations.",
-            into: \.hooks.commands[.quarantined]),
+            """),
+        hook(.failed, "when operations are given up", "The same, when operations have failed for good."),
+        hook(
+            .quarantined, "when a file is no operation",
+            "The same, when files have gone into quarantine because they are not operations."),
         ConfigurationKey(
             "hooks.atMostEvery", .duration, default: #""1h""#, "between two calls of a hook",
             """
@@ -45,4 +38,12 @@ extension ConfigurationKeys {
             """,
             into: \.hooks.atMostEvery),
     ]
+
+    private static func hook(
+        _ event: Hooks.Event, _ summary: String, _ prose: String
+    ) -> ConfigurationKey<Configuration> {
+        ConfigurationKey(
+            "hooks.\(event.rawValue)", ConfigurationValue<[String]>.command.orNull,
+            example: #"["/usr/local/bin/notify"]"#, summary, prose, set: { $0.hooks.commands[event] = $1 })
+    }
 }

@@ -4,12 +4,12 @@ import Policy
 struct ConfigurationValue<Value>: Sendable {
     let name: String
     /// What it may have, where it is an object.
-    let members: [ConfigurationEntry]
+    let members: @Sendable () -> [ConfigurationEntry]
     /// `nil` always goes with a finding.
     let read: @Sendable (JSON5Value, inout ConfigurationFindings) -> Value?
 
     init(
-        _ name: String, members: [ConfigurationEntry] = [],
+        _ name: String, members: @escaping @Sendable () -> [ConfigurationEntry] = { [] },
         read: @escaping @Sendable (JSON5Value, inout ConfigurationFindings) -> Value?
     ) {
         self.name = name

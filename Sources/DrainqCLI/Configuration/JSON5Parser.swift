@@ -87,16 +87,45 @@ struct JSON5Parser {
         return true
     }
 
+    /// Looks into Unicode's tables only for what is not ASCII.
+    private func isSpace(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x09...0x0D, 0x20: true
+        case ..<0x80: false
+        default: scalar.properties.isWhitespace || scalar == "\u{FEFF}"
+        }
+    }
+
+    private func isLetter(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "a"..."z", "A"..."Z", "$", "_": true
+        default: !scalar.isASCII && scalar.properties.isIDStart
+        }
+    }
+
+    private func isLetterOrDigit(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "0"..."9": true
+        default: isLetter(scalar) || (!scalar.isASCII && scalar.properties.isIDContinue)
+        }
+    }
+
+    private func text(from start: Int) -> String {
+        var view = String.UnicodeScalarView()
+        for scalar in text[start..<offset] { view.append(scalar) }
+        return String(view)
+    }
+
     private func isLineEnd(_ scalar: Unicode.Scalar) -> Bool {
         scalar == "\n" || scalar == "\r" || scalar == "\u{2028}" || scalar == "\u{2029}"
     }
 
     private mutating func skipSpace() throws(JSON5SyntaxError) {
         while let scalar = peek {
-            if scalar.properties.isWhitespace || scalar == "\u{FEFF}" {
-                offset += 1
-            } else if scalar == "/" {
+            if scalar == "/" {
                 try skipComment()
+            } else if isSpace(scalar) {
+                offset += 1
             } else {
                 return
             }
@@ -210,17 +239,9 @@ struct JSON5Parser {
 
     /// An identifier: the letters, digits, `$` and `_` that come next; empty where there are none, or a digit is first.
     private mutating func word() -> String {
-        var word = String.UnicodeScalarView()
-        while let scalar = peek {
-            let properties = scalar.properties
-            guard scalar == "$" || scalar == "_" || (word.isEmpty ? properties.isIDStart : properties.isIDContinue)
-            else {
-                break
-            }
-            word.append(scalar)
-            offset += 1
-        }
-        return String(word)
+        let start = offset
+        while let scalar = peek, offset == start ? isLetter(scalar) : isLetterOrDigit(scalar) { offset += 1 }
+        return text(from: start)
     }
 
     // MARK: - Numbers
@@ -248,11 +269,11 @@ struct JSON5Parser {
                 if skipDigits() == 0 { throw unexpected("a digit") }
             }
         }
-        if let scalar = peek, scalar.properties.isIDContinue || scalar == "$" || scalar == "-" {
+        if let scalar = peek, isLetterOrDigit(scalar) || scalar == "-" {
             throw error(
                 "a number ends with a digit, found '\(scalar)'", hint: "text, and a number with a unit, needs quotes")
         }
-        return String(String.UnicodeScalarView(text[start..<offset]))
+        return text(from: start)
     }
 
     private mutating func skipDigits() -> Int {
@@ -267,42 +288,46 @@ struct JSON5Parser {
         let start = offset
         let quote = text[offset]
         offset += 1
-        var units: [UInt16] = []
+        var string = String.UnicodeScalarView()
         while let scalar = peek {
             if scalar == "\n" || scalar == "\r" { break }
             offset += 1
-            if scalar == quote {
-                guard let string = String(validating: units, as: UTF16.self) else {
-                    throw error("half of a surrogate pair in this text", at: start)
-                }
-                return string
-            }
-            if scalar == "\\" {
-                try appendEscape(to: &units)
-            } else {
-                units.append(contentsOf: UTF16.encode(scalar)!)
+            if scalar == quote { return String(string) }
+            if scalar != "\\" {
+                string.append(scalar)
+            } else if let escaped = try escape(inStringAt: start) {
+                string.append(escaped)
             }
         }
         throw error("this text has no end", at: start, hint: "it lacks \(quote) before the end of the line")
     }
 
-    private mutating func appendEscape(to units: inout [UInt16]) throws(JSON5SyntaxError) {
-        guard let scalar = peek else { return }
+    /// What the escape that comes next stands for; `nil` where that is nothing.
+    private mutating func escape(inStringAt start: Int) throws(JSON5SyntaxError) -> Unicode.Scalar? {
+        guard let scalar = peek else { return nil }
         offset += 1
         switch scalar {
-        case "b": units.append(0x08)
-        case "f": units.append(0x0C)
-        case "n": units.append(0x0A)
-        case "r": units.append(0x0D)
-        case "t": units.append(0x09)
-        case "v": units.append(0x0B)
-        case "0" where !(peek.map { ("0"..."9").contains($0) } ?? false): units.append(0)
+        case "b": return "\u{08}"
+        case "f": return "\u{0C}"
+        case "n": return "\n"
+        case "r": return "\r"
+        case "t": return "\t"
+        case "v": return "\u{0B}"
+        case "0" where !(peek.map { ("0"..."9").contains($0) } ?? false): return "\0"
         case "0"..."9": throw error("no such escape: '\\\(scalar)'", at: offset - 2)
-        case "x": units.append(try hexadecimal(digits: 2))
-        case "u": units.append(try hexadecimal(digits: 4))
-        case "\r": _ = take("\n")
-        case "\n", "\u{2028}", "\u{2029}": break
-        default: units.append(contentsOf: UTF16.encode(scalar)!)
+        case "x": return Unicode.Scalar(UInt8(try hexadecimal(digits: 2)))
+        case "u":
+            let unit = try hexadecimal(digits: 4)
+            if let scalar = Unicode.Scalar(unit) { return scalar }
+            guard UTF16.isLeadSurrogate(unit), take("\\"), take("u"), case let second = try hexadecimal(digits: 4),
+                UTF16.isTrailSurrogate(second)
+            else { throw error("half of a surrogate pair in this text", at: start) }
+            return Unicode.Scalar(0x10000 + (UInt32(unit) - 0xD800) << 10 + (UInt32(second) - 0xDC00))
+        case "\r":
+            _ = take("\n")
+            return nil
+        case "\n", "\u{2028}", "\u{2029}": return nil
+        default: return scalar
         }
     }
 

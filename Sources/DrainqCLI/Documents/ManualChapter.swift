@@ -58,7 +58,7 @@ extension ManualChapter {
         ])
 
     private static func answers(that outcome: Outcome) -> String {
-        let table = AnswerTable(of: ExplainedRoute(of: .default, in: Configuration(), available: Transport.all))
+        let table = AnswerTable(of: ExplainedRoute(of: .default, in: Configuration(), available: Transport.allCases))
         let answers = table.answers.filter { $0.outcome == outcome.rawValue }.map(\.answers)
         let statuses = answers.filter { $0.first?.isNumber == true }
         let errors = answers.filter { $0.first?.isNumber == false }

@@ -1,3 +1,5 @@
+import Spool
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -25,16 +27,10 @@ final class InputSource {
 
     /// The next bytes, at least one; empty at the end.
     func next(atMost count: Int) throws -> [UInt8] {
-        while true {
-            var result = 0
-            let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-                result = read(descriptor, buffer.baseAddress, count)
-                initialized = max(0, result)
-            }
-            if result >= 0 { return bytes }
-            if errno != EINTR {
-                throw CommandFailure(.inputOutput, "cannot read '\(name)': \(String(cString: strerror(errno)))")
-            }
+        do throws(Errno) {
+            return try someBytes(of: descriptor, atMost: count)
+        } catch {
+            throw CommandFailure(.inputOutput, "cannot read '\(name)': \(error)")
         }
     }
 

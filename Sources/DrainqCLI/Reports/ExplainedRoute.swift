@@ -7,9 +7,9 @@ struct ExplainedRoute {
     let destination: Destination
     let settings: DestinationSettings
     let retention: Retention
-    let available: Set<Transport>
+    let available: [Transport]
 
-    init(of type: TypeName, in configuration: Configuration, available: Set<Transport>) {
+    init(of type: TypeName, in configuration: Configuration, available: [Transport]) {
         self.type = type
         route = configuration.route(of: type)
         let table = DestinationTable(configuration)

@@ -98,8 +98,6 @@ package struct ConnectionOptions: Hashable, Sendable {
 package enum Transport: String, Hashable, Sendable, CaseIterable {
     case urlsession
     case libcurl
-
-    package static let all = Set(allCases)
 }
 
 /// Which transport the configuration asks for.

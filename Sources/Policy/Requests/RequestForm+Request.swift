@@ -8,7 +8,7 @@ extension RequestForm {
     /// methods then send an empty one. On a route with `batch` it is a batch of one.
     package func request(
         for operation: Operation, attempt: Int, version: String, settings: DestinationSettings = DestinationSettings(),
-        secrets: SecretValues = .none, available: Set<Transport> = Transport.all
+        secrets: SecretValues = .none, available: [Transport] = Transport.allCases
     ) throws(RequestError) -> OutgoingRequest {
         try request(
             try draft(of: operation), for: operation, key: operation.idempotencyKey, attempt: attempt,
@@ -22,7 +22,7 @@ extension RequestForm {
     package func batchRequest(
         for members: [Operation], attempt: Int, version: String,
         settings: DestinationSettings = DestinationSettings(), secrets: SecretValues = .none,
-        available: Set<Transport> = Transport.all
+        available: [Transport] = Transport.allCases
     ) throws(RequestError) -> OutgoingRequest {
         precondition(route.batch != nil && !members.isEmpty, "a batch of a route that has some")
         var draft = try draft(of: members[0])
@@ -41,7 +41,7 @@ extension RequestForm {
     /// A draft with everything filled in that only an attempt knows.
     private func request(
         _ draft: RequestDraft, for operation: Operation, key: String, attempt: Int, version: String,
-        settings: DestinationSettings, secrets: SecretValues, available: Set<Transport>
+        settings: DestinationSettings, secrets: SecretValues, available: [Transport]
     ) throws(RequestError) -> OutgoingRequest {
         let url = needsSecretsForAddress(of: operation) ? try address(of: operation, secrets: secrets) : draft.url
         var request = OutgoingRequest(

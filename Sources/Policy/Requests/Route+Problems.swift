@@ -8,7 +8,8 @@ extension Route {
                 problems.append(problem)
             }
         }
-        if let url, let path = URLParts(url)?.rest.prefix(while: { $0 != "?" }), !SecretText(path).names.isEmpty {
+        if let url, let path = URLParts(url)?.rest.prefix(while: { $0 != "?" }), !SecretText(String(path)).names.isEmpty
+        {
             problems.append(
                 RouteProblem(
                     key: "url", reason: "has a secret outside of its query",

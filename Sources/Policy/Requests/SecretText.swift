@@ -9,7 +9,11 @@ package struct SecretText: Hashable, Sendable {
     private let parts: [Part]
 
     /// Every other `$` and brace stands for itself; `problem(in:)` tells which were probably meant otherwise.
-    package init(_ source: some StringProtocol) {
+    package init(_ source: String) {
+        guard source.utf8.contains(UInt8(ascii: "$")) else {
+            parts = [.text(source)]
+            return
+        }
         var parts: [Part] = []
         var text = ""
         var rest = Substring(source)
@@ -60,7 +64,7 @@ package struct SecretText: Hashable, Sendable {
     }
 
     /// What is wrong with a text of the configuration: a reference that is none, or one without a name.
-    package static func problem(in text: some StringProtocol) -> RouteProblem? {
+    package static func problem(in text: String) -> RouteProblem? {
         let hint = "a secret is written ${secret:NAME}, and NAME is a key of 'secrets'"
         for name in SecretText(text).names where TypeName(name) == nil {
             return RouteProblem(reason: "'\(escapedForDisplay(name))' is no name of a secret", hint: hint)

@@ -15,7 +15,7 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
     ///
     /// A need that cannot be met is thrown: nothing that the configuration says is left out in silence.
     package static func choose(
-        for request: OutgoingRequest, preference: TransportPreference, available: Set<Transport>
+        for request: OutgoingRequest, preference: TransportPreference, available: [Transport]
     ) throws(RequestError) -> TransportChoice {
         let need = LibcurlNeed.first(of: request)
         switch (preference, need) {
@@ -138,7 +138,7 @@ extension String {
 extension Route {
     /// The transport that an ordinary operation of this route takes: one that brings no url, method or file of its own.
     package func transportChoice(
-        settings: DestinationSettings, available: Set<Transport>
+        settings: DestinationSettings, available: [Transport]
     ) throws(RequestError) -> TransportChoice {
         let isRead = ["GET", "HEAD", "DELETE", "OPTIONS"].contains(method)
         let request = OutgoingRequest(

@@ -1,0 +1,35 @@
+import Spool
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// The bytes of a file, a pipe or a device, the first `limit` of them.
+func contents(of path: String, upTo limit: Int) throws(Errno) -> [UInt8] {
+    var descriptor: Int32
+    repeat { descriptor = open(path, O_RDONLY | O_CLOEXEC) } while descriptor < 0 && errno == EINTR
+    if descriptor < 0 { throw Errno(errno) }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    while bytes.count < limit {
+        let more = try someBytes(of: descriptor, atMost: min(limit - bytes.count, 65_536))
+        if more.isEmpty { break }
+        bytes += more
+    }
+    return bytes
+}
+
+/// read(2), once more where a signal came between: the next bytes, at least one; none at the end.
+func someBytes(of descriptor: Int32, atMost count: Int) throws(Errno) -> [UInt8] {
+    while true {
+        var result = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            result = read(descriptor, buffer.baseAddress, count)
+            initialized = max(0, result)
+        }
+        if result >= 0 { return bytes }
+        if errno != EINTR { throw Errno(errno) }
+    }
+}
