@@ -52,7 +52,7 @@ private func text(_ path: String) -> String {
     guard descriptor >= 0 else { return "" }
     defer { close(descriptor) }
     var text: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 65_536)
+    var buffer = [UInt8](repeating: 0, count: 4096)
     while text.count < 16 << 20 {
         let count = read(descriptor, &buffer, buffer.count)
         if count <= 0 { break }

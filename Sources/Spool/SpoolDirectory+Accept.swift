@@ -14,7 +14,7 @@ extension SpoolDirectory {
     ///
     /// Who gives more than one batch keeps an `Admittance` between them.
     package func accept(
-        _ operations: [Operation], limits: Limits, durable: Bool = true, givenIDs: Set<OperationID> = [],
+        _ operations: [Operation], limits: Limits, durable: Bool = true, givenIDs: [OperationID] = [],
         allOrNone: Bool = false
     ) throws(SpoolError) -> Accepted {
         var admittance = Admittance(limits)
@@ -28,7 +28,7 @@ extension SpoolDirectory {
     /// them. So the queue can be over its limits for a moment, and after a crash until the next `add`.
     package func accept(
         _ operations: [Operation], within admittance: inout Admittance, durable: Bool = true,
-        givenIDs: Set<OperationID> = [], allOrNone: Bool = false
+        givenIDs: [OperationID] = [], allOrNone: Bool = false
     ) throws(SpoolError) -> Accepted {
         let found = try find(givenIDs).mapValues(\.state)
         let files = operations.lazy.map { operation in

@@ -61,9 +61,10 @@ extension SpoolDirectory {
     }
 
     /// Where the operations with these ids are, in every state but `delivered`.
-    func find(_ ids: Set<OperationID>) throws(SpoolError) -> [OperationID: Entry] {
+    func find(_ ids: [OperationID]) throws(SpoolError) -> [OperationID: Entry] {
+        if ids.isEmpty { return [:] }
+        let ids = Set(ids)
         var found: [OperationID: Entry] = [:]
-        if ids.isEmpty { return found }
         for state in Self.searchOrder {
             try forEachEntry(in: state) { if ids.contains($0.name.id) { found[$0.name.id] = $0 } }
         }

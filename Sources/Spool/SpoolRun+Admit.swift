@@ -134,7 +134,7 @@ extension SpoolRun {
         if batch.isEmpty { return }
         var pending: [Submission] = batch
         do throws(SpoolError) {
-            let ids = Set(batch.filter { $0.hasOwnID || $0.isAgain }.map(\.operation.header.id))
+            let ids = batch.filter { $0.hasOwnID || $0.isAgain }.map(\.operation.header.id)
             var taken = try queue.find(ids).mapValues(\.name)
             pending = []
             for submission in batch {

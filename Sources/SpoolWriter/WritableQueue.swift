@@ -76,7 +76,7 @@ public final class WritableQueue: Sendable {
         let accepted: Accepted
         do throws(SpoolError) {
             accepted = try writer.directory.accept(
-                taken, within: &writer.admittance, givenIDs: Set(given), allOrNone: true)
+                taken, within: &writer.admittance, givenIDs: given, allOrNone: true)
         } catch {
             throw WriteError(error)
         }

@@ -56,7 +56,7 @@ struct AcceptTests {
         let ids = ["new", "deferred", "claimed", "failed", "bad", "fresh", "fresh"]
         let results = try open.accept(
             ids.enumerated().map { queue.operation($1, 100 + $0) }, limits: Limits(),
-            givenIDs: Set(ids.map { OperationID($0)! })
+            givenIDs: ids.map { OperationID($0)! }
         ).results
         #expect(
             results.prefix(5) == [

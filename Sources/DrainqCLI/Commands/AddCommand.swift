@@ -102,7 +102,7 @@ private struct Addition {
         do throws(SpoolError) {
             accepted = try queue.spool.accept(
                 taken.map(\.operation), within: &admittance, durable: command.text(.sync) != "none",
-                givenIDs: Set(taken.filter(\.hasOwnID).map(\.operation.header.id)), allOrNone: isAtomic)
+                givenIDs: taken.filter(\.hasOwnID).map(\.operation.header.id), allOrNone: isAtomic)
         } catch {
             throw CommandFailure(
                 error, hasBegun: hasAnswered, verb: "add", from: taken[0].place.line, of: taken[0].place.source)

@@ -14,7 +14,7 @@ func contents(of path: String, upTo limit: Int) throws(Errno) -> [UInt8] {
     defer { close(descriptor) }
     var bytes: [UInt8] = []
     while bytes.count < limit {
-        let more = try someBytes(of: descriptor, atMost: min(limit - bytes.count, 65_536))
+        let more = try someBytes(of: descriptor, atMost: min(limit - bytes.count, 16_384))
         if more.isEmpty { break }
         bytes += more
     }

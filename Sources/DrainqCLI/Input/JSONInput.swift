@@ -43,10 +43,12 @@ struct JSONInput {
         while let end = endOfLine(from: start, atEnd: atEnd) {
             let text = Array(buffer[start..<end])
             if !text.allSatisfy(\.isJSONWhitespace) {
-                if case .failure(let error) = Self.values(in: text), error.offset >= text.trimmedEnd {
-                    return .documents
+                do throws(JSONSyntaxError) {
+                    _ = try Self.values(in: text)
+                    return .lines
+                } catch {
+                    return error.offset >= text.trimmedEnd ? .documents : .lines
                 }
-                return .lines
             }
             start = end + 1
         }
@@ -58,9 +60,10 @@ struct JSONInput {
         var start = 0
         while let end = endOfLine(from: start, atEnd: atEnd) {
             let text = Array(buffer[start..<end])
-            switch Self.values(in: text) {
-            case .success(let ranges): items += ranges.map { .value(Array(text[$0]), line: line) }
-            case .failure(let error): items.append(.bad(text, line: line, mistakeLine: line, reason: error.reason))
+            do throws(JSONSyntaxError) {
+                for value in try Self.values(in: text) { items.append(.value(value, line: line)) }
+            } catch {
+                items.append(.bad(text, line: line, mistakeLine: line, reason: error.reason))
             }
             line += 1
             start = min(end + 1, buffer.count)
@@ -121,15 +124,13 @@ struct JSONInput {
         line + buffer[..<offset].count { $0 == UInt8(ascii: "\n") }
     }
 
-    private static func values(in text: [UInt8]) -> Result<[Range<Int>], JSONSyntaxError> {
+    private static func values(in text: [UInt8]) throws(JSONSyntaxError) -> [[UInt8]] {
         var scanner = JSONScanner(text)
-        var ranges: [Range<Int>] = []
-        do throws(JSONSyntaxError) {
-            while let range = try scanner.next() { ranges.append(range) }
-            return .success(ranges)
-        } catch {
-            return .failure(error)
+        var values: [[UInt8]] = []
+        while let range = try scanner.next() {
+            values.append(range.count == text.count ? text : Array(text[range]))
         }
+        return values
     }
 }
 

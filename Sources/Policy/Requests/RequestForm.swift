@@ -2,7 +2,9 @@
 package struct RequestForm: Sendable {
     package let route: Route
     /// The route's own url; `nil` where it has none.
-    private let url: Result<URLTemplate, RequestError>?
+    private let url: URLTemplate?
+    /// The route's own url cannot be used.
+    private let urlDefect: RequestError?
     /// The route's own method cannot be used.
     private let methodDefect: RequestError?
     private let fields: [Field]
@@ -22,8 +24,12 @@ package struct RequestForm: Sendable {
 
     package init(_ route: Route) {
         self.route = route
-        url = route.url.map { text in
-            Result { () throws(RequestError) in try URLTemplate(text) }
+        do throws(RequestError) {
+            url = try route.url.map { text throws(RequestError) in try URLTemplate(text) }
+            urlDefect = nil
+        } catch {
+            url = nil
+            urlDefect = error
         }
         methodDefect = Self.defect(ofMethod: route.method, ownedBy: .route)
         fields = route.headers.map { Field(name: $0.name, value: SecretText($0.value)) }
@@ -33,7 +39,7 @@ package struct RequestForm: Sendable {
     /// The secrets that attempts on this route need.
     package func secretNames(settings: DestinationSettings) -> Set<String> {
         var names = Set(fields.flatMap(\.value.names))
-        if case .success(let template)? = url { names.formUnion(template.secretNames) }
+        if let url { names.formUnion(url.secretNames) }
         return names.union(settings.connection.secretNames)
     }
 
@@ -80,14 +86,15 @@ package struct RequestForm: Sendable {
             guard let parts = URLParts(own) else { throw .badURL(own, ownedBy: .operation) }
             return try parts.encoded(as: own, ownedBy: .operation)
         }
+        if let urlDefect { throw urlDefect }
         guard let url else { throw .noURL(operation.header.type) }
-        return try url.get().expanded(for: operation, secrets: secrets)
+        return try url.expanded(for: operation, secrets: secrets)
     }
 
     /// Whether only an attempt knows the address.
     func needsSecretsForAddress(of operation: Operation) -> Bool {
-        guard operation.header.url == nil, case .success(let template)? = url else { return false }
-        return !template.secretNames.isEmpty
+        guard operation.header.url == nil, let url else { return false }
+        return !url.secretNames.isEmpty
     }
 
     // MARK: - Checks
