@@ -48,9 +48,11 @@ package struct TypeName: Hashable, Sendable, Comparable, CustomStringConvertible
 }
 
 extension UInt8 {
-    /// One of `A-Z a-z 0-9 _ -`: looked up, because a million names have thirty-six of them each.
+    /// One of `A-Z a-z 0-9 _ -`. A million names have thirty-six of them each, letters and digits by chance, so both halves
+    /// of the table are looked into: which one counts no processor could foresee.
     var isIdentifierByte: Bool {
-        let bits: UInt64 = self < 64 ? 0x03FF_2000_0000_0000 : 0x07FF_FFFE_87FF_FFFE
-        return self < 128 && bits &>> UInt64(self & 63) & 1 == 1
+        let low: UInt64 = 0x03FF_2000_0000_0000 &>> UInt64(self & 63)
+        let high: UInt64 = 0x07FF_FFFE_87FF_FFFE &>> UInt64(self & 63)
+        return self < 128 && (self &>> 6 == 0 ? low : high) & 1 == 1
     }
 }
