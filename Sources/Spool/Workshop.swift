@@ -27,10 +27,12 @@ final class Workshop {
         }
     }
 
-    /// A path that nothing has yet.
+    /// A path that nothing has yet. The name is long because ext4 compares a new one with all that stand in the same block of
+    /// a directory: of long ones there are fewer.
     func nextPath() -> QueuePath {
         count += 1
-        return QueuePath(in: directory.path, String(count).utf8)
+        let number = String(count)
+        return QueuePath(in: directory.path, (String(repeating: "0", count: 64 - number.utf8.count) + number).utf8)
     }
 
     /// Removes the directory and what is left in it.
