@@ -24,10 +24,21 @@ went_well() { cat "$work/$1"; equal 0 "$outcome"; }
 
 built() { etc/packaging/build "$work/once"; }
 
+# Where they are not, it says in which files, and which bytes of them.
 are_the_same() {
     went_well twice.log
-    local file
-    for file in "$work"/once/*; do cmp "$file" "$work/twice/${file##*/}"; done
+    local file build
+    for file in "$work"/once/*; do
+        cmp "$file" "$work/twice/${file##*/}" && continue
+        for build in once twice; do
+            mkdir "$work/unpacked.$build"
+            tar --extract --file "$work/$build"/*.tar.gz --directory "$work/unpacked.$build"
+        done
+        cd "$work/unpacked.once"
+        find . -type f -exec sh -c 'cmp "$1" "$2/$1" || { cmp -l "$1" "$2/$1" | wc -l; cmp -l "$1" "$2/$1" | head -n 40; }' - {} \
+            "$work/unpacked.twice" \;
+        return 1
+    done
 }
 
 lintian_is_silent() { equal '' "$(lintian --allow-root --tag-display-limit 0 "$work"/once/*.deb)"; }
