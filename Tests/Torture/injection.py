@@ -133,7 +133,8 @@ def received(receiver, point):
         connection.getresponse().read()
     deadline = time.monotonic() + 30
     while True:
-        lines = [line for line in receiver.log.read_text().splitlines() if f"/{point}/" in line]
+        # Behind the last newline stands what is being written.
+        lines = [line for line in receiver.log.read_text().split("\n")[:-1] if f"/{point}/" in line]
         if any(last in line for line in lines):
             requests = map(json.loads, lines)
             return [request for request in requests if not request["target"].endswith("/last")]
