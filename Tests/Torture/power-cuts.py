@@ -274,11 +274,13 @@ for kind in file_systems:
         results = [cut(kind, scenario, share if effort == 1 else 1) for scenario in scenarios]
         told.append(f"{sum(count for count, _ in results)} cuts, {sum(again for _, again in results)} re-deliveries")
 
+# Many are synced together, but so few that the small journal of ext4 here is not written back for being full.
+many = Scenario("add, 100 lines", "add", input=lines(100), step=20)
 left_out = {
     "the sync of a file": (scenarios[0], "fsync:retval=0:when=1"),
     "the sync of a file's directory": (scenarios[0], "fsync:retval=0:when=2"),
-    "the sync of many files": (scenarios[1], "syncfs:retval=0"),
-    "the sync of the directory of many": (scenarios[1], "fsync:retval=0"),
+    "the sync of many files": (many, "syncfs:retval=0"),
+    "the sync of the directory of many": (many, "fsync:retval=0"),
     "the sync of what is to be tried again": (scenarios[-1], "fsync:retval=0"),
 }
 for kind in file_systems:
