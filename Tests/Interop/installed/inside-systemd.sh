@@ -39,10 +39,11 @@ a_burst_does_not_stop_the_path_unit() {
     local before n
     before=$(received v1/burst)
     for n in $(seq 60); do add orders --type burst >/dev/null; done
-    within 60 none_waits orders
+    # What comes between the last look of a run and its end is the timer's.
+    within 100 none_waits orders
     [[ $(property ActiveState drainq@orders.path) == active ]]
     add orders --type burst
-    within 60 has_received v1/burst $((before + 61))
+    within 100 has_received v1/burst $((before + 61))
 }
 an_expired_credential_holds_and_a_new_one_goes_on() {
     add orders --type held
