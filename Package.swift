@@ -10,6 +10,17 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// The functions of libcurl that drainq-urlsession puts before FoundationNetworking's. The linker offers them to a dynamic
+/// library only where they are named.
+let curlOfFoundation: [LinkerSetting] = [
+    .unsafeFlags(
+        [
+            "easy_init", "easy_cleanup", "easy_setopt", "easy_getinfo", "multi_setopt", "multi_add_handle",
+            "multi_assign",
+            "multi_socket_action", "multi_info_read",
+        ].flatMap { ["-Xlinker", "--export-dynamic-symbol=curl_\($0)"] }, .when(platforms: [.linux]))
+]
+
 let package = Package(
     name: "drainq",
     platforms: [.macOS(.v15)],
@@ -20,6 +31,7 @@ let package = Package(
     targets: [
         .target(name: "CSystem"),
         .target(name: "CCurl"),
+        .target(name: "CFoundationCurl"),
         .target(name: "Policy", swiftSettings: strict),
         .target(name: "Spool", dependencies: ["Policy", "CSystem"], swiftSettings: strict),
         .target(name: "SpoolWriter", dependencies: ["Policy", "Spool"], swiftSettings: strict),
@@ -30,7 +42,9 @@ let package = Package(
             name: "DrainqCLI",
             dependencies: ["Policy", "Spool", "Delivery", "Drain", "LoopbackReceiver", "CSystem"],
             swiftSettings: strict),
-        .executableTarget(name: "drainq-urlsession", dependencies: ["Delivery", "Policy"], swiftSettings: strict),
+        .executableTarget(
+            name: "drainq-urlsession", dependencies: ["Delivery", "Policy", "CFoundationCurl"], swiftSettings: strict,
+            linkerSettings: curlOfFoundation),
         // drainq starts the other one, and is built with it.
         .executableTarget(name: "drainq", dependencies: ["DrainqCLI", "drainq-urlsession"], swiftSettings: strict),
         .testTarget(name: "PolicyTests", dependencies: ["Policy"], exclude: ["Vectors"], swiftSettings: strict),

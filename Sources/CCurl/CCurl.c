@@ -107,6 +107,18 @@ int ccurl_set_progress_function(ccurl_easy *easy, int (*function)(void *, int64_
     return easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, function);
 }
 
+int ccurl_set_opened_function(ccurl_easy *easy, int (*function)(void *, int, int)) {
+    return easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, function);
+}
+
+int ccurl_set_close_function(ccurl_easy *easy, int (*function)(void *, int)) {
+    return easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, function);
+}
+
+int ccurl_set_prerequest_function(ccurl_easy *easy, int (*function)(void *, char *, char *, int, int)) {
+    return easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);
+}
+
 int ccurl_get_number(ccurl_easy *easy, ccurl_info info, long *number) { return easy_getinfo(easy, info, number); }
 int ccurl_get_size(ccurl_easy *easy, ccurl_info info, int64_t *size) { return easy_getinfo(easy, info, size); }
 int ccurl_get_pointer(ccurl_easy *easy, ccurl_info info, void **pointer) {

@@ -3,8 +3,8 @@ package import Policy
 /// Where requests go and reports come from: the seam between a run and the world.
 ///
 /// Used from one thread. A sink never blocks in `submit`, holds no queue state, and reports every ticket exactly once,
-/// within the request's `timeouts.total` and a short grace, whatever the server or the transport does. An attempt that
-/// the sink had to make again, because another one killed what carried both, has that time again.
+/// within the request's `timeouts.total` and a short grace, whatever the server or the transport does. An attempt
+/// that had not begun when another one killed the agent of both goes to another agent, and has that time again.
 package protocol Sink: AnyObject {
     /// Begins with what attempts by a transport need. If that fails it shows where they are made.
     func prepare(_ transport: Transport)

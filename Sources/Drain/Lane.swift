@@ -28,6 +28,8 @@ final class Lane {
     var inFlight = 0
     /// Its number in the order of a round that it takes part in.
     var line = 0
+    /// When it last refused secrets that had just been looked up anew.
+    var refusedFreshSecrets: ContinuousClock.Instant?
     /// What makes its requests, by type.
     var makers: [TypeName: RequestMaker] = [:]
 
@@ -69,6 +71,11 @@ final class Lane {
     /// Opens or closes by what is known at `now`.
     func open(at now: Timestamp, ignoringCoolDown: Bool) {
         passage.open(at: now, ignoringCoolDown: ignoringCoolDown)
+    }
+
+    /// Takes over what a person has said of it since, see `Passage.hear`.
+    func hear(_ told: DestinationState) {
+        passage.hear(told)
     }
 
     /// Takes an event in, for this run at once and for the ledger later.
@@ -149,10 +156,16 @@ struct Flight {
     var isSample = false
     /// It goes to a destination that is held.
     var isProbe = false
+    /// Its request carried other operations besides.
+    var isShared = false
     /// What it was sent with.
     var secrets = SecretValues.none
+    /// Redacts everything that the answer may echo.
+    var redaction = Redaction.none
     /// It has been refused with the secrets that there were before.
     var hasFreshSecrets = false
+    /// How many requests this run has sent for its operations that are not charged to them.
+    var uncharged = 0
 
     var route: Route { maker.route }
 }
@@ -166,7 +179,7 @@ enum Work {
 /// An answer that is not acted on yet.
 struct Withheld {
     var flight: Flight
-    var report: AttemptReport
+    var report: SealedReport
     /// For each of its operations.
     var verdict: Verdict
     /// No request could be made: nothing was sent.

@@ -48,6 +48,23 @@ package struct LedgerFile {
         return try result.get()
     }
 
+    /// Notes that a probe of a held destination begins; false where it is not time for one, as where another process has
+    /// just begun it.
+    func beginProbe(
+        of destination: String, _ settings: DestinationSettings, at now: Timestamp
+    ) throws(SpoolError) -> Bool {
+        var isDue = false
+        _ = try spool.updateState(Self.name, durable: false) { old in
+            guard case .success(var ledger) = Self.decode(old),
+                ledger[destination].opening(settings, at: now) == .probe
+            else { return nil }
+            isDue = true
+            ledger.apply(.probed, to: destination, settings, at: now)
+            return Self.encode(ledger)
+        }
+        return isDue
+    }
+
     static func decode(_ bytes: [UInt8]?) -> Result<DestinationLedger, SpoolError> {
         guard let bytes else { return .success(DestinationLedger()) }
         do {

@@ -1,3 +1,4 @@
+import Delivery
 import Policy
 
 /// Makes the requests of one route to one destination: what the route says, the secrets it names, and the fields that its
@@ -10,6 +11,16 @@ final class RequestMaker {
     private let version: String
     private let credentials: Credentials
     private let available: [Transport]
+    /// The redaction of the last request. The next one has the same secrets as a rule.
+    private var redactions: (values: [String: String], redaction: Redaction) = ([:], .none)
+
+    /// A request, and what it was made with.
+    struct Made {
+        var request: OutgoingRequest
+        var secrets: SecretValues
+        /// Redacts everything that the answer may echo.
+        var redaction: Redaction
+    }
 
     init(_ route: Route, _ settings: DestinationSettings, _ world: Run.World) {
         self.route = route
@@ -30,7 +41,7 @@ final class RequestMaker {
     /// names the sink says.
     func request(
         for operations: [(operation: Operation, attempt: Int)]
-    ) throws(RequestError) -> (request: OutgoingRequest, secrets: SecretValues) {
+    ) throws(RequestError) -> Made {
         let secrets = secretNames.isEmpty ? .none : credentials.values(secretNames)
         var request: OutgoingRequest
         if operations.count == 1, let (operation, attempt) = operations.first {
@@ -42,12 +53,33 @@ final class RequestMaker {
                 for: operations.map(\.operation), attempt: operations.map(\.attempt).max() ?? 1, version: version,
                 settings: settings, secrets: secrets, available: available)
         }
-        guard let command = route.headersCommand else { return (request, secrets) }
+        guard let command = route.headersCommand else {
+            return Made(request: request, secrets: secrets, redaction: redaction(of: secrets))
+        }
         switch credentials.signed(command, request) {
         case .headers(let fields):
             try request.setHeaders(fromCommand: fields)
-            return (request, secrets)
+            return Made(request: request, secrets: secrets, redaction: Redaction(secrets, signed: fields))
         case .failure(let reason): throw .headersCommand(reason: reason)
         }
+    }
+
+    /// Gives the request another transport if the sink cannot use the one it has, and the settings and the request permit
+    /// another. Returns why the request has no usable transport; `nil` if it has one.
+    func fitTransport(of request: inout OutgoingRequest, to sink: any Sink) throws(SinkError) -> String? {
+        guard let defect = try sink.defect(of: request.transport) else { return nil }
+        let others = available.filter { $0 != request.transport }
+        do throws(RequestError) {
+            request.transport = try TransportChoice.choose(for: request, settings: settings, available: others)
+                .transport
+        } catch {
+            return defect
+        }
+        return try sink.defect(of: request.transport)
+    }
+
+    private func redaction(of secrets: SecretValues) -> Redaction {
+        if secrets.values != redactions.values { redactions = (secrets.values, Redaction(secrets)) }
+        return redactions.redaction
     }
 }

@@ -15,7 +15,12 @@ extension Run {
         watchForStorms(chosen)
         for candidate in inOrder(chosen) { round.append(candidate, of: lane(of: candidate)) }
         while true {
-            if round.graceEnd == nil, mustStop() { round.graceEnd = .now + options.grace }
+            if round.graceEnd == nil, mustStop() {
+                round.graceEnd = .now + options.grace
+                if case .signal = summary.end, !round.flying.isEmpty {
+                    report(.stopping(inFlight: round.flying.count, grace: options.grace))
+                }
+            }
             // What is in flight is somebody else's to settle.
             if hasLostHold { round.graceEnd = .now }
             var pause: Duration?
@@ -40,7 +45,7 @@ extension Run {
                 break
             }
         }
-        putBackLeftovers(claims)
+        putBackLeftovers(&round, claims)
         tellLedger()
         return round.begun
     }
@@ -82,7 +87,7 @@ extension Run {
     }
 
     /// Whether no more is to be claimed: a signal, the time, or a queue that cannot be trusted with another outcome.
-    private func mustStop() -> Bool {
+    func mustStop() -> Bool {
         listenToPeople()
         if summary.end != .done { return true }
         if let maxTime = options.maxTime, .now >= started + maxTime {
@@ -156,8 +161,9 @@ extension Run {
         return round.flying.count < round.concurrency ? waits.min() : nil
     }
 
+    /// Whether anything may begin apart from a rate: what waits for a closed destination may not.
     private func hasWork(_ round: Round) -> Bool {
-        round.order.waiting > 0
+        round.lanes.contains { $0.allowance > 0 && !round.isEmpty(of: $0) }
             || unusual.contains { lanes[$0].map { !$0.urgent.isEmpty && !$0.isClosed } ?? false }
     }
 
@@ -195,7 +201,6 @@ extension Run {
     private func begin(
         _ candidate: Candidate, _ round: inout Round, _ claims: SpoolRun, isSample: Bool
     ) -> Flight? {
-        round.begun += 1
         let lane = lane(of: candidate)
         let maker = maker(of: candidate.entry.name.type, to: lane)
         guard let first = take(candidate, lane, maker, &round, claims) else { return nil }
@@ -207,7 +212,9 @@ extension Run {
             lane.note(.probed, at: flight.began, ignoringCoolDown: ignoresCoolDown)
             tellLedger()
         }
-        if maker.route.batch != nil, !isSample, !flight.isProbe { fill(&flight, &round, claims) }
+        if maker.route.batch != nil, !isSample, !flight.isProbe, !isLastAttempt(of: first, maker.route) {
+            fill(&flight, &round, claims)
+        }
         return submit(flight, &round, claims)
     }
 
@@ -220,10 +227,12 @@ extension Run {
         lane.destination.name = name
     }
 
-    /// Claims and reads one operation; `nil` if a rival was faster, if it is none, or if it is not to be sent at all.
+    /// Claims and reads one operation, unless that is done already; `nil` if a rival was faster, if it is none, or if it is not to be sent at all.
     private func take(
         _ candidate: Candidate, _ lane: Lane, _ maker: RequestMaker, _ round: inout Round, _ claims: SpoolRun
     ) -> Member? {
+        if let member = round.claimed.removeValue(forKey: candidate.entry.name.id) { return member }
+        round.begun += 1
         if flushPace.precedes(candidate.sequence), !flush(claims) {
             leave(candidate.sequence, &round)
             return nil
@@ -266,6 +275,11 @@ extension Run {
             ?? Settlement.decide(onAmbiguityOf: member.operation, name: member.claim.name, route: route, now: now)
     }
 
+    /// Whether the operation is to be attempted alone, see `Settlement.isLastAttempt`.
+    private func isLastAttempt(of member: Member, _ route: Route) -> Bool {
+        Settlement.isLastAttempt(of: member.operation, name: member.claim.name, route: route, now: world.now())
+    }
+
     /// More operations for the same request, oldest first, as long as they go together.
     private func fill(_ flight: inout Flight, _ round: inout Round, _ claims: SpoolRun) {
         guard var draft = flight.maker.batch(beginningWith: flight.members[0].operation) else { return }
@@ -275,14 +289,11 @@ extension Run {
             guard let next = round.order.next(of: lane.line, where: { candidates[$0].entry.name.type == type }) else {
                 return
             }
-            round.begun += 1
             guard let member = take(candidates[next], lane, flight.maker, &round, claims) else { continue }
-            guard draft.admit(member.operation) else {
-                // Claimed and read, so it goes next, by itself.
-                var alone = flight
-                alone.members = [member]
-                lane.urgent.append(.claimed(alone))
-                unusual.insert(lane.destination.digest)
+            guard !isLastAttempt(of: member, flight.route), draft.admit(member.operation) else {
+                // The next batch begins with it.
+                round.claimed[member.claim.name.id] = member
+                round.order.takeBack(next)
                 return
             }
             flight.members.append(member)
@@ -293,17 +304,19 @@ extension Run {
     func submit(_ flight: Flight, _ round: inout Round, _ claims: SpoolRun) -> Flight? {
         var flight = flight
         do throws(SpoolError) {
-            let request: OutgoingRequest
+            var request: OutgoingRequest
             let defect: String?
             do throws(RequestError) {
-                (request, flight.secrets) = try makeRequest(for: flight)
+                let made = try makeRequest(for: flight)
+                (request, flight.secrets, flight.redaction) = (made.request, made.secrets, made.redaction)
+                request.destination = flight.lane.destination.name
             } catch {
                 try giveUp(flight, error, &round, claims)
                 return nil
             }
             do throws(SinkError) {
                 let sink = openSink()
-                defect = try sink.defect(of: request.transport)
+                defect = try flight.maker.fitTransport(of: &request, to: sink)
                 if defect == nil {
                     flight.began = world.now()
                     try sink.submit(request, ticket: summary.attempts + 1)
@@ -332,14 +345,13 @@ extension Run {
         return sink
     }
 
-    private func makeRequest(
-        for flight: Flight
-    ) throws(RequestError) -> (request: OutgoingRequest, secrets: SecretValues) {
+    private func makeRequest(for flight: Flight) throws(RequestError) -> RequestMaker.Made {
         if let file = flight.members.first?.operation.header.bodyFile,
             let refusal = spool.check(file, roots: configuration.bodyFileRoots)
         {
             throw .badBodyFile(path: file.path, reason: refusal.description)
         }
-        return try flight.maker.request(for: flight.members.map { ($0.operation, $0.claim.name.attempts + 1) })
+        return try flight.maker.request(
+            for: flight.members.map { ($0.operation, $0.claim.name.attempts + 1 + flight.uncharged) })
     }
 }

@@ -3,120 +3,30 @@ import Policy
 import Spool
 
 extension Run {
-    /// What one listing of the directory yields.
-    struct Pass {
-        var chosen: [Candidate] = []
-        /// Due, but beyond the limit.
-        var leftDue = 0
-        /// Waiting for a time that comes by itself: its own, or that of its destination. What waits for a person does not.
-        var waiting = 0
-        var nextDue: Timestamp?
-        /// Older values of keys, and the newer operation that stands for each.
-        var superseded: [(entry: Entry, by: OperationID)] = []
-        /// Expired, by their route, behind a destination that is closed.
-        var expired: [Candidate] = []
-        /// Files in `new/` under names of their own.
-        var foreign = 0
-        /// How long the listing took: the next one waits in proportion.
-        var cost: Duration = .zero
-
-        /// Nothing is to be claimed.
-        var isEmpty: Bool { chosen.isEmpty && superseded.isEmpty && expired.isEmpty }
-
-        mutating func mayComeDue(_ moment: Timestamp) {
-            nextDue = min(nextDue ?? moment, moment)
-        }
-    }
-
     /// Lists what waits and chooses up to `budget` of what is due, in the order in which to attempt it.
-    ///
-    /// Where operations wait for each other the directory is listed twice: whether one may go depends on all the others.
     func choose(budget: Int) throws(SpoolError) -> Pass {
-        let start = ContinuousClock.now
         let now = world.now()
         try readLedger(now)
         let decisions = conditions()
-        var pass = Pass()
-        var selection = Selection<Digest, Candidate>(limit: isPlanning ? budget : min(budget, portion))
-        var ways = Ways(configuration, destinations, options)
-        var census = try takeCensus(now, &ways)
-        for state in [QueueState.new, .deferred] {
-            let foreign = try spool.forEachName(in: state) { name, _ in
-                let way = ways.way(of: name)
-                guard way.isAskedFor, !isLeftAlone(name) else { return }
-                var sequence: SequenceKey?
-                var isHead = true
-                if way.isSequential {
-                    let entry = Entry(state: state, name: EntryName(name))
-                    sequence = way.route.sequence(of: entry.name, to: way.destination)
-                    // Without the lock another run is at what has an order.
-                    if sequence != nil {
-                        guard let turn = census?.turn(of: entry.name, of: way.route, to: way.destination) else {
-                            return
-                        }
-                        switch turn {
-                        case .free, .inLine: isHead = turn == .free
-                        case .blocked: return
-                        case .superseded(let newer): return pass.superseded.append((entry, newer))
-                        }
-                    }
-                }
-                func candidate() -> Candidate {
-                    let entry = Entry(state: state, name: EntryName(name))
-                    return Candidate(entry: entry, destination: way.destination, sequence: sequence, isHead: isHead)
-                }
-                switch eligibility(
-                    of: name, at: now, longestDelay: way.longestDelay, ignoringBackoff: ignoresBackoff(of: name))
-                {
-                case .held: break
-                case .deferred(let until):
-                    pass.waiting += 1
-                    pass.mayComeDue(until)
-                case .due:
-                    let lane = way.lane ?? openLane(way, now, decisions)
-                    if lane.isClosed {
-                        if let lifetime = way.route.expiresAfter, name.createdAt.isOfSetClock,
-                            name.createdAt + lifetime <= now
-                        {
-                            return pass.expired.append(candidate())
-                        }
-                        lane.skipped += 1
-                        guard let closure = lane.closure, let until = closure.until else { return }
-                        pass.mayComeDue(until)
-                        if closure.reason != .held { pass.waiting += 1 }
-                        return
-                    }
-                    lane.offered += 1
-                    pass.leftDue += 1
-                    guard way.reach.contains(name.createdAt) else { return }
-                    let candidate = candidate()
-                    way.reach = selection.offer(
-                        candidate.entry.name, destination: way.destination.digest, element: candidate)
-                }
-            }
-            if state == .new { pass.foreign = foreign }
+        let order: Chooser.Order = isPlanning ? .shown : hasOrder ? .decided : .elsewhere
+        let budget = isPlanning ? budget : min(budget, portion)
+        do throws(SpoolError) {
+            return try choose(budget: budget, order, now, decisions)
+        } catch let error where error.isLocked && hasOrder {
+            // Whoever holds the names lock keeps back what has an order, and nothing else.
+            if !isNamesLockTold { inputOutput(error) }
+            isNamesLockTold = true
+            return try choose(budget: budget, .elsewhere, now, decisions)
         }
-        let chosen = selection.chosen()
-        pass.chosen = chosen.map(\.element)
-        pass.leftDue -= pass.chosen.count
-        for candidate in pass.chosen { lane(of: candidate).chosen += 1 }
-        let byDestination = Dictionary(grouping: chosen, by: \.destination)
-        for (digest, lane) in lanes where lane.offered > lane.chosen {
-            let newest = selection.newest(of: digest, besides: byDestination[digest] ?? [])
-            lane.newest = newest.map(\.element).filter(\.isHead)
-        }
-        pass.cost = .now - start
-        return pass
     }
 
-    /// `--now` is for what waited before this run: what the run itself has deferred waits like everything else, or it
-    /// would go round in circles.
-    private func ignoresBackoff(of name: ListedName) -> Bool {
-        options.ignoresBackoff && (waiting.isEmpty || !waiting.contains(name.id))
-    }
-
-    private func isLeftAlone(_ name: ListedName) -> Bool {
-        !leftAlone.isEmpty && leftAlone.contains(name.id)
+    private func choose(
+        budget: Int, _ order: Chooser.Order, _ now: Timestamp, _ decisions: (any: String?, local: String?)
+    ) throws(SpoolError) -> Pass {
+        var chooser = Chooser(
+            spool: spool, configuration: configuration, destinations: destinations, options: options, now: now,
+            order: order, leftAlone: leftAlone, deferred: waiting)
+        return try chooser.choose(budget: budget) { openLane($0, now, decisions) }
     }
 
     // MARK: - Destinations
@@ -144,11 +54,7 @@ extension Run {
         do throws(SpoolError) {
             if try spool.isPaused { summary.end = .paused }
             let heard = try LedgerFile(spool: spool).read()
-            for lane in lanes.values {
-                let state = heard[lane.destination.name]
-                if state.isPaused { lane.closure = Opening.Closure(.paused) }
-                if state.hold?.isByHand == true { lane.closure = Opening.Closure(.held) }
-            }
+            for lane in lanes.values { lane.hear(heard[lane.destination.name]) }
         } catch {
             inputOutput(error)
         }
@@ -160,7 +66,6 @@ extension Run {
         let reason = lane.isLocal ? decisions.local : decisions.any
         lane.lacksConditions = reason != nil
         summary.conditions = reason ?? summary.conditions
-        way.lane = lane
         if !lane.isClosed { prepareSink(for: way.route, lane.settings) }
         return lane
     }
@@ -238,27 +143,5 @@ extension Run {
         let reasons = (reason(asked), reason(Conditions(power: asked.power)))
         if let spacing, pace.interval < spacing { pace = Pace(interval: spacing) }
         return reasons
-    }
-
-    // MARK: - Sequences
-
-    /// Where operations stand that wait for each other; `nil` where none do, or where another run is at them.
-    private func takeCensus(_ now: Timestamp, _ ways: inout Ways) throws(SpoolError) -> Census? {
-        guard configuration.hasSequentialRoutes, sequenceLock != nil || isPlanning else { return nil }
-        var census = Census()
-        // What moves meanwhile is seen at least once.
-        for state in [QueueState.claimed, .new, .deferred, .claimed] {
-            try spool.forEachName(in: state) { name, _ in
-                let way = ways.way(of: name)
-                guard way.isSequential else { return }
-                let isOutOfReach = state == .claimed || !way.isAskedFor || isLeftAlone(name)
-                let eligibility = eligibility(
-                    of: name, at: now, longestDelay: way.longestDelay, ignoringBackoff: ignoresBackoff(of: name))
-                census.note(
-                    EntryName(name), isOutOfReach ? .outOfReach : .waiting(eligibility), of: way.route,
-                    to: way.destination)
-            }
-        }
-        return census
     }
 }

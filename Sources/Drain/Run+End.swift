@@ -10,9 +10,10 @@ extension Run {
         summary.wasCutOff = Interruption.received.count > 1
         sink?.close()
         for flight in flights {
-            let report = AttemptReport(
-                result: .failure(.cancelled, detail: "cut off by the end of the run"),
-                duration: max(.zero, world.now() - flight.began))
+            let report = SealedReport(
+                AttemptReport(
+                    result: .failure(.cancelled, detail: "cut off by the end of the run"),
+                    duration: max(.zero, world.now() - flight.began)), flight.redaction)
             summary.cutOff += flight.members.count
             let verdict = Classification.verdict(on: report, route: flight.route, now: world.now())
             settle(Withheld(flight: flight, report: report, verdict: verdict), &round, claims)
@@ -21,18 +22,21 @@ extension Run {
     }
 
     /// What the run has claimed and not settled when it has to stop, or when the destination has closed: back where it was.
-    func putBackLeftovers(_ claims: SpoolRun) {
+    func putBackLeftovers(_ round: inout Round, _ claims: SpoolRun) {
+        var members = Array(round.claimed.values)
+        round.begun -= members.count
+        round.claimed = [:]
         for lane in lanes.values {
-            var flights = lane.withheld.map(\.flight)
-            for case .claimed(let flight) in lane.urgent { flights.append(flight) }
+            members += lane.withheld.flatMap(\.flight.members)
+            for case .claimed(let flight) in lane.urgent { members += flight.members }
             lane.forgetWork()
-            for member in flights.flatMap(\.members) {
-                do throws(SpoolError) {
-                    _ = try claims.settle(member.claim, .putBack, record: nil, now: world.now())
-                } catch {
-                    leftAlone.insert(member.claim.name.id)
-                    inputOutput(error)
-                }
+        }
+        for member in members {
+            do throws(SpoolError) {
+                _ = try claims.settle(member.claim, .putBack, record: nil, now: world.now())
+            } catch {
+                leftAlone.insert(member.claim.name.id)
+                inputOutput(error)
             }
         }
         flush(claims)

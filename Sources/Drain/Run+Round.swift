@@ -10,6 +10,8 @@ extension Run {
         /// By their line in it.
         private(set) var lanes: [Lane] = []
         var flying: [Int: Flight] = [:]
+        /// Operations in the order that are claimed and read already: the batch before them had no room for them.
+        var claimed: [OperationID: Member] = [:]
         /// Operations that were claimed.
         var begun = 0
         var graceEnd: ContinuousClock.Instant?

@@ -4,19 +4,18 @@ import Spool
 
 extension Run {
     /// Takes a report in, for each operation by itself where the answer speaks of each, else for all together.
-    func take(_ report: AttemptReport, of flight: Flight, _ round: inout Round, _ claims: SpoolRun) {
+    func take(_ received: AttemptReport, of flight: Flight, _ round: inout Round, _ claims: SpoolRun) {
+        // Another attempt may have killed the agent. Alone in one, each shows what it does.
+        if received.isSuspect { return sendAgain(flight) }
+        let report = SealedReport(received, flight.redaction)
         let (count, now, longest) = (flight.members.count, world.now(), flight.lane.settings.retryAfterMax)
         let together = Classification.verdict(on: report, route: flight.route, now: now, retryAfterMax: longest)
         let each = flight.route.batch?.verdicts(
             on: report, members: count, route: flight.route, now: now, retryAfterMax: longest)
-        if (each ?? [together]).allSatisfy({ $0.isUnauthenticated(report) }), !flight.hasFreshSecrets,
-            !flight.secrets.values.isEmpty, world.credentials.refresh(flight.secrets)
-        {
+        if (each ?? [together]).allSatisfy(\.isUnauthenticated), hasOtherSecrets(for: flight) {
             var again = flight
             again.hasFreshSecrets = true
-            flight.lane.urgent.append(.claimed(again))
-            unusual.insert(flight.lane.destination.digest)
-            return
+            return sendAgain(again)
         }
         guard let each else {
             if Batch.isToBeSplit(together, members: count) { return split(flight) }
@@ -25,8 +24,21 @@ extension Run {
         for (member, verdict) in zip(flight.members, each) {
             var alone = flight
             alone.members = [member]
+            if count > 1, verdict.outcome == .failed {
+                // Another member may be to blame: none fails for good before it was alone.
+                sendNext(alone)
+                continue
+            }
+            alone.isShared = count > 1
             take(Withheld(flight: alone, report: report, verdict: verdict), &round, claims)
         }
+    }
+
+    /// Sends a request once more in this run, alone and under the next attempt number, without a charge.
+    private func sendAgain(_ flight: Flight) {
+        var again = flight
+        again.uncharged += 1
+        sendNext(again)
     }
 
     /// Takes an answer in: what it says of the destination first, then what becomes of the operations.
@@ -46,14 +58,14 @@ extension Run {
             if event == .delivered, lane.closure?.reason == .held, !flight.isProbe { continue }
             note(event, in: lane, at: now)
         }
-        let meaning = StormGuard<Withheld>.Answer(report, verdict)
-        let status = verdict.memberStatus ?? report.status
+        let meaning = StormGuard<Withheld>.Answer(verdict)
+        let status = verdict.status
         if let hold = lane.state.hold, flight.isProbe,
             verdict.outcome == .held || status != nil && status == hold.status
         {
             // The same end as before: the operation that was asked is as blameless as the others.
             lane.closure = Opening.Closure(.held)
-            settle(answer, as: Verdict(outcome: .held, rule: verdict.rule), &round, claims)
+            settle(answer, as: verdict.becoming(.held, rule: verdict.rule), &round, claims)
             return
         }
         if flight.isProbe, verdict.outcome == .failed { note(.disproved, in: lane, at: now) }
@@ -109,7 +121,8 @@ extension Run {
                     settle(answer, &round, claims)
                 } else if isContradicted {
                     // The same credentials have just delivered another one: this one alone has a problem.
-                    settle(answer, as: Verdict(outcome: .deferred, rule: .contradicted(verdict.rule)), &round, claims)
+                    let contradicted = verdict.becoming(.deferred, rule: .contradicted(verdict.rule))
+                    settle(answer, as: contradicted, &round, claims)
                 } else {
                     hold(lane, answer, &round, claims)
                 }
@@ -119,7 +132,7 @@ extension Run {
             for answer in answers {
                 var verdict = answer.verdict
                 if verdict.outcome != .held {
-                    verdict = Verdict(outcome: .held, rule: .storm(status: status, answers: answers.count))
+                    verdict = verdict.becoming(.held, rule: .storm(status: status, answers: answers.count))
                 }
                 hold(lane, answer, as: verdict, &round, claims)
             }
@@ -127,7 +140,7 @@ extension Run {
             lane.isLeft = true
             lane.forgetSettledSuspicion()
             for answer in answers {
-                settle(answer, as: Verdict(outcome: .held, rule: answer.verdict.rule), &round, claims)
+                settle(answer, as: answer.verdict.becoming(.held, rule: answer.verdict.rule), &round, claims)
             }
         }
     }
@@ -179,7 +192,8 @@ extension Run {
         if flight.members.count > 1, error.outcome == .failed { return split(flight) }
         if case .headersCommand = error, !flight.isProbe {
             // The command may be to blame, or this operation alone: another one is to be signed before all are held.
-            let report = AttemptReport(result: .failure(.other, detail: error.description), duration: .zero)
+            let report = SealedReport(
+                AttemptReport(result: .failure(.other, detail: error.description), duration: .zero), .none)
             var answer = Withheld(
                 flight: flight, report: report, verdict: Verdict(outcome: .held, rule: .request(error)))
             answer.isUnsent = true
@@ -202,12 +216,28 @@ extension Run {
     private func split(_ flight: Flight) {
         let middle = flight.members.count / 2
         let halves = [flight.members[..<middle], flight.members[middle...]]
-        unusual.insert(flight.lane.destination.digest)
-        flight.lane.urgent += halves.map { members in
+        for members in halves {
             var half = flight
             half.members = Array(members)
-            return .claimed(half)
+            sendNext(half)
         }
+    }
+
+    /// Sends operations that are claimed before anything else of their destination, and by themselves.
+    private func sendNext(_ flight: Flight) {
+        flight.lane.urgent.append(.claimed(flight))
+        unusual.insert(flight.lane.destination.digest)
+    }
+
+    /// After a 401: whether there are other secrets than those that it was sent with. Fresh ones that were refused, too,
+    /// are not asked for again for a while.
+    private func hasOtherSecrets(for flight: Flight) -> Bool {
+        if flight.hasFreshSecrets {
+            flight.lane.refusedFreshSecrets = .now
+            return false
+        }
+        if let last = flight.lane.refusedFreshSecrets, .now < last + SecretStore.pauseOfCommands { return false }
+        return !flight.secrets.values.isEmpty && world.credentials.refresh(flight.secrets)
     }
 
     // MARK: - Operations
@@ -219,45 +249,47 @@ extension Run {
     ) -> [Settlement] {
         let now = world.now()
         let flight = answer.flight
-        let report = flight.secrets.redacted(answer.report)
+        let report = answer.report
         return flight.members.map { member in
             var settlement = Settlement.decide(
                 on: report, verdict: verdict ?? answer.verdict, of: member.operation, name: member.claim.name,
-                route: flight.route, keepsDelivered: configuration.retention.delivered > .zero, start: flight.began,
+                route: flight.route, inBatch: flight.isShared || flight.members.count > 1,
+                keepsDelivered: configuration.retention.delivered > .zero, start: flight.began,
                 now: now, using: &world.generator)
             if answer.isUnsent { settlement.record.error = nil }
-            if case .failure(.cancelled, _) = report.result {
-                // Cut off after its request was sent: due at once and uncharged, but its history must say that it was sent.
-                settlement.disposition = .deferred(until: now, countsAttempt: false)
-            }
             do throws(SpoolError) {
                 if case .failed = settlement.disposition, try isOutdated(member, flight.route) {
                     settlement.disposition = .superseded
                 }
-                try apply(settlement, member, flight, claims, sent: !answer.isUnsent, answer: report.body)
+                try apply(settlement, member, flight, claims, sent: !answer.isUnsent)
             } catch {
                 leftAlone.insert(member.claim.name.id)
-                // Where there is no room for its new name it is put back when the run ends; others need none.
-                if error.isFullDisk, error.kind == .io { inputOutput(error) } else { broken(error) }
+                if error.isFullDisk, error.kind == .io {
+                    inputOutput(error)
+                    makeRoom(for: member, claims)
+                } else {
+                    broken(error)
+                }
             }
             if !answer.letsOthersGo { goOn(member, after: settlement.disposition, &round) }
             return settlement
         }
     }
 
+    /// Row C → N or D: puts back an operation whose new name finds no room, so that claims do not fill the run's directory and
+    /// keep others from being sent. Where its old name finds none either it is put back when the run ends.
+    private func makeRoom(for member: Member, _ claims: SpoolRun) {
+        do throws(SpoolError) {
+            _ = try claims.settle(member.claim, .putBack, record: nil, now: world.now())
+        } catch {
+            if !error.isFullDisk { broken(error) }
+        }
+    }
+
     /// Whether a newer value of its key has come while it was in flight: it must not come back out of `failed/` one day.
     private func isOutdated(_ member: Member, _ route: Route) throws(SpoolError) -> Bool {
-        guard route.coalesce, let key = member.claim.name.keyDigest else { return false }
-        let name = member.claim.name
-        var isOutdated = false
-        for state in [QueueState.new, .deferred] {
-            try spool.forEachEntry(in: state) { entry in
-                if entry.name.type == name.type, entry.name.keyDigest == key, entry.name.createdAt > name.createdAt {
-                    isOutdated = true
-                }
-            }
-        }
-        return isOutdated
+        guard route.coalesce else { return false }
+        return try newestValues.hasNewer(than: member.claim.name, in: spool)
     }
 
     /// Lets the next of its sequence go, unless this one still waits.
@@ -278,8 +310,7 @@ extension Run {
 
     /// Does to the file what was decided, then counts and reports it.
     func apply(
-        _ settlement: Settlement, _ member: Member, _ flight: Flight, _ claims: SpoolRun, sent: Bool,
-        answer: [UInt8] = []
+        _ settlement: Settlement, _ member: Member, _ flight: Flight, _ claims: SpoolRun, sent: Bool
     ) throws(SpoolError) {
         let disposition = settlement.disposition
         let settled = try claims.settle(
@@ -301,7 +332,7 @@ extension Run {
         let event = AttemptEvent(
             id: header.id, type: header.type, destination: flight.lane.destination.name, settlement: settlement,
             attempts: member.claim.name.attempts + (disposition.countsAttempt ? 1 : 0),
-            attemptsAllowed: flight.route.retry.attemptsAllowed, answer: answer)
+            attemptsAllowed: flight.route.retry.attemptsAllowed)
         if case .quarantined(let item) = settled { quarantined(item) }
         report(sent ? .attempted(event) : .gaveUp(event))
     }
@@ -322,12 +353,5 @@ extension Disposition {
         case .deferred(_, let counts), .failed(let counts): counts
         case .putBack, .held, .superseded, .quarantined: false
         }
-    }
-}
-
-extension Verdict {
-    /// Whether the server refused the credentials that came with the request.
-    func isUnauthenticated(_ report: AttemptReport) -> Bool {
-        outcome == .held && ((memberStatus ?? report.status) == 401 || canonical == .unauthenticated)
     }
 }

@@ -59,8 +59,10 @@ package final class Run {
     /// Whether it could not be written.
     var isLedgerLost = false
     private var isFullDiskTold = false
-    /// The right to attempt what has an order; `nil` where another run has it, or nothing has one.
-    var sequenceLock: SequenceLock?
+    /// Whether this run has the sequence lock.
+    var hasOrder = false
+    /// Whether the user has been told that the names lock could not be had.
+    var isNamesLockTold = false
     /// A cool-down that was there before the run is ignored with `--now`, one that begins in it is not.
     var ignoresCoolDown: Bool { options.ignoresBackoff && isFirstPass }
     var isFirstPass = true
@@ -69,6 +71,7 @@ package final class Run {
     var isPlanning = false
     var pace: Pace
     var flushPace = FlushPace(now: .now)
+    var newestValues = NewestValues()
     /// So many are chosen at once at most, whatever the limit, so that memory does not depend on how much is queued.
     var portion = 20_000
     /// Operations that this run deferred and has not seen through since.
@@ -102,10 +105,8 @@ package final class Run {
             return summary
         }
         let claims = try spool.beginRun(now: world.now())
-        // Taken before dead runs are recovered: what they held is back in its row before the order is looked at.
-        if asksForSequences { sequenceLock = try spool.lockSequences() }
-        defer { sequenceLock?.release() }
-        count(try claims.recover(now: world.now()))
+        count(asksForSequences ? try claims.takeOrder(now: world.now()) : try claims.recover(now: world.now()))
+        hasOrder = claims.hasOrder
         if options.failsIfBusy, try claims.hasCompany {
             summary.end = .busy
             try claims.end()
@@ -165,7 +166,7 @@ package final class Run {
             do throws(SpoolError) {
                 pass = try choose(budget: budget)
                 supersede(&pass, claims)
-                expire(pass, claims)
+                expire(&pass, claims)
             } catch {
                 return broken(error)
             }
@@ -181,7 +182,7 @@ package final class Run {
         }
         if !pass.isEmpty { try claims.anchor() }
         supersede(&pass, claims)
-        expire(pass, claims)
+        expire(&pass, claims)
         return pass
     }
 
@@ -198,31 +199,48 @@ package final class Run {
     }
 
     /// Row N, D → gone, durable before the newer operation is sent: no older value comes back behind it. Where one cannot
-    /// be taken away another run is at it, and the newer one waits.
+    /// be taken away another process has it, and its whole sequence waits: one that was added meanwhile may have been chosen
+    /// beside the newer one.
+    ///
+    /// All older values of what was chosen go, and of other keys no more than the limit. A signal or the end of the time
+    /// ends it between two of them; what the rest stands before waits.
     private func supersede(_ pass: inout Pass, _ claims: SpoolRun) {
         if pass.superseded.isEmpty { return }
-        var waiting: Set<OperationID> = []
+        let chosen = Set(pass.chosen.map(\.entry.name.id))
+        let first = pass.superseded.filter { chosen.contains($0.newer) }
+        let others = pass.superseded.lazy.filter { !chosen.contains($0.newer) }.prefix(options.limit)
+        var waiting: Set<SequenceKey> = []
+        var hasToStop = false
         do throws(SpoolError) {
-            for (entry, newer) in pass.superseded {
-                guard let claim = try claims.claim(entry) else {
-                    waiting.insert(newer)
+            for older in first + others {
+                hasToStop = hasToStop || mustStop()
+                guard !hasToStop, let claim = try claims.claim(older.entry) else {
+                    waiting.insert(older.sequence)
                     continue
                 }
                 _ = try claims.settle(claim, .superseded, record: nil, now: world.now())
                 summary.superseded += 1
-                let destination = destinations.destination(of: entry.name).name
-                report(.superseded(entry.name, by: newer, destination: destination))
+                let name = older.entry.name
+                let destination = destinations.destination(of: name).name
+                report(.superseded(name, by: older.newer, destination: destination))
             }
             try makeDurable(claims)
         } catch {
             broken(error)
         }
-        pass.chosen.removeAll { waiting.contains($0.entry.name.id) }
+        let isWaiting: (Candidate) -> Bool = { $0.sequence.map(waiting.contains) ?? false }
+        pass.chosen.removeAll(where: isWaiting)
+        if !waiting.isEmpty { for lane in lanes.values { lane.newest.removeAll(where: isWaiting) } }
     }
 
-    /// Row N, D → X: what has expired while its destination was closed is not kept from it.
-    private func expire(_ pass: Pass, _ claims: SpoolRun) {
-        for candidate in pass.expired {
+    /// Row N, D → X: what has expired while its destination was closed is not kept from it. A signal or the end of the
+    /// time ends it between two operations; the rest stays where it is.
+    private func expire(_ pass: inout Pass, _ claims: SpoolRun) {
+        for (done, candidate) in pass.expired.enumerated() {
+            if mustStop() {
+                pass.leftExpired += pass.expired.count - done
+                return
+            }
             do throws(SpoolError) {
                 guard let claim = try claims.claim(candidate.entry) else { continue }
                 let lane = lane(of: candidate)
@@ -249,7 +267,7 @@ package final class Run {
         summary.held = 0
         summary.waiting = 0
         summary.paused = 0
-        summary.leftDue = pass.leftDue + (summary.end == .done ? 0 : pass.chosen.count - begun)
+        summary.leftDue = pass.leftDue + pass.leftExpired + (summary.end == .done ? 0 : pass.chosen.count - begun)
         for lane in lanes.values where lane.isClosed {
             let blameless = lane.skipped + max(0, lane.offered - lane.done)
             switch lane.closure?.reason {
@@ -263,41 +281,46 @@ package final class Run {
     }
 
     /// Waits for the next pass where the options ask for one; false where the run is over.
+    ///
+    /// The time of `--wait` ends with a look: what was added within it is attempted, in its last moment and during a long
+    /// pass too. Whoever starts a run for what is added (the path unit) sees nothing of that while the run goes on.
     private func waits(after pass: Pass) -> Bool {
-        let now = ContinuousClock.now
-        var end = options.maxTime.map { started + $0 }
+        var end: ContinuousClock.Instant?
         switch options.stay {
         case .no: return false
-        case .during(let time): end = min(end ?? started + time, started + time)
+        case .during(let time): end = started + time
         case .untilEmpty: break
         }
-        if let end, now >= end { return stopped(pass) }
-        // What this pass deferred is not in its listing: list again before deciding that nothing is left.
+        if isTimeUp() { return false }
+        if let end, pass.began >= end { return false }
+        // What this pass deferred is not in its listing: list again before deciding that nothing is left. If it cannot be
+        // listed the next pass says why.
         guard let again = try? choose(budget: options.limit) else { return true }
         if !again.chosen.isEmpty || summary.leftForeign { return true }
         if options.stay == .untilEmpty, again.waiting == 0 {
             summary.nextDue = nil
             return false
         }
+        summary.nextDue = again.nextDue
+        if let end, again.began >= end { return again.foreign > 0 }
         // New files are looked for once a second, less often where a listing is long.
+        let now = ContinuousClock.now
         var next = now + max(.seconds(1), again.cost * 20)
         if let due = again.nextDue { next = min(next, now + max(.milliseconds(1), due - world.now())) }
         if let end { next = min(next, end) }
+        if let maxTime = options.maxTime { next = min(next, started + maxTime) }
         let before = summary.timeSpent.begin(.waiting)
         Interruption.sleep(until: next)
         summary.timeSpent.begin(before)
         listenToPeople()
-        if interrupted() || summary.end != .done { return false }
-        if let end, ContinuousClock.now >= end {
-            summary.nextDue = again.nextDue
-            return stopped(again)
-        }
-        return true
+        return !interrupted() && summary.end == .done && !isTimeUp()
     }
 
-    private func stopped(_ pass: Pass) -> Bool {
-        if let maxTime = options.maxTime, ContinuousClock.now >= started + maxTime { summary.end = .timeUp }
-        return false
+    /// Notes the end of `--max-time` as the end of this run.
+    private func isTimeUp() -> Bool {
+        guard let maxTime = options.maxTime, .now >= started + maxTime else { return false }
+        summary.end = .timeUp
+        return true
     }
 
     /// Notes a signal as the end of this run.

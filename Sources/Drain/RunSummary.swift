@@ -78,6 +78,8 @@ package enum RunEvent: Sendable {
     /// Taken away unsent: a newer operation of its key stands for it.
     case superseded(EntryName, by: OperationID, destination: String)
     case recovered(Recovery)
+    /// A signal ends the run: nothing more is claimed, and these requests in flight have the grace time to end.
+    case stopping(inFlight: Int, grace: Duration)
     case inputOutputError(SpoolError)
     case agentsFailed(String)
 }
@@ -91,11 +93,10 @@ package struct AttemptEvent: Sendable {
     /// Attempts counted so far, this one included where it counted.
     package var attempts: Int
     package var attemptsAllowed: Int?
-    package var answer: [UInt8]
 
     package init(
         id: OperationID, type: TypeName, destination: String, settlement: Settlement, attempts: Int,
-        attemptsAllowed: Int?, answer: [UInt8] = []
+        attemptsAllowed: Int?
     ) {
         self.id = id
         self.type = type
@@ -103,7 +104,6 @@ package struct AttemptEvent: Sendable {
         self.settlement = settlement
         self.attempts = attempts
         self.attemptsAllowed = attemptsAllowed
-        self.answer = answer
     }
 
     package var record: AttemptRecord { settlement.record }

@@ -25,11 +25,22 @@ package final class Sending {
         case delivered(AttemptEvent, answer: [UInt8])
         /// For good: it is not to be queued.
         case failed(AttemptEvent)
-        /// Not now. The operation has its attempts so far, and is to be queued where the caller queues: before `turn` is
-        /// given back, or a newer one could be delivered before it is in its place.
-        case postponed(Operation, reason: String, isHeld: Bool, turn: SequenceLock? = nil)
-        /// No attempt can be made on this machine at all: nobody is charged, and it is to be queued as it was.
-        case broken(Operation, reason: String)
+        /// Not now.
+        case postponed(Postponement)
+        /// No attempt can be made on this machine at all: nobody is charged.
+        case broken(Postponement)
+    }
+
+    /// An operation that the caller queues, if it queues at all.
+    package struct Postponement {
+        /// With the records of its attempts so far.
+        package var operation: Operation
+        /// With its attempts, and the time before which there is no other one.
+        package var name: EntryName
+        package var reason: String
+        package var isHeld = false
+        /// To be released once the operation is in the queue: before that a newer one could be delivered.
+        package var turn: Turn?
     }
 
     /// What is read of an answer at most; an answer is a result here, and not only a sign.
@@ -70,51 +81,81 @@ package final class Sending {
         let route = configuration.route(of: name.type)
         let origin = operation.header.url.flatMap { Origin(url: $0)?.description }
         let destination = DestinationTable(configuration, knowing: origin.map { [$0] } ?? []).destination(of: name)
-        if try spool.isPaused { return .postponed(operation, reason: "the queue is paused", isHeld: false) }
-        let sequence = route.isSequential ? route.sequence(of: name, to: destination) : nil
-        let lock = try sequence.flatMap { (sequence) throws(SpoolError) in try takeTurn(sequence) }
-        if sequence != nil, lock == nil {
-            return .postponed(operation, reason: "older operations of its sequence come first", isHeld: false)
+        if try spool.isPaused {
+            return .postponed(Postponement(operation: operation, name: name, reason: "the queue is paused"))
         }
-        let result = try attempts(of: operation, to: destination)
-        guard case .postponed(let sent, let reason, let isHeld, _) = result else {
-            lock?.release()
+        guard route.isSequential, route.sequence(of: name, to: destination) != nil else {
+            return try attempts(of: operation, to: destination, nil)
+        }
+        let turn = try Turn(of: name, in: spool, at: world.now(), report: report)
+        let result: Result
+        do throws(SpoolError) {
+            if try turn.begin(at: world.now()), try isFirst(name) {
+                result = try attempts(of: operation, to: destination, turn)
+            } else {
+                let reason = "older operations of its sequence come first"
+                result = .postponed(Postponement(operation: operation, name: name, reason: reason))
+            }
+        } catch {
+            turn.release()
+            throw error
+        }
+        switch result {
+        case .delivered, .failed:
+            turn.release()
             return result
+        case .postponed(var postponement):
+            postponement.turn = turn
+            return .postponed(postponement)
+        case .broken(var postponement):
+            postponement.turn = turn
+            return .broken(postponement)
         }
-        return .postponed(sent, reason: reason, isHeld: isHeld, turn: lock)
     }
 
-    private func attempts(of operation: Operation, to destination: Destination) throws(SpoolError) -> Result {
+    private func attempts(
+        of operation: Operation, to destination: Destination, _ turn: Turn?
+    ) throws(SpoolError) -> Result {
         var operation = operation
         var name = EntryName(naming: operation.header)
         let route = configuration.route(of: name.type)
         var hasRefreshed = false
+        /// The same attempt is made with new credentials.
+        var isSecondTry = false
+        func postponed(_ reason: String, isHeld: Bool = false) -> Result {
+            .postponed(Postponement(operation: operation, name: name, reason: reason, isHeld: isHeld))
+        }
         while true {
             let settings = destinations.settings(of: destination)
             let state = try LedgerFile(spool: spool).read()[destination.name]
-            if case .closed(let closure) = state.opening(settings, at: world.now()) {
+            if !isSecondTry, case .closed(let closure) = state.opening(settings, at: world.now()) {
                 // A server that asked for time is asked again when it is over.
                 if let until = closure.until, closure.reason == .askedToWait || closure.reason == .suspended,
-                    mayWait(until)
+                    try waits(until: until, name, turn)
                 {
                     continue
                 }
-                return .postponed(
-                    operation, reason: Self.words(closure, state, destination), isHeld: closure.reason == .held)
+                return postponed(Self.words(closure, state, destination), isHeld: closure.reason == .held)
             }
             if let settlement = Settlement.decide(
                 onExpiryOf: operation, route: route, now: world.now())
             {
                 return .failed(event(settlement, operation, name, destination, route))
             }
+            // Before it is sent: whatever comes of it, nobody else does the same.
+            if state.hold != nil, !isSecondTry,
+                try !LedgerFile(spool: spool).beginProbe(of: destination.name, settings, at: world.now())
+            {
+                return postponed(Self.words(Opening.Closure(.held), state, destination), isHeld: true)
+            }
+            isSecondTry = false
             let maker = RequestMaker(route, settings, world)
             let began = world.now()
-            let request: OutgoingRequest
-            let secrets: SecretValues
+            var made: RequestMaker.Made
             do throws(RequestError) {
-                (request, secrets) = try maker.request(for: [(operation, name.attempts + 1)])
+                made = try maker.request(for: [(operation, name.attempts + 1)])
                 // What else is wrong with the sink shows where it is used.
-                if let reason = try? openSink().defect(of: request.transport) {
+                if let reason = try? maker.fitTransport(of: &made.request, to: openSink()) {
                     throw RequestError.noTransport(reason: reason)
                 }
             } catch {
@@ -123,50 +164,52 @@ package final class Sending {
                 guard error.outcome == .held else { return .failed(failed) }
                 remember(
                     [.held(reason: settlement.rule.description, blamed: blame(destination))], destination, settings)
-                return .postponed(operation, reason: error.description, isHeld: true)
+                return postponed(error.description, isHeld: true)
             }
-            let report: AttemptReport
+            let received: AttemptReport
             do throws(SinkError) {
-                report = try attempt(request)
+                received = try attempt(made.request)
             } catch {
-                return .broken(operation, reason: error.description)
+                return .broken(Postponement(operation: operation, name: name, reason: error.description))
             }
-            let now = world.now()
-            let verdict =
-                route.batch?.verdicts(
-                    on: report, members: 1, route: route, now: now, retryAfterMax: settings.retryAfterMax)?.first
-                ?? Classification.verdict(on: report, route: route, now: now, retryAfterMax: settings.retryAfterMax)
-            if verdict.isUnauthenticated(report), !hasRefreshed, !secrets.values.isEmpty {
+            let report = SealedReport(received, made.redaction)
+            let verdict = verdict(on: report, route, settings)
+            if verdict.isUnauthenticated, !hasRefreshed, !made.secrets.values.isEmpty {
                 hasRefreshed = true
-                if world.credentials.refresh(secrets) { continue }
+                isSecondTry = world.credentials.refresh(made.secrets)
+                if isSecondTry { continue }
             }
             remember(
                 DestinationEvent.events(
-                    of: secrets.redacted(report), verdict, route: route, settings: settings,
+                    of: report, verdict, route: route, settings: settings,
                     blamed: verdict.outcome == .held ? blame(destination) : nil, now: world.now()),
                 destination, settings)
             let settlement = Settlement.decide(
-                on: secrets.redacted(report), verdict: verdict, of: operation, name: name, route: route,
-                keepsDelivered: false,
+                on: report, verdict: verdict, of: operation, name: name, route: route,
+                inBatch: false, keepsDelivered: false,
                 start: began, now: world.now(), using: &world.generator)
             let outcome = event(settlement, operation, name, destination, route)
             operation.attempts.append(settlement.record)
             switch settlement.disposition {
-            case .delivered: return .delivered(outcome, answer: report.body)
-            case .failed where verdict.outcome == .deferred:
+            case .delivered: return .delivered(outcome, answer: received.body)
+            case .failed(let countsAttempt) where verdict.outcome == .deferred:
                 // Its attempts are used up, but nothing has said that it cannot be.
-                return .postponed(operation, reason: Self.words(settlement.record), isHeld: false)
+                name.note(countsAttempt, due: world.now())
+                return postponed(Self.words(settlement.record))
             case .failed: return .failed(outcome)
             case .putBack, .held, .superseded, .quarantined:
-                let isHeld = verdict.outcome == .held
-                return .postponed(operation, reason: Self.words(settlement.record), isHeld: isHeld)
+                return postponed(Self.words(settlement.record), isHeld: verdict.outcome == .held)
             case .deferred(let due, let countsAttempt):
-                if countsAttempt { name.attempts += 1 }
-                if !mayWait(due) {
-                    return .postponed(operation, reason: Self.words(settlement.record), isHeld: false)
-                }
+                name.note(countsAttempt, due: due)
+                if try !waits(until: due, name, turn) { return postponed(Self.words(settlement.record)) }
             }
         }
+    }
+
+    private func verdict(on report: SealedReport, _ route: Route, _ settings: DestinationSettings) -> Verdict {
+        let (now, longest) = (world.now(), settings.retryAfterMax)
+        let own = route.batch?.verdicts(on: report, members: 1, route: route, now: now, retryAfterMax: longest)?.first
+        return own ?? Classification.verdict(on: report, route: route, now: now, retryAfterMax: longest)
     }
 
     // MARK: - One attempt
@@ -198,35 +241,40 @@ package final class Sending {
         return AttemptReport(result: .failure(.cancelled, detail: "cut off by a signal"), duration: .now - start)
     }
 
-    /// Waits until then, if that is within the time for retries; false if it is not, or if a signal came.
-    private func mayWait(_ moment: Timestamp) -> Bool {
+    /// Waits for another attempt, if it is within the time for retries; false if it is not, if a signal came, or if it is
+    /// no longer this operation's turn.
+    private func waits(until moment: Timestamp, _ name: EntryName, _ turn: Turn?) throws(SpoolError) -> Bool {
         let wait = max(.zero, moment - world.now())
         guard let retryWithin = options.retryWithin, ContinuousClock.now + wait <= started + retryWithin,
             !isInterrupted
         else { return false }
+        try turn?.pause()
         Interruption.sleep(until: .now + wait)
-        return !isInterrupted
+        guard let turn else { return !isInterrupted }
+        while !isInterrupted {
+            if try turn.begin(at: world.now()) { return try isFirst(name) }
+            // Another run sends what has an order: seldom for longer than a request.
+            let next = ContinuousClock.now + .milliseconds(100)
+            if next > started + retryWithin { break }
+            Interruption.sleep(until: next)
+        }
+        return false
     }
 
     private var isInterrupted: Bool { Interruption.received.count > 0 }
 
     // MARK: - Others
 
-    /// The right to overtake nobody: `nil` where others of its sequence wait, or another run may be at them.
-    private func takeTurn(_ sequence: SequenceKey) throws(SpoolError) -> SequenceLock? {
-        guard let lock = try spool.lockSequences() else { return nil }
-        var isFirst = true
-        for state in [QueueState.new, .deferred, .claimed] {
-            try spool.forEachEntry(in: state) { entry in
-                let route = self.configuration.route(of: entry.name.type)
-                guard route.isSequential else { return }
-                let destination = self.destinations.destination(of: entry.name)
-                if route.sequence(of: entry.name, to: destination) == sequence { isFirst = false }
-            }
+    /// Whether it would overtake no other. Where that cannot be seen it waits its turn in the queue.
+    private func isFirst(_ name: EntryName) throws(SpoolError) -> Bool {
+        var chooser = Chooser(
+            spool: spool, configuration: configuration, destinations: destinations, now: world.now(), order: .decided)
+        do throws(SpoolError) {
+            return try chooser.isFirst(name)
+        } catch let error where error.isLocked {
+            report(error)
+            return false
         }
-        if isFirst { return lock }
-        lock.release()
-        return nil
     }
 
     /// What a hold that begins here is blamed on.
@@ -279,5 +327,13 @@ package final class Sending {
         case .askedToWait: return "\(name) has asked for time\(until)"
         case .suspended: return "\(name) cools down\(until)"
         }
+    }
+}
+
+extension EntryName {
+    /// Takes an attempt in that was deferred: the name says what the next one may be.
+    fileprivate mutating func note(_ countsAttempt: Bool, due: Timestamp) {
+        if countsAttempt { attempts = min(attempts + 1, 9999) }
+        gate = .due(due)
     }
 }

@@ -16,13 +16,14 @@ struct Ways {
         private let typeBytes: [UInt8]
         private let origin: Digest?
 
-        fileprivate init(_ route: Route, _ destination: Destination, isAskedFor: Bool, _ name: ListedName) {
+        fileprivate init(_ route: Route, _ destination: Destination, isAskedFor: Bool, _ name: EntryName) {
             self.route = route
             self.destination = destination
             self.isAskedFor = isAskedFor
             longestDelay = route.longestDelay
             isSequential = route.isSequential
-            typeBytes = Array(name.typeBytes)
+            // As it stands in a name: the default type does not.
+            typeBytes = name.type == .default ? [] : Array(name.type.description.utf8)
             origin = name.originDigest
         }
 
@@ -53,14 +54,15 @@ struct Ways {
 
     mutating func way(of name: ListedName) -> Way {
         if let last, last.isThat(of: name) { return last }
-        let key = Key(type: TypeName(name), origin: name.originDigest)
-        let way = ways[key] ?? make(key, name)
+        let way = ways[Key(type: TypeName(name), origin: name.originDigest)] ?? way(of: EntryName(name))
         last = way
         return way
     }
 
-    private mutating func make(_ key: Key, _ name: ListedName) -> Way {
-        let destination = destinations.destination(of: EntryName(name))
+    mutating func way(of name: EntryName) -> Way {
+        let key = Key(type: name.type, origin: name.originDigest)
+        if let way = ways[key] { return way }
+        let destination = destinations.destination(of: name)
         let isAskedFor =
             (types.isEmpty || types.contains(key.type)) && (asked.isEmpty || asked.contains(destination.digest))
         let way = Way(configuration.route(of: key.type), destination, isAskedFor: isAskedFor, name)

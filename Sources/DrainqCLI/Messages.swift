@@ -163,16 +163,30 @@ package enum Messages {
         write(JSONLine.text(LogLine(time: .now(), level: level, event: event)) + "\n")
     }
 
-    /// One call for a line, so that the lines of several processes do not mix; a closed standard error is nobody's.
+    /// Writes a whole line above the footer. Errors of the write are ignored: there is no other place to report them.
     private static func write(_ line: String) {
-        let bytes = Array(line.utf8)
+        footer.withLock { footer in put(footer.isEmpty ? line : eraseLine + line + footer) }
+    }
+
+    /// One system call for each text, so that lines of several processes do not mix and the footer is never seen erased.
+    private static func put(_ text: String) {
+        let bytes = Array(text.utf8)
         _ = bytes.withUnsafeBytes { systemWrite(STDERR_FILENO, $0.baseAddress!, $0.count) }
     }
 
-    /// A line that the next one replaces, at a terminal; empty removes it.
-    package static func transient(_ message: String) {
+    /// The last line of the terminal; empty where there is none.
+    private static let footer = Mutex("")
+    /// Returns the cursor to the first column and erases the line (ECMA-48 EL).
+    private static let eraseLine = "\r\u{1B}[K"
+
+    /// Sets the line that stays below all others, at a terminal. An empty message removes it.
+    package static func setFooter(_ message: String) {
         let text = message.isEmpty ? "" : name + escapedForDisplay(message)
-        write("\r\u{1B}[K\(text)")
+        footer.withLock { footer in
+            if text == footer { return }
+            footer = text
+            put(eraseLine + text)
+        }
     }
 }
 

@@ -17,6 +17,8 @@ package struct Configuration: Hashable, Sendable {
     /// The file that each run leaves its metrics in, absolute; `nil` is none.
     package var metricsTextfile: String?
     package var hooks: Hooks
+    /// The transport that `DRAINQ_TRANSPORT` names; `nil` if it names none. Not a key of the file.
+    package var transportOfEnvironment: Transport?
 
     package init(
         defaultRoute: Route = Route(), routes: [TypeName: Route] = [:],

@@ -47,7 +47,9 @@ package enum Envelope {
         _ fields: OperationFields, _ defaults: Defaults, _ examine: (String) -> Result<BodyFile, BodyFileRefusal>
     ) throws(OperationFileError) -> (operation: Operation, hasOwnID: Bool) {
         try fields.version()
-        if fields.range("length") != nil { throw fields.error("length", "belongs to the queue") }
+        for field in ["length", Checksum.field] where fields.range(field) != nil {
+            throw fields.error(field, "belongs to the queue")
+        }
         let id = try fields.id()
         let method = try fields.string("method")
         let (body, mediaType) = try body(fields, method: method)

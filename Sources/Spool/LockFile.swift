@@ -33,6 +33,11 @@ final class LockFile {
         try system.lock(descriptor)
     }
 
+    /// Gives the lock back, and keeps the file open to take it again.
+    func unlock() {
+        try? system.unlock(descriptor)
+    }
+
     func release() {
         guard descriptor >= 0 else { return }
         try? system.unlock(descriptor)

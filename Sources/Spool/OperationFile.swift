@@ -3,29 +3,32 @@ package import Policy
 /// The format of an operation's file: a header line, the body exactly as it was given, a newline, and one line for each
 /// attempt. drainq-queue(5) has it for other languages.
 ///
-/// Header and body are written once. What is appended later can be torn by a crash or a full disk, and is skipped then;
-/// it can never harm the operation.
+/// Header and body are written once, and the header line ends with their checksum (`Checksum`): what has changed since is
+/// an error, never an operation. A file without a checksum is read too. What is appended later can be torn by a crash or a
+/// full disk, and is skipped then; it can never harm the operation.
 package enum OperationFile {
     /// The header line is refused beyond this: what is parsed must be bounded before it is parsed.
     package static let headerLimit = 65_536
 
     static let knownFields = [
         "drainq", "id", "type", "createdAt", "key", "method", "url", "headers", "notBefore", "expiresAt",
-        "idempotencyKey", "contentType", "bodyFile", "length",
+        "idempotencyKey", "contentType", "bodyFile", "length", Checksum.field,
     ]
 
     // MARK: - Writing
 
     package static func encode(_ operation: Operation) -> [UInt8] {
         var bytes = encode(operation.header, length: operation.body.count)
+        let headerEnd = bytes.count - 1
         bytes.reserveCapacity(bytes.count + operation.body.count + 1)
         bytes.append(contentsOf: operation.body)
+        Checksum.fill(&bytes, headerEnd: headerEnd, bodyEnd: bytes.count)
         bytes.append(UInt8(ascii: "\n"))
         for record in operation.attempts { bytes.append(contentsOf: encode(record)) }
         return bytes
     }
 
-    /// The header line with its newline.
+    /// The header line with its newline, as long as it will be: the digits of its checksum are zeros.
     static func encode(_ header: OperationHeader, length: Int) -> [UInt8] {
         var line = JSONLine()
         line.member("drainq", OperationHeader.formatVersion)
@@ -43,7 +46,11 @@ package enum OperationFile {
         if let file = header.bodyFile { line.member("bodyFile", raw: encode(file)) }
         for field in header.unknown { line.member(field.name, raw: field.json.utf8) }
         line.member("length", length)
-        return line.ended()
+        var bytes = line.ended()
+        bytes.removeLast()
+        Checksum.append(to: &bytes)
+        bytes.append(UInt8(ascii: "\n"))
+        return bytes
     }
 
     /// One attempt's line with its newline.
@@ -113,7 +120,35 @@ package enum OperationFile {
     }
 
     /// The header of a whole file, and where everything stands.
+    ///
+    /// A newer format is believed only if the checksum does not say that this one was written: a flipped bit of the version
+    /// would keep an operation waiting for a drainq that does not exist.
     static func split(
+        _ bytes: [UInt8], file: String
+    ) throws(OperationFileError) -> (header: OperationHeader, parts: Parts) {
+        do throws(OperationFileError) {
+            return try splitAsItSays(bytes, file: file)
+        } catch {
+            guard case .newerFormat(let version) = error.kind, isDamagedVersion(bytes, file) else { throw error }
+            throw OperationFileError(
+                file: file, line: 1, field: "drainq",
+                reason: "damaged: it says \(version), and the checksum is that of \(OperationHeader.formatVersion)")
+        }
+    }
+
+    /// Whether the checksum is right once the version of the format is taken for this one.
+    private static func isDamagedVersion(_ bytes: [UInt8], _ file: String) -> Bool {
+        guard let headerEnd = bytes.prefix(headerLimit).firstIndex(of: UInt8(ascii: "\n")),
+            case .present = Checksum.presence(bytes, headerEnd: headerEnd),
+            let members = try? JSONScanner.members(of: bytes, in: 0..<headerEnd),
+            let range = members.first(where: { $0.name == "drainq" })?.value
+        else { return false }
+        var other = bytes
+        other.replaceSubrange(range, with: String(OperationHeader.formatVersion).utf8)
+        return (try? splitAsItSays(other, file: file)) != nil
+    }
+
+    private static func splitAsItSays(
         _ bytes: [UInt8], file: String
     ) throws(OperationFileError) -> (header: OperationHeader, parts: Parts) {
         func error(_ kind: OperationFileError.Kind, _ line: Int, _ reason: String) -> OperationFileError {
@@ -134,6 +169,9 @@ package enum OperationFile {
         let end = body + length
         guard end == bytes.count || bytes[end] == UInt8(ascii: "\n") else {
             throw error(.malformed, 2, "the body is longer than the header's length of \(length)")
+        }
+        if let objection = Checksum.objection(to: bytes, headerEnd: headerEnd, bodyEnd: end) {
+            throw error(.malformed, 1, objection)
         }
         var parts = Parts(header: 0..<headerEnd, body: body..<end, attempts: [])
         if end + 1 < bytes.count {
@@ -162,6 +200,9 @@ package enum OperationFile {
         guard let createdAt = try fields.time("createdAt") else { throw fields.error("createdAt", "missing") }
         guard let length = try fields.integer("length") else { throw fields.error("length", "missing") }
         guard length >= 0 else { throw fields.error("length", "less than 0") }
+        if fields.range(Checksum.field) != nil, Checksum.presence(bytes, headerEnd: line.upperBound) == .absent {
+            throw fields.error(Checksum.field, "expected at the end of the line, as in ,\"crc32c\":\"1a2b3c4d\"}")
+        }
         let bodyFile = try fields.bodyFile()
         if bodyFile != nil, length > 0 { throw fields.error("bodyFile", "beside a body of \(length) bytes") }
         let header = OperationHeader(

@@ -11,9 +11,9 @@ package import Policy
 /// ```
 /// {"schema":1,"id":…,"state":…,"held":true,"attempts":3,"interruptions":1,"due":…,"header":{…},"payload":…,"history":[…]}
 /// ```
-/// `header` and each element of `history` are the lines of the file, byte for byte; `payload` is the body, byte for byte,
+/// `header` and each element of `history` are the lines of the file, byte for byte, `header` without the checksum; `payload` is the body, byte for byte,
 /// where it is JSON without a line break, else `bodyBase64` is. So a line that nobody has edited makes the same file with
-/// the same name. A line that was torn by a crash is left out.
+/// the same name; one that had no checksum gets one. A line that was torn by a crash is left out.
 ///
 /// What is read may have been edited. The body is then the one member of `payload`, `body` (text) and `bodyBase64` that
 /// stands there, whatever `length` says; digests and times of the name follow from the header; `new` and `deferred` are one
@@ -57,7 +57,7 @@ package struct PortableOperation: Hashable, Sendable {
         guard let header = object(parts.header) else {
             throw OperationFileError(file: entry.path, line: 1, reason: "the header is nested too deeply")
         }
-        line.member("header", raw: header)
+        line.member("header", raw: Checksum.removed(from: header))
         let body = file[parts.body]
         if Self.canStandInALine(body) {
             line.member("payload", raw: body)
@@ -139,8 +139,12 @@ package struct PortableOperation: Hashable, Sendable {
             file += fields.bytes[range].dropLast() + (members.isEmpty ? "" : ",").utf8
             file += "\"length\":\(body.count)}".utf8
         }
-        file = file.onOneLine
-        file += [UInt8(ascii: "\n")] + body + [UInt8(ascii: "\n")]
+        file = Array(Checksum.removed(from: file.onOneLine[...]))
+        Checksum.append(to: &file)
+        let headerEnd = file.count
+        file += [UInt8(ascii: "\n")] + body
+        Checksum.fill(&file, headerEnd: headerEnd, bodyEnd: file.count)
+        file.append(UInt8(ascii: "\n"))
         for attempt in try elements(fields, "history") {
             file += fields.bytes[attempt].onOneLine + [UInt8(ascii: "\n")]
         }

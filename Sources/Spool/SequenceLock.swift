@@ -1,4 +1,5 @@
-/// The right to attempt operations whose order matters: those of routes that are ordered or coalesced. One run has it.
+/// The right to attempt operations whose order matters: those of routes that are ordered or coalesced. One run, or one
+/// `send`, has it.
 ///
 /// Whoever has it recovers dead runs next, and only then lists `new/`, `deferred/` and `claimed/`; and gives it back only
 /// after what it claimed has been settled and flushed. Then the listing is all there is: an operation of such a route

@@ -39,6 +39,19 @@ extension SpoolDirectory {
         return try take(files, found, within: &admittance, durable: durable, allOrNone: allOrNone)
     }
 
+    /// Row W → N or D: takes in an operation that was attempted before it came to the queue. Its name has the attempts and
+    /// the time of the next one. `hasOwnID` says that a person chose its id.
+    package func accept(
+        _ operation: Operation, as name: EntryName, limits: Limits, hasOwnID: Bool
+    ) throws(SpoolError) -> Accepted {
+        var admittance = Admittance(limits)
+        let found = try find(hasOwnID ? [operation.header.id] : []).mapValues(\.state)
+        let file = IncomingFile(
+            entry: Entry(state: .home(of: name), name: name.asWritten), bytes: OperationFile.encode(operation),
+            body: operation.body.count)
+        return try take([file], found, within: &admittance, durable: true, allOrNone: false)
+    }
+
     /// Row W → that of each entry, but for those whose id is among `found`.
     func take(
         _ files: some Collection<IncomingFile>, _ found: [OperationID: QueueState],

@@ -229,9 +229,10 @@ extension SpoolDirectory {
     }
 
     private func finishMove(_ from: QueuePath, _ to: QueuePath) throws(Errno) {
-        guard try system.statusAt(root, from.bytes).isSameFile(as: system.statusAt(root, to.bytes)) else {
-            throw .exists
-        }
+        let source = try system.statusAt(root, from.bytes)
+        guard try source.isSameFile(as: system.statusAt(root, to.bytes)) else { throw .exists }
+        // A file with one name was renamed between the two looks: the source is gone.
+        if source.links < 2 { throw .missing }
         try sync(to.parent)
         try system.unlink(root, from.bytes)
     }

@@ -30,6 +30,19 @@ extension SpoolDirectory {
         return others
     }
 
+    /// Streams the names of all that waits or is in flight, with the state in which each stands: what an order is decided
+    /// from.
+    ///
+    /// What is claimed comes first and last, so that what a run claims or puts back meanwhile is seen at least once. A place
+    /// that is kept (`KeptPlace`) counts as claimed. A name that another process changes meanwhile may be missed, unless
+    /// the names lock is held.
+    package func forEachStandingName(_ body: (ListedName, QueueState) -> Void) throws(SpoolError) {
+        try forEachKeptPlace { body($0, .claimed) }
+        for state in [QueueState.claimed, .new, .deferred, .claimed] {
+            try forEachName(in: state) { name, _ in body(name, state) }
+        }
+    }
+
     private func forEachName(in directory: QueuePath, _ body: (ListedName) -> Void) throws(SpoolError) -> Int {
         var others = 0
         try attempt("list", directory) { () throws(Errno) in
@@ -96,9 +109,8 @@ extension SpoolDirectory {
         case .bytes(let bytes, let status):
             do throws(OperationFileError) {
                 let operation = try OperationFile.decode(bytes, file: name.id.description)
-                guard operation.header.id == name.id else {
-                    return .notAnOperation(
-                        reason: "ids in conflict: '\(name.id)' in the name, '\(operation.header.id)' in the header")
+                if let contradiction = name.contradiction(to: operation.header) {
+                    return .notAnOperation(reason: contradiction)
                 }
                 return .operation(StoredOperation(operation: operation, fileSize: bytes.count, status: status))
             } catch {
@@ -172,6 +184,29 @@ extension EntryName {
             originDigest: header.url.map { Origin(url: $0)?.digest ?? Digest(of: $0) },
             gate: header.notBefore.map { .notBefore($0) } ?? .open)
         self = name.asWritten
+    }
+
+    /// Returns what this name says otherwise than a header; `nil` if both can be of one operation.
+    ///
+    /// What happened since the operation was accepted stands in the name alone: attempts, interruptions, holds and the
+    /// time it waits for. A digest that the name leaves out contradicts nothing.
+    func contradiction(to header: OperationHeader) -> String? {
+        let expected = EntryName(naming: header)
+        func differs(_ what: String, _ found: String, _ expected: String?) -> String {
+            "\(what) in conflict: '\(found)' in the name, \(expected.map { "'\($0)'" } ?? "none") in the header"
+        }
+        if id != expected.id { return differs("ids", id.description, expected.id.description) }
+        if createdAt != expected.createdAt {
+            return differs("times of creation", createdAt.rfc3339, expected.createdAt.rfc3339)
+        }
+        if type != expected.type { return differs("types", type.description, expected.type.description) }
+        if let keyDigest, keyDigest != expected.keyDigest {
+            return differs("digests of the key", keyDigest.description, expected.keyDigest?.description)
+        }
+        if let originDigest, originDigest != expected.originDigest {
+            return differs("digests of the origin", originDigest.description, expected.originDigest?.description)
+        }
+        return nil
     }
 
     /// This name as a listing gives it back: times cut to what a name can carry.

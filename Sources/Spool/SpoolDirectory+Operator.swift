@@ -158,13 +158,16 @@ extension SpoolDirectory {
         return try moveIfThere(path, QueuePath(result.path), verb)
     }
 
+    /// Moves a file that may be gone, under the names lock; the sync comes after it.
     private func moveIfThere(_ from: QueuePath, _ to: QueuePath, _ verb: String) throws(SpoolError) -> Bool {
-        let isMoved = try attempt(verb, from) { () throws(Errno) in
-            do throws(Errno) {
-                try move(from, to, isOwn: false)
-                return true
-            } catch let error where error == .missing {
-                return false
+        let isMoved = try withNamesLock { () throws(SpoolError) in
+            try attempt(verb, from) { () throws(Errno) in
+                do throws(Errno) {
+                    try move(from, to, isOwn: false)
+                    return true
+                } catch let error where error == .missing {
+                    return false
+                }
             }
         }
         if isMoved { try syncAfterMove(from: from.parent, to: to.parent) }

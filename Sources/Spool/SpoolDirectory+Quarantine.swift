@@ -15,17 +15,47 @@ extension SpoolDirectory {
         return items
     }
 
-    /// Keeps input that is no operation, so that nothing a person gave is lost: a bad line of `add`.
+    /// Input that is no operation, such as a bad line of `add`, and why.
+    package struct BadInput: Sendable {
+        package var bytes: [UInt8]
+        package var reason: String
+        /// What messages call the place that it came from.
+        package var source: String
+
+        package init(_ bytes: [UInt8], reason: String, source: String) {
+            self.bytes = bytes
+            self.reason = reason
+            self.source = source
+        }
+    }
+
+    /// Keeps input that is no operation, so that nothing a person gave is lost: row W → Q. When it returns all of it
+    /// survives a power cut, if `durable`; all share the syncs. A crash, or a thrown error, leaves some of it kept.
     package func keepBadInput(
-        _ bytes: [UInt8], reason: String, source: String, now: Timestamp
-    ) throws(SpoolError) -> QuarantineItem {
+        _ inputs: [BadInput], durable: Bool = true, now: Timestamp
+    ) throws(SpoolError) -> [QuarantineItem] {
         let workshop = try Workshop(self, now: now)
         defer { workshop.close() }
-        let temporary = workshop.nextPath()
         return try attempt("keep bad input in", QueueState.quarantine.path) { () throws(Errno) in
-            try createFile(temporary, bytes, durable: true)
-            return try quarantine(
-                temporary, as: nil, originalName: Array(source.utf8), reason: reason, source: source, now)
+            let isGrouped = inputs.count >= Self.groupSize
+            var temporaries: [QueuePath] = []
+            for input in inputs {
+                temporaries.append(workshop.nextPath())
+                try createFile(temporaries.last!, input.bytes, durable: durable && !isGrouped)
+            }
+            if durable, isGrouped { try system.syncfs(root) }
+            var items: [QuarantineItem] = []
+            for (input, temporary) in zip(inputs, temporaries) {
+                let item = try quarantine(
+                    temporary, as: nil, originalName: Array(input.source.utf8), reason: input.reason,
+                    source: input.source, isDurable: false, now)
+                items.append(item)
+            }
+            if durable, let parent = temporaries.first?.parent {
+                try sync(QueueState.quarantine.path)
+                try sync(parent)
+            }
+            return items
         }
     }
 

@@ -42,7 +42,7 @@ extension SpoolDirectory {
             recovery = try run.recover(now: now, maximumInterruptions: maximumInterruptions)
             try run.end()
         }
-        step { () throws(SpoolError) in try removeTwins() }
+        step { () throws(SpoolError) in try withNamesLock { () throws(SpoolError) in try removeTwins() } }
         step { () throws(SpoolError) in try moveUnreadableStatesAside() }
         step { () throws(SpoolError) in
             for path in try orphanedReasons(now: now) {
@@ -79,13 +79,34 @@ extension SpoolDirectory {
         defer { workshop.close() }
         for damage in try twins() {
             switch damage {
-            case .interruptedMove(let earlier, _), .earlierGeneration(let earlier, _):
+            case .interruptedMove(let earlier, let latest), .earlierGeneration(let earlier, let latest):
                 let path = QueuePath(earlier)
-                if try drop(path, workshop) { try syncDirectory(path.parent) }
+                if try remove(path, keeping: QueuePath(latest), workshop) { try syncDirectory(path.parent) }
             case .missingDirectory, .directoryMode, .fileModes, .leftover, .deadRun, .conflict, .unreadableState,
                 .orphanedReason:
                 continue
             }
+        }
+    }
+
+    /// Removes one of two names, and never the only one: it is moved into the workshop, and back where the other name has
+    /// gone meanwhile. False where there is nothing to remove.
+    private func remove(_ earlier: QueuePath, keeping latest: QueuePath, _ workshop: Workshop) throws(SpoolError)
+        -> Bool
+    {
+        try attempt("drop", earlier) { () throws(Errno) in
+            let temporary = workshop.nextPath()
+            do throws(Errno) {
+                try move(earlier, temporary, isOwn: false)
+            } catch let error where error == .missing {
+                return false
+            }
+            guard try exists(latest) else {
+                try move(temporary, earlier)
+                return false
+            }
+            try? system.unlink(root, temporary.bytes)
+            return true
         }
     }
 

@@ -23,6 +23,9 @@ import Policy
 /// | K kept | `delivered/` | retention | there |
 /// | – gone | nowhere | – | delivered, superseded, dropped, or kept no longer |
 ///
+/// An empty file in row W that is named as an operation is keeps the place of one that `send` has not yet sent
+/// (`KeptPlace`).
+///
 /// 1. *Accepted means durable*: W → N happens after the file is synced, the answer after `new/` is; likewise W → D, X, K
 ///    for what is imported.
 /// 2. *Never two owners*: → C is a rename to a path that only one run has. Whoever finds its target there has won.
@@ -35,7 +38,11 @@ import Policy
 /// Liveness is the kernel's lock on `lock` in a writer's or run's directory (`LockedDirectory`), never a process id or age.
 /// Where locks do not reach other hosts (`FileSystem.lockReach`), what another host has locked is not judged at all.
 /// What runs remember is in `state/`, where each file is replaced in one step under a lock of its own
-/// (`SpoolDirectory+State`); order across runs hangs on `SequenceLock`.
+/// (`SpoolDirectory+State`).
+///
+/// Order across runs hangs on two locks. `SequenceLock`: its holder alone claims operations that have an order. The names
+/// lock (`NamesLock.swift`): while a run lists to decide an order, nobody else moves a file within N and D, or from C, X, K
+/// and Q to them.
 package final class SpoolDirectory {
     /// As it was given; errors that concern the queue as a whole name it.
     package let path: String
@@ -49,6 +56,10 @@ package final class SpoolDirectory {
     package private(set) lazy var fileSystem = system.fileSystem(root)
     /// Stands in the names of this host's runs and writers.
     private(set) lazy var hostTag = String(Digest(of: system.host()).description.prefix(8))
+
+    /// Opened when the names lock is taken first.
+    var namesLock: LockFile?
+    var holdsNames = false
 
     /// Directories that `together` syncs at its end, those that gained names first; `nil` where each is synced at once.
     var postponed: (gained: Set<QueuePath>, lost: Set<QueuePath>)?
@@ -79,6 +90,7 @@ package final class SpoolDirectory {
     }
 
     deinit {
+        namesLock?.release()
         try? system.close(root)
     }
 
@@ -118,6 +130,7 @@ package final class SpoolDirectory {
             }
         }
         try queue.lockSequences()?.release()
+        try queue.withNamesLock { () throws(SpoolError) in }
         return queue
     }
 

@@ -48,6 +48,9 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Whether space or inodes are wanting: what needs none can go on.
     package var isFullDisk: Bool { Errno(code).isFullDisk }
 
+    /// Whether another process holds a lock that was waited for.
+    package var isLocked: Bool { Errno(code) == .wouldBlock }
+
     /// `cannot claim 'new/…': Permission denied`
     package var description: String {
         let reason =
@@ -77,6 +80,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
                 "without flock(2) nobody knows which run is alive: put the queue on a file system that has it"
             case ENOSPC, EDQUOT: "the disk is full, or has no inode left"
             case EROFS: "the file system is mounted read-only"
+            case EWOULDBLOCK: "another process holds the lock; it may have been stopped: see lsof(8)"
             default: nil
             }
         }

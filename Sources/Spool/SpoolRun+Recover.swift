@@ -23,14 +23,18 @@ extension SpoolRun {
                 guard let dead else { continue }
                 try anchor()
                 recovery.deadRuns.append(name)
-                try recover(from: dead, &recovery, now, maximumInterruptions)
+                try queue.withNamesLock { () throws(SpoolError) in
+                    try recover(from: dead, &recovery, now, maximumInterruptions)
+                }
                 try flush()
                 dead.remove()
             } catch {
                 recovery.errors.append(error)
             }
         }
-        if !recovery.deadRuns.isEmpty { recovery.repaired += try removeEarlierGenerations() }
+        if !recovery.deadRuns.isEmpty, !recovery.errors.contains(where: \.isLocked) {
+            recovery.repaired += try queue.withNamesLock { () throws(SpoolError) in try removeEarlierGenerations() }
+        }
         try flush()
         return recovery
     }
@@ -116,23 +120,44 @@ extension SpoolRun {
         return false
     }
 
-    /// A file system that reorders can bring back a name from before a move. The generation with more attempts is the
-    /// later one; the earlier is removed by way of a claim, and only if it is the same operation.
+    /// Removes earlier generations: a file system that reorders can bring back a name from before a move. The generation
+    /// with more attempts is the later one. Returns how many were removed.
     private func removeEarlierGenerations() throws(SpoolError) -> Int {
         var count = 0
         for order in try queue.generations() {
-            guard let latest = order.last, case .operation(let kept) = try queue.read(latest) else { continue }
+            guard let latest = order.last else { continue }
             for earlier in order.dropLast() where earlier.state != .failed {
-                guard case .operation(let stored) = try queue.read(earlier),
-                    stored.operation.header == kept.operation.header, stored.operation.body == kept.operation.body,
-                    let claim = try claim(earlier)
-                else { continue }
-                try remove(claim.path)
-                held[claim.name] = nil
-                count += 1
+                if try remove(earlier, before: latest) { count += 1 }
             }
         }
         return count
+    }
+
+    /// Row N, D → gone, by way of C, for the earlier of two files of one operation; false where it is not, or no longer,
+    /// one of two.
+    ///
+    /// A listing may show one file under two names. So the earlier name is claimed first: nobody else moves a claim. The
+    /// later name that is seen after that is a second file, or a second name of this one, and stays when the claim goes.
+    private func remove(_ earlier: Entry, before latest: Entry) throws(SpoolError) -> Bool {
+        guard case .operation(let stored)? = try queue.read(earlier), try isLater(latest, than: stored),
+            let claim = try claim(earlier)
+        else { return false }
+        let limit = SpoolDirectory.readLimit
+        guard case .operation(let claimed)? = try queue.read(claim.path, name: claim.name, limit: limit),
+            try isLater(latest, than: claimed)
+        else {
+            try putBack(claim)
+            return false
+        }
+        try remove(claim.path)
+        held[claim.name] = nil
+        return true
+    }
+
+    /// Whether a file of the same operation stands under the name of `latest` now.
+    private func isLater(_ latest: Entry, than stored: StoredOperation) throws(SpoolError) -> Bool {
+        guard case .operation(let kept)? = try queue.read(latest) else { return false }
+        return stored.operation.header == kept.operation.header && stored.operation.body == kept.operation.body
     }
 }
 

@@ -12,6 +12,9 @@ package final class SpoolRun {
     var gained: Set<QueuePath> = []
     var lost: Set<QueuePath> = []
 
+    /// `nil` while another run has it, or this one does not ask for it.
+    private var sequenceLock: SequenceLock?
+
     /// When its lock was last seen to be its own, or is known not to be: from then on nothing is touched any more.
     private var confirmedAt: Duration
     package private(set) var isLost = false
@@ -54,6 +57,24 @@ package final class SpoolRun {
             isLost = true
             throw SpoolError(kind: .lostHold, verb: "keep", path: directory.path.description, code: error.code)
         }
+    }
+
+    // MARK: - Order
+
+    /// Whether this run has the sequence lock: it may decide an order, and claim what has one.
+    package var hasOrder: Bool { sequenceLock != nil }
+
+    /// Takes the sequence lock unless another run has it, then recovers dead runs: what they held is back in its row before
+    /// the order is looked at. What was found stands in the result; `hasOrder` says whether the lock is this run's.
+    package func takeOrder(now: Timestamp, maximumInterruptions: Int = 5) throws(SpoolError) -> Recovery {
+        if sequenceLock == nil { sequenceLock = try queue.lockSequences() }
+        return try recover(now: now, maximumInterruptions: maximumInterruptions)
+    }
+
+    /// Gives the sequence lock back. What was claimed under it has been settled and flushed before.
+    package func giveOrderBack() {
+        sequenceLock?.release()
+        sequenceLock = nil
     }
 
     // MARK: - Claims
@@ -130,9 +151,10 @@ package final class SpoolRun {
         if let first { throw first }
     }
 
-    /// Puts back what is still claimed, makes all durable, and gives up the hold. What cannot be put back is left to the
+    /// Puts back what is still claimed, makes all durable, and gives up its locks. What cannot be put back is left to the
     /// next run; the first error of that is thrown when the rest has been done.
     package func end() throws(SpoolError) {
+        defer { giveOrderBack() }
         var first: SpoolError?
         func note(_ body: () throws(SpoolError) -> Void) {
             do throws(SpoolError) { try body() } catch { first = first ?? error }

@@ -35,6 +35,11 @@ final class Workshop {
         return QueuePath(in: directory.path, (String(repeating: "0", count: 64 - number.utf8.count) + number).utf8)
     }
 
+    /// The path of a file that is named as an operation is.
+    func path(named name: EntryName) -> QueuePath {
+        QueuePath(in: directory.path, name.description.utf8)
+    }
+
     /// Removes the directory and what is left in it.
     func close() {
         queue.removeFiles(in: directory.path, keepingLock: true)

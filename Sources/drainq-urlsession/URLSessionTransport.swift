@@ -8,19 +8,17 @@ import Synchronization
     import FoundationNetworking
 #endif
 
-/// Attempts made by Foundation's URLSession. The only file that knows of it.
+/// Attempts made by Foundation's URLSession. The only Swift file that knows of it.
 ///
-/// Every attempt that is started is reported once: with its answer, with its failure, or as cancelled. What URLSession
-/// on Linux cannot do, and what becomes of it:
-/// - Time-outs of less than a second or for connecting. `timeouts.request` is kept by a timer here, to the millisecond.
-///   `timeouts.connect` ends when the first byte of the *body* is taken, the one sign of a connection that there is: so
-///   it is observed for requests with a body, and one without a body that cannot connect ends by `timeouts.request`, as
-///   `timeout`. URLSession shows nothing else before the answer.
-/// - A GET with a body, IPv6 addresses as hosts, body files, and connections other than the usual one: refused.
+/// Every attempt that is started is reported once: with its answer, with its failure, or as cancelled. On Linux,
+/// `FoundationCurl.c` stands between Foundation and libcurl: each request has an HTTP/1.1 connection and a connect time-out
+/// of its own, and answers and errors arrive here as libcurl read them. What remains beyond URLSession on Linux:
+/// - `timeouts.request` is kept by a timer here, to the millisecond, from the first byte of the body that is taken on. A
+///   request without a body shows no sign of a connection, so its time begins with `timeouts.connect` added.
+/// - A GET with a body, IPv6 addresses as hosts, body files, and connections other than the usual one are refused.
 /// - No body and an empty body are the same: GET sends neither body nor Content-Length, other methods Content-Length 0.
 /// - A POST with a body and no Content-Type gets `application/x-www-form-urlencoded`.
-/// - Header fields of one name become one field, joined by commas; names are sent capitalised.
-/// - The body of a redirect without a usable Location is lost.
+/// - Header fields of one name in a request become one field, joined by commas; names are sent capitalised.
 final class URLSessionTransport: Carrier, Sendable {
     private let session: URLSession
     private let delegate: Delegate
@@ -50,8 +48,9 @@ final class URLSessionTransport: Carrier, Sendable {
         var outgoing = URLRequest(url: url)
         outgoing.httpMethod = request.method
         outgoing.httpShouldHandleCookies = false
-        // A net below the timer: whole seconds, later than it, and of a size that URLSession can multiply by 1000.
-        outgoing.timeoutInterval = min(request.timeouts.request.inSeconds.rounded(.up) + 1, 1_000_000)
+        // A net below the timers: whole seconds, later than them, and of a size that URLSession can multiply by 1000.
+        let patience = request.timeouts.connect + request.timeouts.request
+        outgoing.timeoutInterval = min(patience.inSeconds.rounded(.up) + 1, 1_000_000)
         for header in request.headers {
             if outgoing.value(forHTTPHeaderField: header.name) == nil {
                 outgoing.setValue(header.value, forHTTPHeaderField: header.name)
@@ -59,6 +58,10 @@ final class URLSessionTransport: Carrier, Sendable {
                 outgoing.addValue(header.value, forHTTPHeaderField: header.name)
             }
         }
+        #if canImport(FoundationNetworking)
+            outgoing.setValue(
+                FoundationOutcome.limits(of: request), forHTTPHeaderField: FoundationOutcome.limitsField)
+        #endif
         if let body = request.body { outgoing.httpBody = Data(body) }
         let task = session.dataTask(with: outgoing)
         delegate.watch(Exchange(request, ticket: ticket, task: task))
@@ -82,10 +85,8 @@ private struct Exchange {
     let started = ContinuousClock.now
     let answerLimit: Int
     let idleLimit: Duration
-    let connectLimit: Duration
     /// Until when something has to happen.
     var patience: ContinuousClock.Instant
-    var isConnecting: Bool
     /// Its patience is at an end, unless URLSession has something for it that it has not come round to.
     var isDoubted = false
     /// The redirect has been refused: URLSession completes the task, and traps if that is cancelled.
@@ -97,22 +98,23 @@ private struct Exchange {
         self.task = task
         answerLimit = max(0, request.answerLimit)
         idleLimit = request.timeouts.request
-        connectLimit = request.timeouts.connect
-        isConnecting = !(request.body ?? []).isEmpty && connectLimit < idleLimit
         var request = request
         request.body = nil
         self.request = request
-        patience = started + (isConnecting ? connectLimit : idleLimit)
+        patience = started + request.timeouts.connect + idleLimit
     }
 
     mutating func hasMoved() {
-        isConnecting = false
         isDoubted = false
         patience = ContinuousClock.now + idleLimit
     }
 
     mutating func take(_ response: URLResponse?) {
         guard let response = response as? HTTPURLResponse, response.statusCode >= 200 else { return }
+        if let head = response.value(forHTTPHeaderField: FoundationOutcome.headField) {
+            answer = FoundationOutcome.answer(fromHead: head)
+            return
+        }
         let headers = response.allHeaderFields.compactMap { field -> HeaderField? in
             guard let name = field.key as? String, let value = field.value as? String else { return nil }
             return HeaderField(name: name, value: value)
@@ -133,23 +135,16 @@ extension Exchange {
     /// What an attempt that ended with an error came to.
     fileprivate func result(of error: any Error) -> AttemptReport.Result {
         let (code, message) = ((error as NSError).code, error.localizedDescription)
+        if let result = FoundationOutcome.result(ofError: message, answer: answer, request: request) { return result }
         let name = NetworkError(urlErrorCode: code, message: message, hasStatus: answer != nil)
-        // The proxy wants credentials before it opens a tunnel: that is an answer.
-        if name == .proxy, message.contains("response 407") || message.contains("code 407") {
-            return .answer(AttemptReport.Answer(status: 407))
-        }
-        if message.contains("HTTP/2"), let wholeAnswer { return .answer(wholeAnswer) }
-        let isProxys = [.refused, .unreachable, .connectTimeout].contains(name) && request.hasFailedAtProxy(message)
-        return .failure(isProxys ? .proxy : name, detail: String(message.prefix(500)))
+        return .failure(name, detail: String(message.prefix(500)))
     }
 
-    /// What the server has said, where all of it is there. One that answers without reading the body, as nginx does, ends
-    /// the stream of HTTP/2, and to libcurl that is an error, or it waits until it may send the rest. Where there is a
-    /// proxy nobody knows whose word it is: URLSession shows that on CONNECT, too.
+    /// What the server has said, where all of it is there. A server that answers without reading the body may leave the
+    /// connection open, and libcurl waits until it may send the rest.
     fileprivate var wholeAnswer: AttemptReport.Answer? {
-        guard let answer, !OutgoingRequest.environmentHasProxy else { return nil }
-        let announced = answer.status == 204 ? 0 : answer.header("content-length").flatMap { Int($0) }
-        return announced == answer.body.count ? answer : nil
+        guard let answer, answer.status >= 300 else { return nil }
+        return answer.header("content-length").flatMap { Int($0) } == answer.body.count ? answer : nil
     }
 }
 
@@ -233,12 +228,10 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
             }
         }
         for exchange in late {
-            let limit = exchange.isConnecting ? exchange.connectLimit : exchange.idleLimit
-            let result: AttemptReport.Result =
-                exchange.isConnecting
-                ? .failure(.connectTimeout, detail: "no connection within \(limit.inSeconds) s")
-                : .failure(.timeout, detail: "nothing was sent or received for \(limit.inSeconds) s")
-            end(exchange, exchange.wholeAnswer.map { .answer($0) } ?? result, cancelling: true)
+            let silence = "nothing was sent or received for \(exchange.idleLimit.inSeconds) s"
+            end(
+                exchange, exchange.wholeAnswer.map { .answer($0) } ?? .failure(.timeout, detail: silence),
+                cancelling: true)
         }
     }
 
@@ -260,7 +253,11 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     ) {
-        state.withLock { $0.exchanges[task.taskIdentifier]?.hasMoved() }
+        state.withLock { state in
+            state.exchanges[task.taskIdentifier]?.hasMoved()
+            // The connection stands, so the time for it counts no longer.
+            if let patience = state.exchanges[task.taskIdentifier]?.patience { setAlarm(patience, in: &state) }
+        }
     }
 
     func urlSession(

@@ -14,6 +14,8 @@ if isatty(0) == 1 {
     _ = write(2, words, words.utf8.count)
     exit(64)
 }
-DeliveryAgent.main { concurrency, report in
+// An answer is cut long before this. Each core may have a thread, whose stack of 8 MB counts.
+DeliveryAgent.main(memoryLimit: 256 << 20 + UInt(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) << 23) {
+    concurrency, report in
     URLSessionTransport(concurrency: concurrency, report: report)
 }

@@ -22,7 +22,7 @@ struct Law: Sendable, CustomTestStringConvertible {
             reason: "the exit status is decided where all that happened is known: return a value"),
         Law(
             functions: ["_exit"], places: ["DrainqCLI/Messages.swift", "Delivery/Agents/DeliveryAgent.swift"],
-            reason: "only a delivery agent ends in the middle: exit(3) crashes with transfers in flight (FACTS §1)"),
+            reason: "only a delivery agent ends in the middle: exit(3) crashes with transfers in flight"),
         Law(
             functions: [
                 "rename", "renameat", "renameat2", "renameatx_np", "csystem_rename_noreplace", "unlink", "unlinkat",
@@ -50,7 +50,7 @@ struct Law: Sendable, CustomTestStringConvertible {
             functions: [".moveItem(", ".removeItem(", ".replaceItem(", ".replaceItemAt(", ".trashItem(", ".linkItem("],
             // The demo removes the temporary directory that it has made itself.
             places: ["DrainqCLI/Commands/DemoCommand.swift"],
-            reason: "FileManager.moveItem is not race-free (FACTS §4): only SystemCalls renames and unlinks"),
+            reason: "FileManager.moveItem is not race-free: only SystemCalls renames and unlinks"),
         Law(
             functions: [".standardOutput", ".standardError"], places: ["DrainqCLI/Messages.swift"],
             reason: "words are DrainqCLI's: return a value and let Messages.swift say it"),

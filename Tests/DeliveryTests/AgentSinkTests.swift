@@ -7,7 +7,11 @@ import Testing
 @testable import Delivery
 
 /// The parent's side: deadlines, broken agents, and nothing left behind.
-@Suite(.serialized) struct AgentSinkTests {
+@Suite(.serialized) final class AgentSinkTests {
+    deinit {
+        unlink(started.path)
+    }
+
     /// An agent that is this shell script instead, with the socket as its standard input.
     private func sink(playing lines: String, grace: Duration = .milliseconds(300)) -> AgentSink {
         AgentSink(program: { _ in .shell(lines) }, concurrency: 5, grace: grace)
@@ -19,15 +23,24 @@ import Testing
             timeouts: Timeouts(connect: .seconds(1), request: .seconds(1), total: total))
     }
 
-    private static let ready = #"printf '\x00\x00\x00\x09\x04\x00\x00\x00\x00\x00\x00\x00\x01' >&0"#
+    /// What an agent writes to descriptor 1 when it begins the attempts 0 to `count`.
+    private static func begins(_ count: Int) -> String {
+        (0..<count).map { #"printf '\x0\#($0)\x00\x00\x00\x00\x00\x00\x00'"# }.joined(separator: "; ")
+    }
+
+    private static let ready =
+        "printf '"
+        + (Frame.ready().bytes ?? []).map { byte in
+            let digits = String(byte, radix: 16)
+            return #"\x"# + (digits.utf8.count < 2 ? "0" : "") + digits
+        }.joined() + "' >&0"
 
     @Test func `an agent that reports nothing is killed after the grace`() throws {
-        let sink = sink(playing: "\(Self.ready); while read -r -N 1; do :; done; sleep 60")
+        let sink = sink(playing: "\(Self.ready); \(Self.begins(1)); while read -r -N 1; do :; done; sleep 60")
         defer { sink.close() }
-        let start = ContinuousClock.now
-        let reports = try sink.deliver([request(), request()])
-        #expect(reports.allSatisfy { $0.result.failure == .deadline })
-        #expect(start.duration(to: .now) < .seconds(3))
+        let report = try sink.deliver(request())
+        #expect(report.result.failure == .deadline)
+        #expect(!report.isSuspect)
     }
 
     @Test(arguments: [
@@ -38,7 +51,7 @@ import Testing
         ("kill -SEGV $$", "killed by signal 11"),
     ])
     func `an agent that goes mad is replaced and the attempt says so`(madness: String, words: String) throws {
-        let sink = sink(playing: "\(Self.ready); read -r -t 5 -N 20; \(madness)")
+        let sink = sink(playing: "\(Self.ready); read -r -t 5 -N 20; \(Self.begins(1)); \(madness)")
         defer { sink.close() }
         let result = try sink.deliver(request(total: .seconds(5))).result
         #expect(result.failure == .agentDied)
@@ -72,46 +85,102 @@ import Testing
         defer { sink.close() }
         var request = OutgoingRequest.post(to: receiver)
         request.timeouts.total = .milliseconds(300)
-        let start = ContinuousClock.now
         #expect(try sink.deliver(request).result.failure == .deadline)
-        #expect(start.duration(to: .now) < .seconds(1))
     }
 
-    @Test func `when an agent hangs with several attempts, all are made again, and nobody pays for another`() throws {
-        let receiver = try LoopbackReceiver(script: .always(Answer.status(200).delayed(.milliseconds(100))))
-        let sink = AgentSink(program: program(for:), concurrency: 2, grace: .milliseconds(200))
-        defer { sink.close() }
-        _ = try sink.deliver(.post(to: receiver))
-        kill(try #require(sink.agents.first).process, SIGSTOP)
-        var late = OutgoingRequest.post(to: receiver)
-        late.timeouts.total = .milliseconds(300)
-        let reports = try sink.deliver([late, .post(to: receiver)])
-        #expect(reports.map(\.result.answer?.status) == [200, 200])
-    }
-
-    @Test func `what makes its agent hang is late again when it is alone, and the only one that pays`() throws {
-        let started = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        defer { try? FileManager.default.removeItem(at: started) }
-        let receiver = try LoopbackReceiver(
-            script: .deciding { request, _ in
-                guard request.path == "/hang" else { return Answer.status(200).delayed(.milliseconds(100)) }
-                // The agent that was started last.
-                let processes = (try? String(contentsOf: started, encoding: .utf8)) ?? ""
-                if let process = processes.split(separator: "\n").last.flatMap({ pid_t($0) }) {
-                    kill(process, SIGSTOP)
-                }
-                return .silence
-            })
-        let sink = AgentSink(after: "echo $$ >>'\(started.path)'", concurrency: 3, grace: .milliseconds(300))
-        defer { sink.close() }
-        let requests = ["/hang", "/", "/"].map { path in
-            var request = OutgoingRequest.post(to: receiver, path: path)
-            request.timeouts.total = .seconds(1)
-            return request
+    @Test func `what an agent had not begun when it died or hung is made by another one, without a trace`() throws {
+        let receiver = try LoopbackReceiver()
+        for end in ["kill -KILL $$", "exec sleep 60"] {
+            var started = 0
+            let sink = AgentSink(
+                program: { transport in
+                    started += 1
+                    return started == 1
+                        ? .shell("\(Self.ready); read -r -N 20; \(Self.begins(1)); \(end)") : program(for: transport)
+                }, concurrency: 3, grace: .milliseconds(200))
+            defer { sink.close() }
+            let reports = try sink.deliver(
+                (0..<3).map { _ in
+                    var request = OutgoingRequest.post(to: receiver)
+                    request.timeouts.total = .seconds(3)
+                    return request
+                })
+            #expect([.agentDied, .deadline].contains(reports[0].result.failure))
+            #expect(reports[1...].map(\.result.answer?.status) == [204, 204])
+            #expect(reports.allSatisfy { !$0.isSuspect })
+            #expect(receiver.takeRequests().count == 2)
         }
+    }
+
+    @Test func `everything that had begun in an agent that died is a suspect, and nothing of it is sent again`() throws
+    {
+        let receiver = try LoopbackReceiver(script: killing { $0.path == "/deadly" })
+        let sink = AgentSink(after: noteStart, concurrency: 3)
+        defer { sink.close() }
+        var requests = ["/", "/", "/deadly"].map { OutgoingRequest.post(to: receiver, path: $0) }
+        // The receiver answers nothing else before the agent is dead.
         let reports = try sink.deliver(requests)
-        #expect(reports[0].result.failure == .deadline)
-        #expect(reports[1...].map(\.result.answer?.status) == [200, 200])
+        #expect(reports.allSatisfy { $0.result.failure == .agentDied && $0.isSuspect })
+        #expect(Set(receiver.requests().map(\.path)).count <= 2 && receiver.receivedCount <= 3)
+        requests = [.post(to: receiver, path: "/deadly")]
+        let alone = try sink.deliver(requests)
+        #expect(alone[0].result.failure == .agentDied)
+        #expect(!alone[0].isSuspect)
+    }
+
+    @Test func `a destination has an agent of its own, and its death is nothing to the others`() throws {
+        let receiver = try LoopbackReceiver(script: killing { $0.path == "/deadly" })
+        let other = try LoopbackReceiver(script: .always(Answer.status(200).delayed(.milliseconds(300))))
+        let sink = AgentSink(after: noteStart, concurrency: 4)
+        defer { sink.close() }
+        let requests = [
+            OutgoingRequest.post(to: other, destination: "good"), .post(to: other, destination: "good"),
+            .post(to: receiver, path: "/deadly", destination: "bad"),
+        ]
+        let reports = try sink.deliver(requests)
+        #expect(reports[..<2].map(\.result.answer?.status) == [200, 200])
+        #expect(reports[2].result.failure == .agentDied && !reports[2].isSuspect)
+        #expect(other.receivedCount == 2)
+        #expect(sink.agents.count == 1)
+    }
+
+    @Test func `where there are too few agents, a destination that has killed one waits until one is idle`() throws {
+        let receiver = try LoopbackReceiver(script: killing { $0.path == "/deadly" })
+        let other = try LoopbackReceiver(script: .always(Answer.status(200).delayed(.milliseconds(100))))
+        let sink = AgentSink(after: noteStart, concurrency: 4, agents: 1)
+        defer { sink.close() }
+        let deadly = OutgoingRequest.post(to: receiver, path: "/deadly", destination: "bad")
+        #expect(try sink.deliver(deadly).result.failure == .agentDied)
+        let reports = try sink.deliver(
+            [.post(to: other, destination: "a"), deadly, .post(to: other, destination: "b"), deadly])
+        #expect([0, 2].map { reports[$0].result.answer?.status } == [200, 200])
+        #expect([1, 3].allSatisfy { reports[$0].result.failure == .agentDied })
+        #expect(other.receivedCount == 2)
+    }
+
+    @Test func `an idle agent serves the next destination`() throws {
+        let receiver = try LoopbackReceiver()
+        let sink = AgentSink()
+        defer { sink.close() }
+        for destination in ["a", "b", "c"] {
+            _ = try sink.deliver(.post(to: receiver, destination: destination))
+        }
+        #expect(sink.agents.count == 1)
+    }
+
+    /// Where the agents of a test note that they start.
+    private let started = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    private var noteStart: String { "echo $$ >>'\(started.path)'" }
+
+    /// Kills the agent that was started last when such a request has come; answers others when that is done.
+    private func killing(_ isDeadly: @escaping @Sendable (ReceivedRequest) -> Bool) -> Script {
+        let started = started.path
+        return .deciding { request, _ in
+            guard isDeadly(request) else { return .silence }
+            let processes = (try? String(contentsOfFile: started, encoding: .utf8)) ?? ""
+            if let process = processes.split(separator: "\n").last.flatMap({ pid_t($0) }) { kill(process, SIGKILL) }
+            return .silence
+        }
     }
 
     @Test func `a request larger than a frame is refused by itself`() throws {
@@ -144,28 +213,10 @@ import Testing
         #expect(start.duration(to: .now) >= .milliseconds(50))
     }
 
-    @Test(arguments: Transport.allCases)
-    func `another agent comes when URLSession has had much to do, and never for libcurl`(
-        _ transport: Transport
-    ) throws {
-        let receiver = try LoopbackReceiver()
-        let sink = AgentSink(concurrency: 4, agents: 2)
-        defer { sink.close() }
-        for _ in 1..<AgentSink.attemptsForAnother / 4 {
-            _ = try sink.deliver((0..<4).map { _ in .post(to: receiver, by: transport) })
-        }
-        #expect(sink.agents.count == 1)
-        for _ in 0..<2 { _ = try sink.deliver((0..<4).map { _ in .post(to: receiver, by: transport) }) }
-        #expect(sink.agents.count == (transport == .urlsession ? 2 : 1))
-        #expect(receiver.receivedCount == AgentSink.attemptsForAnother + 4)
-    }
-
     @Test func `a closed sink has left no process, no zombie and no descriptor, and stays closed`() throws {
-        let receiver = try LoopbackReceiver(
-            script: .deciding { request, _ in
-                request.path == "/deadly" ? deadlyAnswer : Answer.status(200).delayed(.milliseconds(50))
-            })
-        let sink = AgentSink(concurrency: 4, agents: 2)
+        let deadly = try LoopbackReceiver(script: killing { _ in true })
+        let receiver = try LoopbackReceiver(script: .always(Answer.status(200).delayed(.milliseconds(50))))
+        let sink = AgentSink(after: noteStart, concurrency: 4)
         var processes: Set<pid_t> = []
         var sockets: Set<ino_t> = []
         func note() {
@@ -175,9 +226,8 @@ import Testing
                 sockets.insert(status.st_ino)
             }
         }
-        for (ticket, path) in ["/", "/deadly", "/", "/"].enumerated() {
-            try sink.submit(.post(to: receiver, path: path), ticket: ticket)
-        }
+        for ticket in 0..<3 { try sink.submit(.post(to: receiver, destination: "\(ticket)"), ticket: ticket) }
+        try sink.submit(.post(to: deadly, destination: "deadly"), ticket: 3)
         var reported = 0
         let deadline = ContinuousClock.now + .seconds(10)
         while reported < 4, ContinuousClock.now < deadline {
@@ -198,7 +248,8 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can look into an agent"))
-    func `an agent inherits its socket, the null device, what transports read of the environment, and nothing else`()
+    func
+        `an agent inherits its socket, its pipe, the null device, what transports read of the environment, and nothing else`()
         throws
     {
         let inherited = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -218,7 +269,8 @@ import Testing
             try? FileManager.default.destinationOfSymbolicLink(atPath: directory + "/" + $0)
         }
         #expect(!open.contains(inherited.path))
-        #expect(open.filter { $0 == "/dev/null" }.count == 2)
+        #expect(open.filter { $0 == "/dev/null" }.count == 1)
+        #expect(open.filter { $0.hasPrefix("pipe:") }.count == 1)
         let environment = try String(contentsOfFile: "/proc/\(process)/environ", encoding: .utf8).split(separator: "\0")
         #expect(environment.contains("SWIFT_BACKTRACE=enable=no"))
         #expect(environment.contains { $0.hasPrefix("PATH=") })

@@ -32,9 +32,36 @@ import Testing
         #expect(head.headers == [HeaderField(name: "A", value: "b")])
     }
 
-    @Test(arguments: ["HTTP/1.1 100 Continue\r\n", "HTTP/1.1\r\n", "HTTP/1.1 abc\r\n", "X: y\r\n"])
-    func `a head without a final status is not complete`(line: String) {
-        #expect(!head([line, "\r\n"]).isComplete)
+    @Test func `a head without a final status is not complete`() {
+        #expect(!head(["HTTP/1.1 100 Continue\r\n", "\r\n"]).isComplete)
+    }
+
+    @Test(arguments: [
+        "HTTP/1.1\r\n", "HTTP/1.1 abc\r\n", "X: y\r\n", "HTTP/x 200 OK\r\n", "HTTP/ 200 OK\r\n", "HTTP/1.1 20 OK\r\n",
+        "HTTP/1.1 2000 OK\r\n", "HTTP/1.1 099 OK\r\n", "HTTP/1.1 200+ OK\r\n", "HTTP/1.1 +20 OK\r\n", "\r\n",
+    ])
+    func `a head that does not begin with a status line is refused`(line: String) {
+        for before in [[], ["HTTP/1.1 103 Early Hints\r\n", "\r\n"]] {
+            var head = head(before)
+            let isTaken = head.take(line.utf8)
+            #expect(!isTaken)
+            #expect(head.defect == .noStatus)
+            #expect(!head.isComplete)
+        }
+    }
+
+    @Test(arguments: ["HTTP/1.1 200 X: y\r\n", "HTTP/1.1 200 OK\r\n", "HTTP/2 200\r\n", " HTTP/1.1 200 OK\r\n"])
+    func `a status line that is not the first line of a head has no status`(line: String) {
+        #expect(head(["HTTP/1.1 500 No\r\n", "X: a\r\n", line, "\r\n"]).status == 500)
+        #expect(head(["HTTP/1.1 500 No\r\n", "\r\n", line, "\r\n"]).status == 500)
+    }
+
+    @Test(arguments: [("HTTP/1.1\t500 200 OK\r\n", 1, 500), ("HTTP/2 204 \r\n", 2, 204), ("HTTP/1.0 404\r\n", 1, 404)])
+    func `a status line names a version and a status`(line: String, version: Int, status: Int) {
+        let head = head([line, "\r\n"])
+        #expect(head.version == version)
+        #expect(head.status == status)
+        #expect(head.isComplete)
     }
 
     @Test func `a bare line feed and bytes that are no text do no harm`() {
@@ -49,10 +76,11 @@ import Testing
     }
 
     @Test func `lines are counted through all heads and trailers`() {
-        var head = AnswerHead()
+        var head = head(["HTTP/1.1 200\r\n"])
         let line = Array(("X: " + String(repeating: "x", count: 1021)).utf8)
         let taken = (0...AnswerHead.limit / line.count).map { _ in head.take(line) }
-        #expect(taken.count { $0 } == AnswerHead.limit / line.count)
+        #expect(taken.count { $0 } == (AnswerHead.limit - 14) / line.count)
         #expect(taken.last == false)
+        #expect(head.defect == .tooLong)
     }
 }

@@ -181,6 +181,26 @@ import Testing
         #expect(try deliver(byProxy(proxy.url, url: "http://a.example/")).answer?.status == 407)
     }
 
+    @Test(arguments: ["407 Who", "502 No"])
+    func `a proxy's refusal without end ends the attempt and disturbs no other`(status: String) throws {
+        let chunks = String(repeating: "1000\r\n\(String(repeating: "x", count: 4096))\r\n", count: 4000)
+        let text = "HTTP/1.1 \(status)\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)"
+        let proxy = try LoopbackReceiver(script: .always(.verbatim(text)))
+        let receiver = try LoopbackReceiver()
+        let sink = AgentSink(concurrency: 5)
+        defer { sink.close() }
+        let good = (0..<4).map { OutgoingRequest.post(to: receiver, by: .libcurl, body: "\($0)") }
+        let reports = try sink.deliver([byProxy(proxy.url)] + good)
+        if status == "407 Who" {
+            #expect(reports[0].result.answer?.status == 407, "\(reports[0])")
+        } else {
+            #expect(reports[0].result.failure == .proxy, "\(reports[0])")
+        }
+        #expect(reports.dropFirst().allSatisfy { $0.result.answer?.status == 204 })
+        #expect(receiver.receivedCount == 4)
+        #expect(sink.agents.count == 1)
+    }
+
     @Test func `a proxy gets the credentials of its URL`() throws {
         let proxy = try LoopbackReceiver(script: .always(.status(200)))
         let url = proxy.url.replacing("http://", with: "http://user:\(Self.password)%40@")

@@ -26,18 +26,18 @@ extension AgentProgram {
 
 extension AgentSink {
     /// A sink with agents of the real binary.
-    convenience init(concurrency: Int = 5, agents: Int = 1) {
+    convenience init(concurrency: Int = 5, agents: Int = 8) {
         self.init(program: program(for:), concurrency: concurrency, agents: agents)
     }
 
     /// A sink with the real agents, which are started by a shell that does these lines first.
-    convenience init(after lines: String, concurrency: Int = 1, grace: Duration = .seconds(1)) {
+    convenience init(after lines: String, concurrency: Int = 1, agents: Int = 8, grace: Duration = .seconds(1)) {
         self.init(
             program: { transport in
                 let real = program(for: transport)
                 let words = ([real.executable] + real.arguments.dropFirst()).map { "'\($0)'" }.joined(separator: " ")
                 return .shell("\(lines)\nexec \(words)")
-            }, concurrency: concurrency, grace: grace)
+            }, concurrency: concurrency, agents: agents, grace: grace)
     }
 
     /// Makes the attempts, all at once, and returns their reports in the same order.
@@ -84,14 +84,14 @@ extension OutgoingRequest {
     /// A small POST whose time-outs end a test soon.
     static func post(
         to receiver: LoopbackReceiver, by transport: Transport = .urlsession, path: String = "/",
-        body: String = #"{"n":1}"#
+        body: String = #"{"n":1}"#, destination: String = ""
     ) -> OutgoingRequest {
         OutgoingRequest(
             method: "POST", url: receiver.url + path,
             headers: [HeaderField(name: "Content-Type", value: "application/json")],
             body: Array(body.utf8),
             timeouts: Timeouts(connect: .seconds(5), request: .seconds(5), total: .seconds(10)),
-            transport: transport)
+            transport: transport, destination: destination)
     }
 }
 
@@ -109,7 +109,7 @@ extension AttemptReport.Result {
     }
 }
 
-/// What makes Foundation trap: a chunked answer with a trailer, however correct (FACTS §1).
+/// What Foundation's own parser of answers traps on: a chunked answer with a trailer, however correct.
 let deadlyAnswer: Answer = {
     var answer = Answer.status(200, body: "ok").framed(.chunked)
     answer.trailers = ["X-Sum: 1"]

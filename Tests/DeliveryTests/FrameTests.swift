@@ -27,7 +27,7 @@ import Testing
                     proxy: .url("socks5h://u:p@h:1"), caFile: "/ca",
                     clientCertificate: .init(certificateFile: "/c", keyFile: nil, passphrase: ""),
                     unixSocket: "/s"),
-                redirects: .sameOrigin)),
+                redirects: .sameOrigin, freshConnection: true)),
         .attempt(
             ticket: 3,
             OutgoingRequest(

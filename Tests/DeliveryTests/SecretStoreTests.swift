@@ -252,11 +252,20 @@ final class SecretPlace {
         // Another attempt that was in flight with the first answer: there is a newer one already.
         #expect(store.refresh(after: first, at: start + .seconds(2)))
         #expect(place.runs() == 2)
-        // The newer one is refused too.
+        // The newer one has expired within seconds, too.
         let second = store.values(["api"], at: start + .seconds(3))
-        #expect(!store.refresh(after: second, at: start + .seconds(4)))
+        #expect(store.refresh(after: second, at: start + .seconds(4)))
+        #expect(place.runs() == 3)
+        #expect(store.values(["api"], at: start + .seconds(5)).values == ["api": "3"])
+    }
+
+    @Test func `a command that answers the same again is not run for each refusal`() {
+        let store = place.store(["api": .command(["sh", "-c", "echo x >> runs; echo same"], ttl: .seconds(3600))])
+        let start = ContinuousClock.now
+        let used = store.values(["api"], at: start)
+        for second in 1...9 { #expect(!store.refresh(after: used, at: start + .seconds(second))) }
         #expect(place.runs() == 2)
-        #expect(store.refresh(after: second, at: start + .seconds(11)))
+        #expect(!store.refresh(after: used, at: start + .seconds(12)))
         #expect(place.runs() == 3)
     }
 

@@ -13,8 +13,6 @@ import Testing
         var address = ListenAddress.loopback(port: 0)
         var change: @Sendable (inout OutgoingRequest, LoopbackReceiver) -> Void = { _, _ in }
         var urlsession: [NetworkError]
-        /// `nil`: it is delivered.
-        var libcurl: [NetworkError]?
     }
 
     static let rows: [Row] = [
@@ -42,15 +40,6 @@ import Testing
             testDescription: "other authorities of trust",
             change: { request, _ in request.connection.caFile = "/etc/ssl/certs/ca-certificates.crt" },
             urlsession: [.badURL]),
-        Row(testDescription: "trailers", script: .always(deadlyAnswer), urlsession: [.agentDied]),
-        Row(
-            testDescription: "an end in the middle of the headers",
-            script: .always(Answer.verbatim("HTTP/1.1 200 OK\r\nContent-Le").ending(.close(at: .end))),
-            urlsession: [.agentDied], libcurl: [.truncated, .emptyAnswer, .malformedAnswer]),
-        Row(
-            testDescription: "endless headers", script: .always(.endlessHeaders),
-            urlsession: [.agentDied, .deadline, .timeout, .malformedAnswer, .other, .truncated],
-            libcurl: [.malformedAnswer]),
     ]
 
     @Test(arguments: rows)
@@ -63,10 +52,9 @@ import Testing
             request.timeouts.total = .seconds(3)
             row.change(&request, receiver)
             let result = try sink.deliver(request).result
-            switch (transport, row.libcurl) {
-            case (.urlsession, _): #expect(result.failure.map(row.urlsession.contains) == true, "\(result)")
-            case (.libcurl, let expected?): #expect(result.failure.map(expected.contains) == true, "\(result)")
-            case (.libcurl, nil): #expect(result.answer?.status == 200, "\(result)")
+            switch transport {
+            case .urlsession: #expect(result.failure.map(row.urlsession.contains) == true, "\(result)")
+            case .libcurl: #expect(result.answer?.status == 200, "\(result)")
             }
         }
     }
@@ -109,16 +97,6 @@ import Testing
             #expect(received.method == method)
             #expect(received.header("content-length") == length)
         }
-    }
-
-    @Test func `libcurl sends a POST again, body and all, where its connection proves stale`() throws {
-        let receiver = try LoopbackReceiver(script: .sequence([.status(200), .close, .status(201)]))
-        let sink = AgentSink(concurrency: 1)
-        defer { sink.close() }
-        let request = OutgoingRequest.post(to: receiver, by: .libcurl, body: "whole")
-        #expect(try sink.deliver(request).result.answer?.status == 200)
-        #expect(try sink.deliver(request).result.answer?.status == 201)
-        #expect(receiver.requests().map(\.text) == ["whole", "whole", "whole"])
     }
 }
 

@@ -24,6 +24,7 @@ final class Bench {
     var credentials = Credentials.none
     var surroundings = Surroundings()
     var libcurlDefect: String?
+    var isSuspect: (OutgoingRequest) -> Bool = { _ in false }
 
     init() throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "drain-\(UUID().uuidString)")
@@ -71,6 +72,7 @@ final class Bench {
                 let sink = FakeSink(concurrency: concurrency, answer: answer)
                 sink.defect = self.libcurlDefect
                 sink.failure = self.failure
+                sink.isSuspect = self.isSuspect
                 self.sink = sink
                 return sink
             })

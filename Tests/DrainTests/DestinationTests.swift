@@ -144,7 +144,64 @@ import Testing
         }
         #expect(summary.delivered == 1 && summary.attempts == 2 && refreshes == 1)
         let marks = bench.sink?.requests.map { request in request.headers.first { $0.name == "Drainq-Attempt" }?.value }
-        #expect(marks == ["1", "1"])
+        #expect(marks == ["1", "2"])
+    }
+
+    @Test(arguments: [Outcome.deferred, .failed, .held])
+    func `after a 401 the secret is looked for again whatever the route makes of it`(outcome: Outcome) throws {
+        let bench = try Bench()
+        var secret = "old"
+        bench.credentials.values = { _ in SecretValues(values: ["token": secret]) }
+        bench.credentials.refresh = { _ in
+            secret = "new"
+            return true
+        }
+        bench.configuration.defaultRoute.classify = [.init(match: .statuses(401...401), outcome: outcome)]
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
+        try bench.add(1)
+        let summary = try bench.run { request in
+            request.headers.contains { $0.value == "new" } ? .status(200) : .status(401)
+        }
+        #expect(summary.delivered == 1 && summary.attempts == 2)
+    }
+
+    @Test func `a token that expires twice in a run is renewed twice`() throws {
+        let bench = try Bench()
+        var (token, uses, refreshes) = (1, 0, 0)
+        var secret = "1"
+        bench.credentials.values = { _ in SecretValues(values: ["token": secret]) }
+        bench.credentials.refresh = { _ in
+            refreshes += 1
+            secret = "\(token)"
+            return true
+        }
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
+        try bench.add(9)
+        let summary = try bench.run(RunOptions(concurrency: 1)) { request in
+            guard request.headers.contains(where: { $0.name == "Authorization" && $0.value == "\(token)" }) else {
+                return .status(401)
+            }
+            uses += 1
+            if uses % 3 == 0 { token += 1 }
+            return .status(200)
+        }
+        #expect(summary.delivered == 9 && summary.held == 0 && refreshes == 2)
+    }
+
+    @Test func `a server that refuses fresh secrets too does not have them looked for again by each operation`() throws
+    {
+        let bench = try Bench()
+        var refreshes = 0
+        bench.credentials.values = { _ in SecretValues(values: ["token": "\(refreshes)"]) }
+        bench.credentials.refresh = { _ in
+            refreshes += 1
+            return true
+        }
+        bench.configuration.defaultRoute.classify = [.init(match: .statuses(401...401), outcome: .deferred)]
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
+        try bench.add(9)
+        let summary = try bench.run(RunOptions(concurrency: 1)) { _ in .status(401) }
+        #expect(summary.deferred == 9 && refreshes == 1)
     }
 
     @Test func `a secret that is not there holds the destination and sends nothing`() throws {
@@ -166,6 +223,36 @@ import Testing
         let summary = try bench.run()
         #expect(summary.held == 1 && summary.delivered == 1)
         #expect(try bench.state(of: "http://one").hold?.reason.contains("libcurl.so.4 cannot be opened") == true)
+    }
+
+    @Test func `where libcurl cannot be used URLSession makes the attempts, unless libcurl is named`() throws {
+        let bench = try Bench()
+        bench.libcurlDefect = "libcurl.so.4 cannot be opened: No such file or directory"
+        try bench.add(3)
+        try bench.add(1, type: "other")
+        let summary = try bench.run()
+        #expect(summary.delivered == 4 && summary.attempts == 4)
+        #expect(bench.sink?.requests.map(\.transport) == Array(repeating: .urlsession, count: 4))
+
+        bench.configuration.transportOfEnvironment = .libcurl
+        try bench.add(1)
+        #expect(try bench.run().held == 1)
+        #expect(bench.sink?.requests.isEmpty == true)
+        #expect(try bench.state(of: "http://one").hold?.reason.contains("libcurl.so.4 cannot be opened") == true)
+    }
+
+    @Test func `where both can be used the first of the order makes the attempts, unless the environment names one`()
+        throws
+    {
+        let bench = try Bench()
+        for (variable, expected) in [
+            (nil, TransportChoice.order[0]), (.urlsession, .urlsession), (.libcurl, .libcurl),
+        ] as [(Transport?, Transport)] {
+            bench.configuration.transportOfEnvironment = variable
+            try bench.add(1)
+            #expect(try bench.run().delivered == 1)
+            #expect(bench.sink?.requests.map(\.transport) == [expected])
+        }
     }
 
     @Test func `what a person holds or pauses is left alone until the person lets go`() throws {
@@ -214,6 +301,20 @@ import Testing
         bench.now = bench.now + .seconds(601)
         let summary = try bench.run()
         #expect(summary.attempts == 0 && summary.failed == 2 && summary.expired == 2 && summary.held == 0)
+    }
+
+    @Test func `what expires behind a hold keeps to the limit and to the time`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.expiresAfter = .seconds(600)
+        try bench.add(5)
+        #expect(try bench.run { _ in .status(401) }.held == 5)
+        bench.now = bench.now + .seconds(601)
+        let late = try bench.run(RunOptions(maxTime: .zero))
+        #expect(late.end == .timeUp && late.failed == 0 && late.leftDue == 5)
+        let limited = try bench.run(RunOptions(limit: 2))
+        #expect(limited.failed == 2 && limited.leftDue == 3)
+        #expect(try bench.names(.failed).count == 2)
+        #expect(try bench.run().failed == 3)
     }
 
     @Test func `a storm holds whatever the concurrency is`() throws {
@@ -294,15 +395,15 @@ import Testing
         let first = try bench.run(RunOptions(concurrency: 1)) { _ in .failure(.refused, detail: "") }
         #expect(first.attempts == 5 && first.deferred == 5 && first.waiting == 15)
         #expect(try bench.names(.new).allSatisfy { $0.attempts == 0 })
-        bench.now = bench.now + .seconds(59)
+        bench.now = bench.now + .milliseconds(900)
         let second = try bench.run()
         #expect(second.attempts == 0 && second.waiting == 15)
-        bench.now = bench.now + .seconds(2)
+        bench.now = bench.now + .milliseconds(200)
         let probe = try bench.run { _ in .failure(.refused, detail: "") }
         #expect(probe.attempts == 1)
-        bench.now = bench.now + .seconds(119)
+        bench.now = bench.now + .milliseconds(1900)
         #expect(try bench.run().attempts == 0)
-        bench.now = bench.now + .seconds(2)
+        bench.now = bench.now + .seconds(61)
         #expect(try bench.run().delivered == 20)
         #expect(try bench.state(of: "http://one").suspendedUntil == nil)
     }
@@ -336,6 +437,28 @@ import Testing
             return .status(204)
         }
         #expect(summary.end == .paused && summary.delivered == 1)
+    }
+
+    @Test(arguments: [DestinationEvent.paused, .heldByHand(reason: "mine")])
+    func `what a person stops stays closed, whatever is delivered meanwhile`(event: DestinationEvent) throws {
+        let bench = try Bench()
+        try bench.add(10)
+        var run: Run?
+        let world = bench.world { _ in
+            if bench.sink?.requests.count == 2 {
+                _ = try? LedgerFile(spool: bench.spool).record(
+                    [("http://one", event)], settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
+                // A second has passed.
+                run?.lastListened = .now - .seconds(2)
+            }
+            return .status(204)
+        }
+        run = Run(
+            spool: bench.spool, configuration: bench.configuration, options: RunOptions(concurrency: 2), world: world
+        ) { _ in }
+        let summary = try #require(try run?())
+        #expect(summary.attempts == 2 && summary.delivered == 2 && summary.held + summary.paused == 8)
+        #expect(try bench.names(.new).count == 8)
     }
 
     @Test func `a cool-down is ignored with now`() throws {
@@ -438,6 +561,15 @@ import Testing
         let start = ContinuousClock.now
         #expect(try bench.run(RunOptions(rate: Rate(count: 50, per: .seconds(1)))).delivered == 4)
         #expect(ContinuousClock.now - start >= .milliseconds(60))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a rate does not keep a run waiting that has nowhere to send`() throws {
+        let bench = try Bench()
+        try bench.add(10)
+        let summary = try bench.run(RunOptions(concurrency: 1, rate: Rate(count: 1, per: .seconds(86_400)))) { _ in
+            .status(429, [HeaderField(name: "Retry-After", value: "3600")])
+        }
+        #expect(summary.attempts == 1 && summary.waiting == 9)
     }
 
     @Test func `a destination's own rate spaces its attempts and nobody else's`() throws {

@@ -10,6 +10,8 @@ final class FakeSink: Sink {
     var inFlight: Int { waiting.count }
     private(set) var isClosed = false
     private var waiting: [(ticket: Int, request: OutgoingRequest)] = []
+    /// The attempts whose agent died with others in it.
+    var isSuspect: (OutgoingRequest) -> Bool = { _ in false }
     /// Of libcurl.
     var defect: String?
     /// Thrown by the next `reports`.
@@ -38,7 +40,9 @@ final class FakeSink: Sink {
         if let failure { throw failure }
         if waiting.isEmpty { return [] }
         let (ticket, request) = waiting.removeFirst()
-        return [(ticket, AttemptReport(result: answer(request), duration: .milliseconds(1)))]
+        let report = AttemptReport(
+            result: answer(request), duration: .milliseconds(1), isSuspect: isSuspect(request))
+        return [(ticket, report)]
     }
 
     func close() {

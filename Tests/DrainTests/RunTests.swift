@@ -138,6 +138,29 @@ import Testing
         #expect(due >= bench.now + .seconds(100))
     }
 
+    @Test func `what was in an agent that died is sent again alone, as the next attempt, and only the culprit pays`()
+        throws
+    {
+        let bench = try Bench()
+        try bench.add(3)
+        func attempt(_ request: OutgoingRequest) -> String? {
+            request.headers.first { $0.name == "Drainq-Attempt" }?.value
+        }
+        bench.isSuspect = { attempt($0) == "1" }
+        var inFlight: [Int] = []
+        let summary = try bench.run(RunOptions(concurrency: 3)) { request in
+            let isCulprit = request.body == Array("1".utf8)
+            guard attempt(request) == "2" else { return .failure(.agentDied, detail: "") }
+            inFlight.append(bench.sink?.inFlight ?? -1)
+            return isCulprit ? .failure(.agentDied, detail: "") : .status(204)
+        }
+        #expect(bench.sink?.requests.map(attempt) == ["1", "1", "1", "2", "2", "2"])
+        #expect(inFlight == [0, 0, 0])
+        #expect(Set(bench.sink?.requests.map(\.destination) ?? []) == ["http://one"])
+        #expect(summary.delivered == 2 && summary.deferred == 1)
+        #expect(try bench.names(.deferred).map(\.attempts) == [1])
+    }
+
     @Test func `an expired operation is given up unsent`() throws {
         let bench = try Bench()
         let expiry = bench.now + .seconds(5)
@@ -235,5 +258,29 @@ import Testing
         try bench.spool.setPaused(true)
         #expect(try bench.run().end == .paused)
         #expect(bench.sink == nil)
+    }
+
+    @Test func `what is added in the last moment of the time to stay is attempted`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        let stay = Duration.seconds(2)
+        var began = ContinuousClock.now
+        var requests = 0
+        let run = Run(
+            spool: bench.spool, configuration: bench.configuration, options: RunOptions(stay: .during(stay)),
+            world: bench.world { _ in
+                requests += 1
+                if requests == 1 {
+                    // This pass began within the time, and ends after it.
+                    while ContinuousClock.now < began + stay { Interruption.sleep(until: began + stay) }
+                    _ = try? bench.add(1)
+                }
+                return .status(204)
+            }
+        ) { _ in }
+        began = run.started
+        let summary = try run()
+        #expect(summary.delivered == 2 && requests == 2)
+        #expect(try bench.names(.new).isEmpty)
     }
 }

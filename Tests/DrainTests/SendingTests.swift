@@ -21,11 +21,14 @@ import Testing
     }
 
     private func send(
-        _ bench: Bench, _ operation: Operation, answer: @escaping (OutgoingRequest) -> AttemptReport.Result
+        _ bench: Bench, _ operation: Operation, retryWithin: Duration? = nil, now: (() -> Timestamp)? = nil,
+        answer: @escaping (OutgoingRequest) -> AttemptReport.Result
     ) throws -> Sending.Result {
-        try Sending(
-            spool: bench.spool, configuration: bench.configuration, options: Sending.Options(),
-            world: bench.world(answer)
+        var world = bench.world(answer)
+        if let now { world.now = now }
+        return try Sending(
+            spool: bench.spool, configuration: bench.configuration,
+            options: Sending.Options(retryWithin: retryWithin), world: world
         ) { self.untold.append($0) }(operation)
     }
 
@@ -44,16 +47,34 @@ import Testing
         #expect(untold.allSatisfy { $0.description == "cannot lock 'state/lock': Is a directory" } && !untold.isEmpty)
     }
 
+    @Test func `where libcurl cannot be used URLSession makes the attempt, unless libcurl is named`() throws {
+        let bench = try Bench()
+        bench.libcurlDefect = "libcurl.so.4 cannot be opened: No such file or directory"
+        guard case .delivered = try send(bench, operation(bench), answer: { _ in .status(200) }) else {
+            Issue.record("URLSession could have delivered it")
+            return
+        }
+        #expect(bench.sink?.requests.map(\.transport) == [.urlsession])
+        bench.configuration.destinations["http://one"] = DestinationSettings(transport: .libcurl)
+        guard case .postponed(let postponement) = try send(bench, operation(bench), answer: { _ in .status(200) })
+        else {
+            Issue.record("it was attempted by a transport that was not named")
+            return
+        }
+        #expect(postponement.reason.contains("libcurl.so.4 cannot be opened"))
+        #expect(bench.sink?.requests.isEmpty == true)
+    }
+
     @Test func `what this machine cannot even try is nobody's failure`() throws {
         let bench = try Bench()
         bench.failure = SinkError("cannot start a delivery agent: Too many open files")
         for _ in 0..<6 {
-            guard case .broken(let operation, _) = try send(bench, operation(bench), answer: { _ in .status(200) })
+            guard case .broken(let postponed) = try send(bench, operation(bench), answer: { _ in .status(200) })
             else {
                 Issue.record("it is not said that nothing can be attempted")
                 return
             }
-            #expect(operation.attempts.isEmpty)
+            #expect(postponed.operation.attempts.isEmpty && postponed.name.attempts == 0)
         }
         #expect(try bench.state(of: "http://one").isBlank)
     }
@@ -62,12 +83,11 @@ import Testing
         let bench = try Bench()
         bench.configuration.defaultRoute.coalesce = true
         let result = try send(bench, operation(bench, key: "k")) { _ in .status(500) }
-        guard case .postponed(let operation, _, _, let turn?) = result else {
+        guard case .postponed(let postponed) = result, let turn = postponed.turn else {
             Issue.record("it is not postponed with its turn")
             return
         }
         #expect(try bench.spool.lockSequences() == nil)
-        _ = try bench.spool.accept([operation], limits: Limits(), durable: false)
         turn.release()
         #expect(try bench.spool.lockSequences() != nil)
     }
@@ -83,5 +103,109 @@ import Testing
             Issue.record("a refused operation counts as delivered")
             return
         }
+    }
+
+    @Test func `an attempt that it made is in the name, with the time of the next one`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.keyTTL = .seconds(2)
+        guard
+            case .postponed(let postponed) = try send(
+                bench, operation(bench), answer: { _ in .failure(.timeout, detail: "") })
+        else {
+            Issue.record("it would be in no queue")
+            return
+        }
+        #expect(postponed.name.attempts == 1 && postponed.operation.attempts.count == 1)
+        _ = try bench.spool.accept(postponed.operation, as: postponed.name, limits: Limits(), hasOwnID: false)
+        #expect(try bench.run().attempts == 0)
+        bench.now = bench.now + .seconds(61)
+        // The server has forgotten the key of the first attempt.
+        let summary = try bench.run()
+        #expect(summary.attempts == 0 && summary.ambiguous == 1)
+        #expect(try bench.names(.deferred).map(\.attempts) == [1])
+    }
+
+    @Test func `an operation that was not sent is queued as it was`() throws {
+        let bench = try Bench()
+        try bench.spool.setPaused(true)
+        guard case .postponed(let postponed) = try send(bench, operation(bench), answer: { _ in .status(200) }) else {
+            Issue.record("it was sent")
+            return
+        }
+        #expect(postponed.name == EntryName(naming: operation(bench).header))
+    }
+
+    @Test func `a held destination is probed once in a while, however often it is sent to`() throws {
+        let bench = try Bench()
+        var requests = 0
+        func send() throws {
+            _ = try self.send(bench, operation(bench)) { _ in
+                requests += 1
+                return .status(401)
+            }
+        }
+        for _ in 0..<3 { try send() }
+        #expect(requests == 1)
+        bench.now = bench.now + .seconds(3601)
+        for _ in 0..<6 { try send() }
+        #expect(requests == 2)
+    }
+
+    // MARK: - Sequences
+
+    @Test func `what a dead run held goes first`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "k" }
+        do {
+            let run = try bench.spool.beginRun(now: bench.now)
+            let name = try #require(try bench.names(.new).first)
+            _ = try #require(try run.claim(Entry(state: .new, name: name)))
+        }
+        bench.now = bench.now + .seconds(1)
+        guard
+            case .postponed(let postponed) = try send(bench, operation(bench, key: "k"), answer: { _ in .status(200) })
+        else {
+            Issue.record("it overtook an older value")
+            return
+        }
+        #expect(postponed.reason == "older operations of its sequence come first")
+        #expect(try bench.names(.new).map(\.interruptions) == [1])
+        postponed.turn?.release()
+    }
+
+    @Test func `between two attempts other sequences go on, and its own waits`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute = Route(
+            url: "http://one/{key}", retry: BackoffSchedule(delays: .list([.milliseconds(1)]), attempts: 3),
+            ordering: .key)
+        let now = bench.now
+        let first = operation(bench, key: "k")
+        var requests = 0
+        var delivered: [String] = []
+        var hasRun = false
+        let result = try send(bench, first, retryWithin: .seconds(60)) {
+            // Asked for the first time after the pause: the lock is not taken again yet.
+            if requests == 1, !hasRun, let lock = try? bench.spool.lockSequences() {
+                lock.release()
+                hasRun = true
+                for key in ["k", "other"] { _ = try? bench.add(1) { $0.key = key } }
+                _ = try? bench.run { request in
+                    delivered.append(request.url)
+                    return .status(200)
+                }
+            }
+            return now
+        } answer: { _ in
+            requests += 1
+            return .status(requests == 1 ? 500 : 200)
+        }
+        guard case .delivered = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(hasRun && requests == 2)
+        #expect(delivered == ["http://one/other"])
+        #expect(try bench.run().delivered == 1)
     }
 }

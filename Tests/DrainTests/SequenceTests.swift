@@ -38,6 +38,23 @@ import Testing
         #expect(try bench.names(.new).isEmpty && bench.names(.deferred).isEmpty && bench.names(.failed).isEmpty)
     }
 
+    @Test func `taking older values away keeps to the time, and no newer one goes before it`() throws {
+        let bench = try bench { $0.coalesce = true }
+        try bench.add(5) { $0.key = "a" }
+        let late = try bench.run(RunOptions(maxTime: .zero))
+        #expect(late.end == .timeUp && late.superseded == 0 && late.attempts == 0)
+        #expect(try bench.names(.new).count == 5)
+    }
+
+    @Test func `older values of keys that are not chosen keep to the limit`() throws {
+        let bench = try bench { $0.coalesce = true }
+        for key in ["a", "b", "c"] { try bench.add(3) { $0.key = key } }
+        let first = try bench.run(RunOptions(limit: 1))
+        // Those of the chosen one, and one more.
+        #expect(first.delivered == 1 && first.superseded == 3)
+        #expect(try bench.names(.new).count == 5)
+    }
+
     @Test func `a newer value that asked for a later time does not replace what is to be sent now`() throws {
         let bench = try bench { $0.coalesce = true }
         try bench.add(1) { $0.key = "a" }
@@ -136,6 +153,26 @@ import Testing
         #expect(summary.delivered == 10 && summary.attempts == 3)
     }
 
+    @Test func `a batch that is full by its bytes does not keep others from being sent meanwhile`() throws {
+        let bench = try bench { $0.batch = Batch(max: 10, maxBytes: 7) }
+        try bench.add(10)
+        #expect(try bench.run(RunOptions(concurrency: 5)).delivered == 10)
+        // Each of three bytes, "[0]".
+        #expect(bench.bodies == ["[0,1]", "[2,3]", "[4,5]", "[6,7]", "[8,9]"])
+        #expect(bench.sink?.mostInFlight == 5)
+        #expect(try bench.names(.new).isEmpty && bench.names(.claimed).isEmpty)
+    }
+
+    @Test func `what a batch had no room for is put back where the run has to stop`() throws {
+        let bench = try bench { $0.batch = Batch(max: 10, maxBytes: 7) }
+        try bench.add(4)
+        let summary = try bench.run(RunOptions(concurrency: 1)) { _ in
+            .status(429, [HeaderField(name: "Retry-After", value: "3600")])
+        }
+        #expect(bench.bodies == ["[0,1]"] && summary.waiting == 2)
+        #expect(try bench.names(.new).count == 2 && bench.names(.claimed).isEmpty)
+    }
+
     @Test func `a batch that is refused is split down to the bad one`() throws {
         let bench = try bench { $0.batch = Batch(max: 8, format: .ndjson) }
         try bench.add(8)
@@ -149,18 +186,59 @@ import Testing
     }
 
     @Test func `each operation is settled by itself where the answer says so`() throws {
-        let results = Batch.Results(pointer: JSONPointer("/items")!, status: JSONPointer("/status")!)
-        let bench = try bench { $0.batch = Batch(max: 3, results: results) }
+        let bench = try itemizing(3)
         try bench.add(3)
-        let body = #"{"items":[{"status":201},{"status":503},{"status":400}]}"#
-        let summary = try bench.run { _ in
-            .answer(
-                AttemptReport.Answer(
-                    status: 200, headers: [HeaderField(name: "Content-Type", value: "application/json")],
-                    body: Array(body.utf8)))
-        }
+        let summary = try bench.run { self.itemized($0) { [201, 503, 400][$0[0]] } }
         #expect(summary.delivered == 1 && summary.deferred == 1 && summary.failed == 1)
         #expect(try bench.names(.deferred).map(\.id.description) == ["default-1"])
+    }
+
+    @Test func `no member fails for good before it was alone`() throws {
+        let bench = try itemizing(4)
+        try bench.add(4)
+        // One transaction: a bad one fails them all.
+        let summary = try bench.run(RunOptions(concurrency: 1)) {
+            self.itemized($0) { $0.contains(2) ? 422 : 200 }
+        }
+        #expect(summary.delivered == 3 && summary.failed == 1 && summary.attempts == 5)
+        #expect(try bench.names(.failed).map(\.id.description) == ["default-2"])
+    }
+
+    @Test func `what one member does to a batch uses up the attempts of no other`() throws {
+        let bench = try bench { $0.batch = Batch(max: 10) }
+        try bench.add(4)
+        func answer(_ request: OutgoingRequest) -> AttemptReport.Result {
+            .status(String(decoding: request.body ?? [], as: UTF8.self).contains("1") ? 500 : 200)
+        }
+        #expect(try bench.run(answer: answer).deferred == 4)
+        #expect(bench.bodies == ["[0,1,2,3]"])
+        bench.now = bench.now + .seconds(61)
+        let second = try bench.run(RunOptions(concurrency: 4), answer: answer)
+        #expect(second.delivered == 3 && second.failed == 1)
+        #expect(bench.bodies == ["[0]", "[1]", "[2]", "[3]"] && bench.sink?.mostInFlight == 4)
+        #expect(try bench.names(.failed).map(\.attempts) == [2])
+    }
+
+    @Test func `a wait that the server asked for is no attempt of a member`() throws {
+        let bench = try itemizing(2)
+        try bench.add(2)
+        _ = try bench.run { request in
+            guard case .answer(var answer) = self.itemized(request, status: { _ in 503 }) else { return .status(500) }
+            answer.headers.append(HeaderField(name: "Retry-After", value: "5"))
+            return .answer(answer)
+        }
+        #expect(try bench.names(.deferred).map(\.attempts) == [0, 0])
+        let counted = bench.events.compactMap { event -> Int? in
+            if case .attempted(let attempt) = event { attempt.attempts } else { nil }
+        }
+        #expect(counted == [0, 0])
+    }
+
+    /// An answer that has a status for each member, by the payloads of the request from this member on.
+    private func itemized(_ request: OutgoingRequest, status: ([Int]) -> Int) -> AttemptReport.Result {
+        let text = String(decoding: request.body ?? [], as: UTF8.self)
+        let payloads = text.split(whereSeparator: { !$0.isNumber }).compactMap { Int($0) }
+        return itemized(payloads.map { member in status([member] + payloads.filter { $0 != member }) })
     }
 
     private func itemized(_ statuses: [Int]) -> AttemptReport.Result {
@@ -190,8 +268,9 @@ import Testing
         for first in [401, 400, 503] {
             let bench = try itemizing(3)
             try bench.add(3)
-            let summary = try bench.run { _ in self.itemized([first, 200, 200]) }
-            #expect(summary.delivered == 2 && summary.attempts == 1)
+            let summary = try bench.run { self.itemized($0) { $0[0] == 0 ? first : 200 } }
+            // What would fail for good is attempted alone first.
+            #expect(summary.delivered == 2 && summary.attempts == (first == 400 ? 2 : 1))
             #expect(try bench.names(.new).isEmpty)
         }
     }

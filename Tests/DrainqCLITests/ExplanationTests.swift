@@ -67,7 +67,7 @@ import Testing
     @Test(arguments: [
         ("'standard'", "after 30s, 2m, 10m, 30m, 1h, 3h, 6h, 12h, then every 12h, ±20 %; given up when it is 3d old"),
         ("'steps'", "after 5s, 30s, 2m; given up after 4 attempts"),
-        ("'doubling'", "after 1s, 2s, 4s, 8s; given up after 5 attempts"),
+        ("'doubling'", "after 1s, 2s, 4s, 8s, 16s; given up after 6 attempts"),
         (
             "{ base: '1s', max: '4s', attempts: 9, jitter: 0 }",
             "after 1s, 2s, 4s, then every 4s; given up after 9 attempts"
@@ -91,11 +91,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("503", "after 3 such failures in a row it is left alone for 2m, each time twice as long, up to 1h"),
+        ("503", "after 3 such failures in a row it is left alone for 1s, each time twice as long, up to 1h"),
         ("503", "a Retry-After holds back all that goes there until then, at most 10m, and then no attempt is counted"),
         ("429", "a Retry-After holds back all that goes there until then, at most 10m, and then no attempt is counted"),
         ("500", "a Retry-After holds back all that goes there until then, at most 10m"),
-        ("refused", "after 3 such failures in a row it is left alone for 2m, each time twice as long, up to 1h"),
+        ("refused", "after 3 such failures in a row it is left alone for 1s, each time twice as long, up to 1h"),
         ("proxy", "it is not to blame, and nothing is remembered of it"),
         ("401", "before that, its secrets are looked up anew, once"),
         (
@@ -129,7 +129,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", Transport.allCases, "urlsession: nothing asks for libcurl"),
+        ("", Transport.allCases, "libcurl: auto takes it first: only it passes every test on Linux"),
+        ("", [Transport]([.urlsession]), "urlsession: libcurl cannot be used here"),
+        ("transport: 'urlsession'", Transport.allCases, "urlsession: transport is 'urlsession'"),
         ("unixSocket: '/s'", Transport.allCases, "libcurl: unixSocket is configured"),
         ("transport: 'libcurl'", Transport.allCases, "libcurl: transport is 'libcurl'"),
         (

@@ -60,10 +60,9 @@ struct ParserTests {
 
     @Test func `an option that is not given has the initial value of the table`() throws {
         let command = try parse("run")
-        #expect(command.count(.limit) == 100)
         #expect(command.count(.concurrency) == 5)
         #expect(command.duration(.grace) == .seconds(10))
-        #expect(!command.isGiven(.limit))
+        #expect(!command.isGiven(.concurrency))
         #expect(command.duration(.maxTime) == nil)
         #expect(command.typeNames(.type) == [])
         #expect(command.time(.since, now: Timestamp(microseconds: 0)) == nil)

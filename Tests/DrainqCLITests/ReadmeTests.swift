@@ -23,7 +23,7 @@ struct ReadmeTests {
                 return callsOfDrainq(in: String(line.prefix { $0 != "#" }).trimmingCharacters(in: .whitespaces))
             }
         }
-        #expect(calls.count > 20)
+        #expect(calls.count > 15)
         for arguments in calls { _ = try ParsedCommand(arguments: arguments) }
     }
 

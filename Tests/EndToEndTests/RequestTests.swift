@@ -19,8 +19,66 @@ import Testing
         try queue.run("add", input: "1")
         let alone = try queue.shell("cp \"$DRAINQ\" alone && ./alone explain | grep transport && ./alone run")
         #expect(alone.status == 0 && alone.error == "")
-        #expect(alone.output.contains("libcurl: drainq-urlsession is not installed here"))
+        #expect(alone.output.contains("libcurl: auto takes it first: only it passes every test on Linux"))
         #expect(receiver.receivedCount == 1)
+    }
+
+    @Test func `where drainq cannot use the machine's libcurl, URLSession delivers, and explain says why`() throws {
+        let receiver = try LoopbackReceiver()
+        let queue = try Drainq(to: receiver, "headers: { \"x-lower\": \"1\" }")
+        try queue.run("add", input: "1")
+        // Foundation's own libcurl is the real one.
+        let finished = try queue.shell(
+            """
+            mkdir programs libraries && cp "$DRAINQ" programs/drainq && echo "no library" > libraries/libcurl.so.4
+            printf '#!/bin/sh\\nunset LD_LIBRARY_PATH\\nexec "%s-urlsession" "$@"\\n' "$DRAINQ" > programs/drainq-urlsession
+            chmod +x programs/drainq-urlsession && export LD_LIBRARY_PATH="$PWD/libraries"
+            programs/drainq explain | grep transport && programs/drainq run && echo 2 | programs/drainq send
+            """)
+        #expect(finished.status == 0 && finished.error == "", "\(finished)")
+        #expect(finished.output.contains("urlsession: libcurl cannot be used here"), "\(finished.output)")
+        let names = receiver.requests().map { $0.headers.map(\.name).filter { $0.lowercased() == "x-lower" } }
+        #expect(names == [["X-Lower"], ["X-Lower"]])
+    }
+
+    /// URLSession capitalises the names of header fields, and libcurl does not.
+    @Test(arguments: [
+        ("auto", "", "x-lower", "libcurl: auto takes it first"),
+        ("auto", "urlsession", "X-Lower", "urlsession: DRAINQ_TRANSPORT is 'urlsession'"),
+        ("auto", "libcurl", "x-lower", "libcurl: DRAINQ_TRANSPORT is 'libcurl'"),
+        ("urlsession", "libcurl", "X-Lower", "urlsession: transport is 'urlsession'"),
+        ("libcurl", "urlsession", "x-lower", "libcurl: transport is 'libcurl'"),
+    ])
+    func `a destination's key chooses the transport before the environment, and explain says which it is`(
+        transport: String, variable: String, name: String, reason: String
+    ) throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(
+            """
+            { routes: { default: { url: "\(receiver.url)/x", headers: { "x-lower": "1" } } },
+              destinations: { "\(receiver.url)": { transport: "\(transport)" } } }
+            """)
+        drainq.environment["DRAINQ_TRANSPORT"] = variable
+        let explained = try drainq.run("explain")
+        #expect(explained.status == 0 && explained.output.contains(reason), "\(explained.output)")
+        #expect(try drainq.run("add", input: "1").status == 0)
+        #expect(try drainq.run("run").status == 0)
+        #expect(try drainq.run("send", input: "2").status == 0)
+        let sent = receiver.requests().map { $0.headers.map(\.name).filter { $0.lowercased() == "x-lower" } }
+        #expect(sent == [[name], [name]])
+    }
+
+    @Test(arguments: ["run", "send", "check", "explain"])
+    func `another word in DRAINQ_TRANSPORT is a usage error that names the two`(command: String) throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        drainq.environment["DRAINQ_TRANSPORT"] = "curl"
+        let finished = try drainq.run(command, input: "1")
+        #expect(finished.status == 64, "\(finished)")
+        #expect(
+            finished.error.contains("DRAINQ_TRANSPORT is 'curl', which is neither 'urlsession' nor 'libcurl'"),
+            "\(finished.error)")
+        #expect(receiver.receivedCount == 0)
     }
 
     @Test func `an IPv6 address is a host like another`() throws {

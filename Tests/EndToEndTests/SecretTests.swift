@@ -49,6 +49,60 @@ import Testing
         #expect(try !leavings(drainq, Array(answers)).contains("MARKER"))
     }
 
+    /// What a server may make of a credential before it sends it back.
+    enum Echo: CaseIterable {
+        case plain, percent, json, base64, form, html
+
+        func callAsFunction(_ text: String) -> String {
+            switch self {
+            case .plain: text
+            case .percent: text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+            case .json: text.replacing("/", with: "\\/").replacing("\"", with: "\\u0022")
+            case .base64: Data(text.utf8).base64EncodedString()
+            case .form: text.replacing(" ", with: "+").replacing("/", with: "%2f").replacing("\"", with: "%22")
+            case .html: text.replacing("/", with: "&#x2F;").replacing("\"", with: "&quot;")
+            }
+        }
+    }
+
+    @Test(arguments: Echo.allCases)
+    func `nothing is kept or said of a secret that comes back in another form`(echo: Echo) throws {
+        let receiver = try LoopbackReceiver(
+            script: .deciding { request, _ in
+                let told = echo(request.headers.map(\.description).joined(separator: " "))
+                if request.target.hasPrefix("/batch") {
+                    let errors = (try? JSONEncoder().encode([["error": told]])) ?? Data()
+                    return .status(200, body: String(decoding: errors, as: UTF8.self))
+                }
+                return .status(
+                    404, headers: [HeaderLine("Content-Type", "x/\(told)")], body: "\(told) of \(request.target)")
+            })
+        let secret = "open/MARKER\"one"
+        let drainq = try Drainq(
+            """
+            { routes: {
+                default: { url: "\(receiver.url)/x?key=${secret:a}", headers: { Authorization: "Bearer ${secret:a}" } },
+                batch: { url: "\(receiver.url)/batch", headers: { Authorization: "Bearer ${secret:a}" },
+                    batch: { max: 5, results: { pointer: "", error: "/error" } } },
+                signed: { url: "\(receiver.url)/signed",
+                    headersCommand: ["sh", "../sign"] } },
+              secrets: { a: { file: "../secret" } } }
+            """)
+        try drainq.write(secret + "\n", as: "secret")
+        try drainq.write("cat > /dev/null; echo 'Authorization: Bearer signed/MARKER-two'", as: "sign")
+        for type in ["default", "batch", "signed"] { try drainq.run("add", "--type", type, input: "1") }
+        let said = try [
+            drainq.run("run", "-v"), drainq.run("list", "--json"), drainq.run("status", "--json"),
+            drainq.run("send", "--no-queue", "--json", input: "1"), drainq.run("send", "--no-queue", input: "1"),
+        ]
+        #expect(receiver.requests().contains { $0.header("Authorization") == "Bearer \(secret)" })
+        #expect(receiver.requests().contains { $0.header("Authorization") == "Bearer signed/MARKER-two" })
+        let left = try leavings(drainq, said)
+        for text in ["MARKER", "TUFSS0VS", "1BUktFU", "hNQVJLRVI", "open/", "signed/"] {
+            #expect(!left.replacing("/signed", with: "").contains(text), "\(text)")
+        }
+    }
+
     @Test(arguments: [
         Answer.reset, .close, .verbatim("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: y\r\n\r\n"),
     ])

@@ -7,7 +7,7 @@ work=$(mktemp -d)
 pids=()
 # At the end of the suite, whatever the reason, ends what it started and nothing else.
 trap 'kill "${pids[@]}" 2>/dev/null; wait 2>/dev/null; rm -rf "$work"' EXIT
-unset http_proxy https_proxy all_proxy no_proxy HTTPS_PROXY ALL_PROXY NO_PROXY DRAINQ_QUEUE
+unset http_proxy https_proxy all_proxy no_proxy HTTPS_PROXY ALL_PROXY NO_PROXY DRAINQ_QUEUE DRAINQ_TRANSPORT
 failed=0
 
 # test_that NAME COMMAND…: one test, the first command of which that fails ends it; what it printed is then shown.
@@ -64,7 +64,21 @@ says() {
     return 1
 }
 
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+# A port below the range that the kernel assigns from, so that nobody else gets it until a server listens there.
+free_port() {
+    python3 - <<'END_OF_FILE'
+import random, socket
+while True:
+    port = random.randrange(10_000, 32_000)
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+    print(port)
+    break
+END_OF_FILE
+}
 
 # await PORT…: until all of them listen.
 await() {

@@ -168,6 +168,23 @@ shared() {
     equal '' "$(drainq list)"
 }
 
+# checksum DISPLAY: whether its checksum is that of the file, whose header line is broken into two.
+checksum() {
+    python3 - "$1" <<'PYTHON'
+import re, sys
+
+first, second, body = sys.argv[1].split("\n")[:3]
+file = (first + second + "\n" + body).encode()
+shown = re.search(rb'"crc32c":"([0-9a-f]{8})"}\n', file)
+crc = 0xFFFFFFFF
+for byte in file[: shown.start(1)] + file[shown.end(1) :]:
+    crc ^= byte
+    for _ in range(8):
+        crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+assert f"{crc ^ 0xFFFFFFFF:08x}".encode() == shown[1], f"{crc ^ 0xFFFFFFFF:08x}"
+PYTHON
+}
+
 # kind DISPLAY: what a display of the two manuals about files is.
 kind() {
     case $1 in
@@ -176,6 +193,7 @@ kind() {
     'import json, os'*) echo python ;;
     'file, err := os'*) echo go ;;
     'chmod '*'"$QUEUE'* | 'chgrp '*'"$QUEUE'*) echo sharing ;;
+    '{"drainq":1,'*'"crc32c":'*) echo checksum ;;
     # shown, not to be typed: protocol, grammar and vectors
     '{"bodyLength"'* | webhook-timestamp* | name\ * | valid\ *) echo shown ;;
     *) echo unknown ;;
@@ -213,6 +231,7 @@ for page in drainq-config.5 drainq-queue.5; do
             title=$(grep -m 1 -oE '[a-zA-Z]+: .*' <<<"$(sed 1,2d <<<"$display")")
             test_that "$page: configuration $number works (${title:0:40})" configured "$display"
             ;;
+        checksum) test_that "$page: another language computes the checksum that is shown" checksum "$display" ;;
         sharing) test_that "$page: what a stranger drops is delivered (${display%%$'\n'*})" shared "$display" ;;
         shown) ;;
         unknown) test_that "$page: display $number is run by this suite" false ;;

@@ -244,6 +244,20 @@ progress_moves_and_goes() {
     has '^drainq: 27 delivered, 2 deferred, 1 failed in ' "$work/end"
 }
 
+# The line stays while other lines are printed above it, however fast or slow they come.
+progress_stays() {
+    local option=$1 answer=$2 count=$3 staying share
+    receive --answer "$answer"
+    trap 'kill "$receiver"' EXIT
+    staying=$(mktemp -d "$work/queue.XXXXXX")/q
+    DRAINQ_QUEUE=$staying drainq init --url "$url/{type}"
+    lines "$count" | DRAINQ_QUEUE=$staying drainq add >/dev/null
+    # shellcheck disable=SC2086
+    share=$(DRAINQ_QUEUE=$staying Tests/Interop/visible.py " of $count" "$binary" run --max-time 50s $option)
+    echo "visible for $share % of its time"
+    ((share >= 95))
+}
+
 short_work_has_none() {
     local short
     receive --answer 204
@@ -277,6 +291,9 @@ for columns in 80 40; do
     test_that "$columns columns: the progress line moves in one line and is gone at the end" progress_moves_and_goes
     test_that "$columns columns: work for a moment has no progress line" short_work_has_none
     if ((columns == 80)); then
+        test_that 'the progress line stays while thousands succeed in a second' progress_stays '' 204 20000
+        test_that 'the progress line stays below the lines of --verbose' progress_stays --verbose 204 20000
+        test_that 'the progress line stays below slow failures' progress_stays --concurrency=1 '400 delay=100ms' 40
         test_that '80 columns: list has a line for each operation' wide_list_has_one_line_each
     else
         test_that '40 columns: list has two lines for each operation' narrow_list_has_two_lines_each

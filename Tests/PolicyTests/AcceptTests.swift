@@ -12,7 +12,7 @@ import Testing
         let headers = type.map { [HeaderField(name: "content-type", value: $0)] } ?? []
         let answer = AttemptReport.Answer(status: status, headers: headers, body: Array(body.utf8))
         return Classification.verdict(
-            on: AttemptReport(result: .answer(answer), duration: .zero), route: route, now: now)
+            on: SealedReport(result: .answer(answer), duration: .zero), route: route, now: now)
     }
 
     @Test(
@@ -67,10 +67,8 @@ import Testing
 
     @Test func `the rule says what becomes of an answer that does not agree, and looks at no other`() {
         var route = Route(accept: AcceptRule(json: [Self.success], otherwise: .failed))
-        #expect(
-            verdict("{}", route)
-                == Verdict(
-                    outcome: .failed, rule: .notAccepted(.condition(Self.success), .failed)))
+        #expect(verdict("{}", route).outcome == .failed)
+        #expect(verdict("{}", route).rule == .notAccepted(.condition(Self.success), .failed))
         #expect(verdict("{}", route).rule.description == "accept: /result/success does not equal true: fails")
         #expect(verdict("{}", status: 503, route).rule.description == "status 503: default 500-599 defers")
         route.classify = [

@@ -30,7 +30,7 @@ import Testing
             "aggressive": [0.5, 1.25, 3.125, 7.813, 19.532],
             "rate-limit": [5, 15],
             "steps": [5, 30, 120],
-            "doubling": [1, 2, 4, 8],
+            "doubling": [1, 2, 4, 8, 16],
         ]
         #expect(BackoffSchedule.presets.map(\.name).sorted() == table.keys.sorted())
         for (name, schedule) in BackoffSchedule.presets {

@@ -114,7 +114,7 @@ import Testing
         _ body: String, members: Int = 2, status: Int = 200, _ results: Batch.Results?,
         classify: [ClassificationOverride] = []
     ) -> [String]? {
-        let report = AttemptReport(
+        let report = SealedReport(
             result: .answer(
                 .init(
                     status: status, headers: [HeaderField(name: "Retry-After", value: "7")], body: Array(body.utf8))),
@@ -124,7 +124,7 @@ import Testing
             on: report, members: members, route: Route(classify: classify, batch: batch), now: now)
         return found?.map { verdict in
             #expect(verdict.retryAfter == .seconds(7))
-            return "\(verdict.outcome.verb) \(verdict.memberStatus ?? 0) \(verdict.rule)"
+            return "\(verdict.outcome.verb) \(verdict.status ?? 0) \(verdict.rule)"
         }
     }
 
@@ -142,14 +142,15 @@ import Testing
             ])
         #expect(
             verdicts(#"{"r":[{"s":200,"e":{"a":"\u001b"}},{"e":true},{"s":7},{}]}"#, members: 4, byStatus) == [
-                #"fail 0 batch results: error {"a":"\u001b"}: fails"#, "fail 0 batch results: error true: fails",
-                "defer 0 batch results: no status at '/s': defers", "defer 0 batch results: no status at '/s': defers",
+                #"fail 200 batch results: error {"a":"\u001b"}: fails"#, "fail 200 batch results: error true: fails",
+                "defer 200 batch results: no status at '/s': defers",
+                "defer 200 batch results: no status at '/s': defers",
             ])
         #expect(
             verdicts(#"[{"e":null},{"e":false},{},0,{"e":"no"}]"#, members: 5, byError) == [
-                "deliver 0 batch results: no error: delivers", "deliver 0 batch results: no error: delivers",
-                "deliver 0 batch results: no error: delivers", "deliver 0 batch results: no error: delivers",
-                #"fail 0 batch results: error "no": fails"#,
+                "deliver 200 batch results: no error: delivers", "deliver 200 batch results: no error: delivers",
+                "deliver 200 batch results: no error: delivers", "deliver 200 batch results: no error: delivers",
+                #"fail 200 batch results: error "no": fails"#,
             ])
         let override = ClassificationOverride(match: .statuses(422...422), outcome: .deferred)
         #expect(
@@ -161,7 +162,7 @@ import Testing
         "", "{}", "<html>", #"{"r":[{"s":200}]}"#, #"{"r":[{"s":200},{"s":200},{"s":200}]}"#, #"{"r":{}}"#,
     ])
     func `where it is not clear which were taken, all are deferred`(body: String) {
-        let rule = "defer 0 batch results: no array of 2 at '/r': defers"
+        let rule = "defer 200 batch results: no array of 2 at '/r': defers"
         #expect(verdicts(body, byStatus) == [rule, rule])
     }
 
@@ -170,7 +171,7 @@ import Testing
         for status in [302, 400, 401, 429, 503] {
             #expect(verdicts(#"{"r":[{"s":200},{"s":422}]}"#, status: status, byStatus) == nil)
         }
-        let lost = AttemptReport(result: .failure(.reset, detail: ""), duration: .zero)
+        let lost = SealedReport(result: .failure(.reset, detail: ""), duration: .zero)
         #expect(Batch(max: 2, results: byStatus).verdicts(on: lost, members: 2, route: Route(), now: now) == nil)
     }
 

@@ -51,6 +51,70 @@ import Testing
         }
     }
 
+    // MARK: - Two listings
+
+    private static let routes = [Route(ordering: .key), Route(ordering: .strict), Route(coalesce: true)]
+
+    /// Whether both listings have seen the same of the sequence of `a`.
+    private func isSettled(_ first: [String], _ second: [String], _ route: Route) -> Bool {
+        var census = Census()
+        func mark(_ row: Row) -> UInt64 {
+            let bytes = Array(row.name.description.utf8)
+            return bytes.withUnsafeBufferPointer { ListedName($0)!.mark }
+        }
+        for row in first.map({ Self.row($0, route) }) {
+            census.note(row.name, row.standing, of: route, to: row.destination, mark: mark(row))
+        }
+        for row in second.map({ Self.row($0, route) }) {
+            _ = census.turn(of: row.name, of: route, to: row.destination, mark: mark(row))
+        }
+        return census.isSettled(route.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!)
+    }
+
+    @Test(arguments: routes)
+    func `two listings of the same names settle a sequence`(route: Route) {
+        let names = ["a@1:k=due", "b@2:k=due", "c@3:k=deferred", "d@4:k=held"]
+        #expect(isSettled(names, names.reversed(), route))
+    }
+
+    @Test(arguments: routes)
+    func `a name that is missed, met twice, new or another one leaves its sequence in doubt`(route: Route) {
+        let names = ["a@1:k=due", "b@2:k=due"]
+        for others in [["b@2:k=due"], names + ["a@1:k=due"], names + ["c@3:k=due"], ["a@1:k=held", "b@2:k=due"]] {
+            #expect(!isSettled(names, others, route), "\(others)")
+        }
+        #expect(!isSettled([], ["a@1:k=due"], route))
+    }
+
+    @Test func `what is chosen is confirmed up to the first name that is not`() {
+        let route = Route(ordering: .key)
+        let rows = ["a@1:k=due", "b@2:k=due", "c@3:k=due", "d@1:m=due"].map { Self.row($0, route) }
+        let sequences = rows.map { route.sequence(of: $0.name, to: $0.destination)! }
+        var confirmation = Confirmation(
+            of: [sequences[0]], chosen: [rows[0].name, rows[2].name],
+            superseded: [Self.row("z@0:k=due", route).name: rows[2].name.id])
+        for row in rows { confirmation.note(row.name, of: route, to: row.destination) }
+        #expect(zip(rows, sequences).map { confirmation.confirms($0.name, in: $1) } == [true, false, false, true])
+        #expect(confirmation.confirms(supersededBy: rows[2].name.id, in: sequences[0]))
+        #expect(!confirmation.confirms(supersededBy: OperationID("x")!, in: sequences[0]))
+    }
+
+    /// `b`, which stood for `a`, was dropped between the listings, and `c` was added.
+    @Test(arguments: [true, false])
+    func `an older value stays, and keeps back what is newer, where the one that stood for it is gone`(isThere: Bool) {
+        let route = Route(coalesce: true)
+        let rows = ["a@1:k=held", "b@2:k=due", "c@3:k=due"].map { Self.row($0, route) }
+        let sequence = route.sequence(of: rows[0].name, to: Self.place)!
+        var confirmation = Confirmation(
+            of: [sequence], chosen: [rows[2].name], superseded: [rows[0].name: rows[1].name.id])
+        for row in rows where isThere || row.name != rows[1].name {
+            confirmation.note(row.name, of: route, to: row.destination)
+        }
+        #expect(confirmation.confirms(supersededBy: rows[1].name.id, in: sequence) == isThere)
+        // Where `b` is there it is the one that was not chosen.
+        #expect(!confirmation.confirms(rows[2].name, in: sequence))
+    }
+
     // MARK: - Coalescing
 
     @Test func `the newest of a key supersedes the older ones`() {

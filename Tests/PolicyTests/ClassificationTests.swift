@@ -5,12 +5,12 @@ import Testing
     private let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
 
     private func answer(_ status: Int, _ route: Route = Route(), _ headers: [HeaderField] = []) -> Verdict {
-        let report = AttemptReport(result: .answer(.init(status: status, headers: headers)), duration: .seconds(1))
+        let report = SealedReport(result: .answer(.init(status: status, headers: headers)), duration: .seconds(1))
         return Classification.verdict(on: report, route: route, now: now)
     }
 
     private func failure(_ error: NetworkError, _ route: Route = Route()) -> Verdict {
-        let report = AttemptReport(result: .failure(error, detail: ""), duration: .seconds(1))
+        let report = SealedReport(result: .failure(error, detail: ""), duration: .seconds(1))
         return Classification.verdict(on: report, route: route, now: now)
     }
 
@@ -75,7 +75,8 @@ import Testing
             "404": .deferred, "400-499": .held, "400-409": .delivered, "410-419": .deferred, "500": .failed,
             "500-500": .held,
         ])
-        #expect(answer(404, route) == Verdict(outcome: .deferred, rule: .overridden(route.classify[0])))
+        #expect(answer(404, route).outcome == .deferred)
+        #expect(answer(404, route).rule == .overridden(route.classify[0]))
         #expect(answer(404, route).rule.description == "classify \"404\": defer")
         #expect(answer(409, route).outcome == .delivered)
         #expect(answer(409, route).rule.description == "classify \"400-409\": deliver")
@@ -109,7 +110,7 @@ import Testing
         let asking = [HeaderField(name: "retry-after", value: "30")]
         #expect(answer(429, Route(), asking).retryAfter == .seconds(30))
         #expect(answer(503).retryAfter == nil)
-        let report = AttemptReport(
+        let report = SealedReport(
             result: .answer(.init(status: 429, headers: [HeaderField(name: "Retry-After", value: "999999")])),
             duration: .zero)
         let capped = Classification.verdict(on: report, route: Route(), now: now, retryAfterMax: .seconds(60))

@@ -15,12 +15,12 @@ import Testing
 
     private func failure(_ operation: Operation, at now: Timestamp) -> Disposition {
         var generator = SeededGenerator(seed: 1)
-        let report = AttemptReport(result: .failure(.refused, detail: ""), duration: .zero)
+        let report = SealedReport(result: .failure(.refused, detail: ""), duration: .zero)
         let route = Route(retry: BackoffSchedule(delays: .list([.seconds(60)]), maxAge: .seconds(3 * 86_400)))
         return Settlement.decide(
             on: report, verdict: Classification.verdict(on: report, route: route, now: now), of: operation,
             name: EntryName(createdAt: operation.header.createdAt, id: operation.header.id), route: route,
-            keepsDelivered: false, start: now, now: now, using: &generator
+            inBatch: false, keepsDelivered: false, start: now, now: now, using: &generator
         ).disposition
     }
 

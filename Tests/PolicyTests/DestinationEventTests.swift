@@ -4,18 +4,18 @@ import Testing
 @Suite struct DestinationEventTests {
     private let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
 
-    private func report(_ status: Int, _ retryAfter: String? = nil, _ body: String = "") -> AttemptReport {
+    private func report(_ status: Int, _ retryAfter: String? = nil, _ body: String = "") -> SealedReport {
         let headers = retryAfter.map { [HeaderField(name: "Retry-After", value: $0)] } ?? []
-        return AttemptReport(
+        return SealedReport(
             result: .answer(.init(status: status, headers: headers, body: Array(body.utf8))), duration: .zero)
     }
 
-    private func failure(_ error: NetworkError) -> AttemptReport {
-        AttemptReport(result: .failure(error, detail: ""), duration: .zero)
+    private func failure(_ error: NetworkError) -> SealedReport {
+        SealedReport(result: .failure(error, detail: ""), duration: .zero)
     }
 
     private func events(
-        _ report: AttemptReport, _ route: Route = Route(retry: .steps, retryRateLimited: .rateLimit),
+        _ report: SealedReport, _ route: Route = Route(retry: .steps, retryRateLimited: .rateLimit),
         _ settings: DestinationSettings = DestinationSettings(retryAfterMax: .seconds(3600))
     ) -> [DestinationEvent] {
         let verdict = Classification.verdict(
@@ -24,8 +24,8 @@ import Testing
             of: report, verdict, route: route, settings: settings, blamed: "print", now: now)
     }
 
-    private func guardAnswer(_ report: AttemptReport, _ route: Route = Route()) -> StormGuard<Int>.Answer? {
-        StormGuard<Int>.Answer(report, Classification.verdict(on: report, route: route, now: now))
+    private func guardAnswer(_ report: SealedReport, _ route: Route = Route()) -> StormGuard<Int>.Answer? {
+        StormGuard<Int>.Answer(Classification.verdict(on: report, route: route, now: now))
     }
 
     @Test func `every status says what is known of its server`() {
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func `a hold is remembered by what the network said`() {
-        let report = AttemptReport(
+        let report = SealedReport(
             result: .failure(.tls, detail: "certificate has\nexpired"), duration: .zero)
         #expect(
             events(report) == [

@@ -40,7 +40,7 @@ import Testing
             + #""lastSuccess":"2026-11-21T09:15:00.250Z","window":1},"#
             + #""office":{"failures":5,"lastFailure":"dns","lastFailureAt":"2026-11-21T09:15:00.250Z","#
             + #""notBefore":"2026-11-21T09:16:00.250Z","paused":true,"#
-            + #""suspendedUntil":"2026-11-21T09:16:00.250Z","suspensions":1,"window":1}},"version":1}"#
+            + #""suspendedUntil":"2026-11-21T09:15:01.250Z","suspensions":1,"window":1}},"version":1}"#
         #expect(try text(ledger) == expected)
         #expect(try self.ledger(expected) == ledger)
     }

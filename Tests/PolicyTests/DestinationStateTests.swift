@@ -32,12 +32,11 @@ import Testing
 
     // MARK: - Suspension
 
-    @Test func `the fifth connection-level failure in a row suspends for a minute`() {
+    @Test func `the fifth connection-level failure in a row suspends for a second`() {
         #expect(state(failures(4)).opening(Self.settings, at: at(4)) == .open(atOnce: .max))
         let suspended = state(failures(5))
-        #expect(suspended.opening(Self.settings, at: at(4)) == closed(.suspended, 64))
-        #expect(suspended.opening(Self.settings, at: at(63)) == closed(.suspended, 64))
-        #expect(suspended.opening(Self.settings, at: at(64)) == .probe)
+        #expect(suspended.opening(Self.settings, at: at(4)) == closed(.suspended, 5))
+        #expect(suspended.opening(Self.settings, at: at(5)) == .probe)
         #expect(suspended.lastFailure == "refused" && suspended.lastFailureAt == at(4) && suspended.failures == 5)
     }
 
@@ -48,26 +47,33 @@ import Testing
     }
 
     @Test func `what else was in flight when it was suspended does not prolong the cool-down`() {
-        let state = state(failures(9))
-        #expect(state.opening(Self.settings, at: at(9)) == closed(.suspended, 64))
+        let state = state(failures(5) + Array(repeating: (4, .unreachable("refused")), count: 4))
+        #expect(state.opening(Self.settings, at: at(4)) == closed(.suspended, 5))
         #expect(state.suspensions == 1)
     }
 
-    @Test func `a probe that fails suspends at once, twice as long each time, up to the longest`() {
-        var state = state(failures(5))
+    @Test(arguments: [
+        (settings, [1, 2, 4, 8, 16, 32, 60, 120, 240, 480, 960, 1800, 1800, 1800]),
+        (DestinationSettings(coolDown: .seconds(5), coolDownMax: .seconds(5)), [1, 2, 4, 5, 5]),
+        (DestinationSettings(coolDown: .seconds(1), coolDownMax: .seconds(3)), [1, 2, 3, 3]),
+    ])
+    func `a probe that fails suspends at once, twice as long each time, up to the longest`(
+        settings: DestinationSettings, expected: [Int]
+    ) {
+        var state = state(failures(5), settings)
         var now = at(4)
         var lengths: [Int] = []
-        for _ in 0..<8 {
-            guard case .closed(let closure) = state.opening(Self.settings, at: now), let until = closure.until else {
+        for _ in expected {
+            guard case .closed(let closure) = state.opening(settings, at: now), let until = closure.until else {
                 Issue.record("it is open at \(now.rfc3339)")
                 return
             }
             lengths.append(Int((until - now).components.seconds))
             now = until
-            #expect(state.opening(Self.settings, at: now) == .probe)
-            state.apply(.unreachable("timeout"), Self.settings, at: now)
+            #expect(state.opening(settings, at: now) == .probe)
+            state.apply(.unreachable("timeout"), settings, at: now)
         }
-        #expect(lengths == [60, 120, 240, 480, 960, 1800, 1800, 1800])
+        #expect(lengths == expected)
     }
 
     @Test func `an answer to the probe ends the cool-down and its doubling, a delivery opens the window`() {
@@ -146,8 +152,9 @@ import Testing
     @Test func `a wait outlasts a cool-down, and a cool-down a wait`() {
         let state = state(failures(5) + [(5, .askedToWait(until: at(100)))])
         #expect(state.opening(Self.settings, at: at(70)) == closed(.askedToWait, 100))
-        let other = self.state([(0, .askedToWait(until: at(10)))] + failures(5))
-        #expect(other.opening(Self.settings, at: at(20)) == closed(.suspended, 64))
+        let probes = [5, 7, 11].map { ($0, DestinationEvent.unreachable("refused")) }
+        let other = self.state([(0, .askedToWait(until: at(10)))] + failures(5) + probes)
+        #expect(other.opening(Self.settings, at: at(12)) == closed(.suspended, 19))
     }
 
     // MARK: - Holds and pauses
@@ -172,8 +179,8 @@ import Testing
     @Test func `a probe keeps to what the server asked for and to the cool-down`() {
         let asked = state([(0, Self.held), (3500, .askedToWait(until: at(5000)))])
         #expect(asked.opening(Self.settings, at: at(3600)) == closed(.held, 5000))
-        let suspended = state([(0, Self.held)] + failures(5, from: 3590))
-        #expect(suspended.opening(Self.settings, at: at(3601)) == closed(.held, 3654))
+        let suspended = state([(0, Self.held)] + failures(6, from: 3595))
+        #expect(suspended.opening(Self.settings, at: at(3601)) == closed(.held, 3602))
         #expect(suspended.opening(Self.settings, at: at(3601), ignoringCoolDown: true) == .probe)
     }
 
@@ -238,7 +245,7 @@ import Testing
         state.apply(.askedToWait(until: at(10)), Self.settings, at: at(0))
         #expect(state.notBefore == at(10))
         state.apply(.unreachable("dns"), Self.settings, at: at(1))
-        #expect(state.suspendedUntil == at(121))
+        #expect(state.suspendedUntil == at(3))
     }
 
     @Test func `a probe or a hold in the future is probed now, and then in order again`() {

@@ -16,6 +16,8 @@ private struct NamedOrder {
         names.append(name)
     }
 
+    mutating func takeBack(_ name: String) { order.takeBack(names.firstIndex(of: name)!) }
+
     func isEmpty(of destination: Character) -> Bool { order.isEmpty(Self.line(destination)) }
 
     mutating func next(_ inFlight: [Character: Int] = [:], allowing allowance: [Character: Int] = [:]) -> String? {
@@ -319,5 +321,26 @@ private struct NamedOrder {
         }
         #expect(handedOut == 100_000)
         #expect(looked < 64 * 100_000, "a call looks at no more destinations than there are slots")
+    }
+
+    @Test func `what is taken back is the next of its line again`() {
+        var order = NamedOrder(concurrency: 4)
+        for name in ["a1", "b1", "a2", "a3"] { order.append(name) }
+        #expect(order.next() == "a1")
+        #expect(order.next(of: "a") { _ in true } == "a2")
+        order.takeBack("a2")
+        #expect(order.waiting == 3 && !order.isEmpty(of: "a"))
+        #expect((0..<4).map { _ in order.next() } == ["b1", "a2", "a3", nil])
+    }
+
+    @Test func `what is taken back of a sequence goes before the rest of it`() {
+        var order = NamedOrder(concurrency: 4)
+        let key = SequenceKey.destination(Digest(of: "a"))
+        for name in ["a1", "a2"] { order.append(name, sequence: key) }
+        #expect(order.next() == "a1")
+        order.takeBack("a1")
+        #expect(order.next() == "a1" && order.next() == nil)
+        #expect(order.settled(key, continues: true).isEmpty)
+        #expect(order.next() == "a2")
     }
 }

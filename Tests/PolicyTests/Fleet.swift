@@ -224,7 +224,7 @@ struct Fleet {
         let destination = items[item].destination
         run.inFlight[destination]! -= 1
         let isAway = destination == Self.failing && outage.contains(began)
-        let report = AttemptReport(
+        let report = SealedReport(
             result: isAway ? failure : .answer(AttemptReport.Answer(status: 200)), duration: now - began)
         let verdict = Classification.verdict(on: report, route: route, now: now)
         for event in DestinationEvent.events(
@@ -234,7 +234,7 @@ struct Fleet {
         }
         let settlement = Settlement.decide(
             on: report, verdict: verdict, of: items[item].operation, name: items[item].name, route: route,
-            keepsDelivered: false, start: began, now: now, using: &generator)
+            inBatch: false, keepsDelivered: false, start: began, now: now, using: &generator)
         items[item].operation.attempts.append(settlement.record)
         switch settlement.disposition {
         case .delivered:

@@ -40,7 +40,8 @@ import Testing
                         HeaderField(name: "Idempotency-Key", value: "\"id-1\""),
                         HeaderField(name: "Drainq-Attempt", value: "3"),
                         HeaderField(name: "User-Agent", value: "drainq/1.2"),
-                    ], body: Array("[1.10]".utf8), timeouts: Timeouts(total: .seconds(7)), answerLimit: 99))
+                    ], body: Array("[1.10]".utf8), timeouts: Timeouts(total: .seconds(7)), answerLimit: 99,
+                    transport: TransportChoice.order[0]))
     }
 
     @Test func `the operation's own url, method and headers come before the route's`() throws {

@@ -31,6 +31,21 @@ import Testing
         #expect(RetryAfter.parse(value, now: Self.now) == nil)
     }
 
+    @Test(
+        arguments: [
+            ("100, 100", 100), ("100,100 , 100", 100),
+            ("Wed, 21 Oct 2015 07:28:00 GMT, Wed, 21 Oct 2015 07:28:00 GMT", 60), ("100, 200", nil),
+            ("100, Wed, 21 Oct 2015 07:28:00 GMT", nil),
+        ] as [(String, Int?)])
+    func `equal values count as one, whether they are joined or not`(value: String, seconds: Int?) {
+        let date = HeaderField(name: "Date", value: "Wed, 21 Oct 2015 07:27:00 GMT")
+        let joined = AttemptReport.Answer(status: 503, headers: [date, HeaderField(name: "Retry-After", value: value)])
+        #expect(RetryAfter.asked(by: joined, now: Timestamp(microseconds: 0)) == seconds.map { .seconds($0) })
+        let twice = HeaderField(name: "Retry-After", value: "7")
+        let apart = AttemptReport.Answer(status: 503, headers: [twice, twice])
+        #expect(RetryAfter.asked(by: apart, now: Timestamp(microseconds: 0)) == .seconds(7))
+    }
+
     @Test func `a date is taken against the answer's own clock`() {
         let wrongClock = "Mon, 01 Jan 2001 00:00:00 GMT"
         let answer = AttemptReport.Answer(

@@ -8,17 +8,17 @@ import Testing
 
     private func settle(
         _ result: AttemptReport.Result, attempts: Int = 0, records: [AttemptRecord] = [],
-        route: Route = Route(retry: .steps), keeps: Bool = false, expiresAt: Timestamp? = nil,
+        route: Route = Route(retry: .steps), inBatch: Bool = false, keeps: Bool = false, expiresAt: Timestamp? = nil,
         now: Timestamp = SettlementTests.now
     ) -> Settlement {
-        let report = AttemptReport(result: result, duration: .milliseconds(1500))
+        let report = SealedReport(result: result, duration: .milliseconds(1500))
         let header = OperationHeader(id: Self.id, createdAt: Self.created, expiresAt: expiresAt)
         var generator = SeededGenerator(seed: 4)
         return Settlement.decide(
             on: report, verdict: Classification.verdict(on: report, route: route, now: now),
             of: Operation(header: header, body: [], attempts: records),
             name: EntryName(createdAt: Self.created, id: Self.id, attempts: attempts), route: route,
-            keepsDelivered: keeps, start: now - .seconds(2), now: now, using: &generator)
+            inBatch: inBatch, keepsDelivered: keeps, start: now - .seconds(2), now: now, using: &generator)
     }
 
     private func answer(_ status: Int, retryAfter: String? = nil, body: String = "") -> AttemptReport.Result {
@@ -85,8 +85,44 @@ import Testing
         #expect(settled.record.outcome == .held)
     }
 
-    @Test func `what this program ended itself is put back`() {
-        #expect(settle(.failure(.cancelled, detail: "")).disposition == .putBack)
+    private func cutOff(_ count: Int) -> [AttemptRecord] {
+        Array(
+            repeating: AttemptRecord(
+                at: Self.created, duration: .zero, outcome: .deferred, error: "cancelled", rule: ""),
+            count: count)
+    }
+
+    @Test func `what this program ended itself is no attempt, is due at once, and then as the schedule says`() {
+        let route = Route(retry: BackoffSchedule(delays: .list([.seconds(10), .seconds(20)]), attempts: 3))
+        for (before, delay) in [(cutOff(0), 0), (cutOff(1), 10), (cutOff(2), 20), (cutOff(9), 20)] {
+            let settled = settle(.failure(.cancelled, detail: ""), records: before, route: route)
+            #expect(settled.disposition == .deferred(until: Self.now + .seconds(delay), countsAttempt: false))
+            #expect(!settled.record.isCounted)
+        }
+        let interrupted = cutOff(3) + [record(503)]
+        let settled = settle(.failure(.cancelled, detail: ""), attempts: 1, records: interrupted, route: route)
+        #expect(settled.disposition == .deferred(until: Self.now, countsAttempt: false))
+    }
+
+    @Test(arguments: [0, 1, 5])
+    func `the age ends an operation whose attempts this program ended`(before: Int) {
+        let route = Route(retry: BackoffSchedule(delays: .list([.seconds(10)]), maxAge: .seconds(900)))
+        let settled = settle(.failure(.cancelled, detail: ""), records: cutOff(before), route: route)
+        #expect(settled.disposition == .failed(countsAttempt: false))
+        #expect(settled.rule.description.hasPrefix("age used up (15m)"))
+    }
+
+    @Test func `a schedule for rate limits without an age is bounded by the age of the other`() {
+        var route = Route(
+            retry: BackoffSchedule(delays: .list([.seconds(1)]), maxAge: .seconds(800)), retryRateLimited: .rateLimit)
+        for result in [answer(429), answer(429, retryAfter: "60")] {
+            #expect(settle(result, route: route).rule.description.hasPrefix("age used up (800s)"))
+        }
+        route.retryRateLimited?.maxAge = .seconds(1000)
+        guard case .deferred = settle(answer(429), route: route).disposition else {
+            Issue.record("its own age is not up yet")
+            return
+        }
     }
 
     @Test(arguments: [429, 503])
@@ -184,16 +220,75 @@ import Testing
             settle(.failure(.proxy, detail: ""), route: route).disposition == .failed(countsAttempt: false))
     }
 
+    @Test func `an operation that shared its request is not given up, and is the next time alone`() {
+        let route = Route(retry: BackoffSchedule(delays: .list([.seconds(1)]), attempts: 2))
+        let old = Route(retry: BackoffSchedule(delays: .list([.seconds(1)]), maxAge: .seconds(60)))
+        for (route, attempts, records) in [(route, 1, [record(500)]), (old, 0, []), (old, 5, [record(500)])] {
+            let shared = settle(answer(500), attempts: attempts, records: records, route: route, inBatch: true)
+            #expect(shared.disposition == .deferred(until: Self.now, countsAttempt: true))
+            let operation = Operation(
+                header: OperationHeader(id: Self.id, createdAt: Self.created), body: [],
+                attempts: records + [shared.record])
+            let name = EntryName(createdAt: Self.created, id: Self.id, attempts: attempts + 1)
+            #expect(Settlement.isLastAttempt(of: operation, name: name, route: route, now: Self.now))
+            let alone = settle(answer(500), attempts: attempts, records: records, route: route)
+            #expect(alone.disposition == .failed(countsAttempt: true))
+        }
+    }
+
+    @Test func `an attempt is the last one by either schedule, and a first one never is`() {
+        let route = Route(
+            retry: BackoffSchedule(delays: .list([.seconds(1)]), attempts: 3),
+            retryRateLimited: BackoffSchedule(delays: .list([.seconds(1)]), attempts: 2))
+        func isLast(_ records: [AttemptRecord]) -> Bool {
+            Settlement.isLastAttempt(
+                of: Operation(
+                    header: OperationHeader(id: Self.id, createdAt: Self.created), body: [], attempts: records),
+                name: EntryName(createdAt: Self.created, id: Self.id, attempts: records.count(where: \.isCounted)),
+                route: route, now: Self.now)
+        }
+        #expect(!isLast([]) && !isLast([record(500)]) && isLast([record(500), record(500)]))
+        #expect(isLast([record(429)]) && !isLast([record(429, retryAfter: 5)]))
+    }
+
+    @Test func `a member's own status and what the server asked for decide together whether it counts`() {
+        let answer = AttemptReport.Answer(
+            status: 200, headers: [HeaderField(name: "Retry-After", value: "9")],
+            body: Array(#"[{"s":503},{"s":500},{"s":429},{"s":400}]"#.utf8))
+        let report = SealedReport(result: .answer(answer), duration: .zero)
+        let batch = Batch(
+            max: 4,
+            results: Batch.Results(pointer: JSONPointer(tokens: []), status: JSONPointer(tokens: ["s"])))
+        let route = Route(retry: .steps, batch: batch)
+        let verdicts = batch.verdicts(on: report, members: 4, route: route, now: Self.now) ?? []
+        #expect(verdicts.map(\.countsAttempt) == [false, true, false, true])
+        var generator = SeededGenerator(seed: 1)
+        for verdict in verdicts {
+            let settled = Settlement.decide(
+                on: report, verdict: verdict,
+                of: Operation(header: OperationHeader(id: Self.id, createdAt: Self.created), body: []),
+                name: EntryName(createdAt: Self.created, id: Self.id), route: route, inBatch: false,
+                keepsDelivered: false,
+                start: Self.now, now: Self.now, using: &generator)
+            #expect(settled.record.isCounted == verdict.countsAttempt)
+            switch settled.disposition {
+            case .deferred(_, let counts), .failed(let counts): #expect(counts == verdict.countsAttempt)
+            default: Issue.record("\(settled.disposition)")
+            }
+        }
+    }
+
     @Test func `the record of a batch's member has the status that the answer had for it`() {
-        let report = AttemptReport(result: .answer(.init(status: 207)), duration: .zero)
+        let report = SealedReport(result: .answer(.init(status: 207)), duration: .zero)
         var verdict = Verdict(
             outcome: .failed, rule: .batchResult(.status(.status(422, default: 400...499, .failed))))
-        verdict.memberStatus = 422
+        verdict.status = 422
         var generator = SeededGenerator(seed: 1)
         let settled = Settlement.decide(
             on: report, verdict: verdict,
             of: Operation(header: OperationHeader(id: Self.id, createdAt: Self.created), body: []),
-            name: EntryName(createdAt: Self.created, id: Self.id), route: Route(), keepsDelivered: false,
+            name: EntryName(createdAt: Self.created, id: Self.id), route: Route(), inBatch: false,
+            keepsDelivered: false,
             start: Self.now, now: Self.now, using: &generator)
         #expect(settled.record.status == 422)
         #expect(settled.record.rule == "batch results: status 422: default 400-499 fails")

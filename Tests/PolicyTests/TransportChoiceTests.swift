@@ -40,28 +40,46 @@ import Testing
         ),
     ]
 
-    @Test(arguments: needs.indices)
-    func `what URLSession cannot do is libcurl's, and without it is refused with a way out`(index: Int) throws {
+    static let orders: [[Transport]] = [[.libcurl, .urlsession], [.urlsession, .libcurl]]
+
+    static func choose(
+        _ request: OutgoingRequest = request(), _ preference: TransportPreference = .auto,
+        variable: Transport? = nil, available: [Transport] = Transport.allCases,
+        order: [Transport] = TransportChoice.order
+    ) throws -> String {
+        var settings = DestinationSettings(transport: preference)
+        settings.transportOfEnvironment = variable
+        do {
+            return try TransportChoice.choose(
+                for: request, settings: settings, available: available, order: order
+            ).description
+        } catch {
+            #expect(error.outcome == .held)
+            return "\(error)"
+        }
+    }
+
+    @Test(arguments: needs.indices, orders)
+    func `what URLSession cannot do is libcurl's in each order, and without it is refused with a way out`(
+        index: Int, order: [Transport]
+    ) throws {
         let (request, reason, name) = Self.needs[index]
-        let choice = try TransportChoice.choose(for: request, preference: .auto, available: Transport.allCases)
-        #expect(choice.description == "libcurl: \(reason)")
-        for (preference, available, beginning) in [
+        #expect(try Self.choose(request, order: order) == "libcurl: \(reason)")
+        for (said, beginning) in [
             (
-                TransportPreference.auto, [.urlsession],
+                try Self.choose(request, available: [.urlsession], order: order),
                 "\(name) needs libcurl, which is not installed here: install it, or "
             ),
             (
-                .urlsession, Transport.allCases,
+                try Self.choose(request, .urlsession, order: order),
                 "\(name) cannot be done by 'transport: \"urlsession\"': set it to 'auto', or "
             ),
+            (
+                try Self.choose(request, variable: .urlsession, order: order),
+                "\(name) cannot be done by 'DRAINQ_TRANSPORT=urlsession': unset it, or "
+            ),
         ] {
-            #expect {
-                try TransportChoice.choose(for: request, preference: preference, available: available)
-            } throws: { error in
-                guard case .noTransport(let reason) = error as? RequestError else { return false }
-                return reason.hasPrefix(beginning) && reason.count > beginning.count
-                    && (error as? RequestError)?.outcome == .held
-            }
+            #expect(said.hasPrefix(beginning) && said.count > beginning.count, "\(said)")
         }
     }
 
@@ -70,39 +88,73 @@ import Testing
         request(connect: .milliseconds(1500)), request(method: "GET", body: nil, connect: .seconds(60)),
         request(url: "http://127.0.0.1/"),
     ])
-    func `defaults ask for nothing`(request: OutgoingRequest) throws {
-        let choice = try TransportChoice.choose(for: request, preference: .auto, available: Transport.allCases)
-        #expect(choice == TransportChoice(.urlsession, reason: "nothing asks for libcurl"))
-        #expect(try TransportChoice.choose(for: request, preference: .auto, available: [.urlsession]) == choice)
-    }
-
-    @Test func `without URLSession's program libcurl carries what nothing forces`() throws {
-        let request = Self.request()
-        let choice = try TransportChoice.choose(for: request, preference: .auto, available: [.libcurl])
-        #expect(choice.description == "libcurl: drainq-urlsession is not installed here")
-        for (preference, available, words) in [
-            (TransportPreference.auto, [Transport](), "neither drainq-urlsession nor libcurl is installed here"),
-            (.urlsession, [.libcurl], "put drainq-urlsession beside drainq"),
-        ] {
-            #expect {
-                try TransportChoice.choose(for: request, preference: preference, available: available)
-            } throws: {
-                "\($0)".contains(words) && ($0 as? RequestError)?.outcome == .held
-            }
+    func `what both can carry goes by the first of the order that is installed`(request: OutgoingRequest) throws {
+        let (curl, session) = (Self.orders[0], Self.orders[1])
+        #expect(
+            try Self.choose(request, order: curl) == "libcurl: auto takes it first: only it passes every test on Linux")
+        #expect(try Self.choose(request, order: session) == "urlsession: auto takes it first on this platform")
+        #expect(
+            try Self.choose(request, available: [.urlsession], order: curl) == "urlsession: libcurl cannot be used here"
+        )
+        #expect(
+            try Self.choose(request, available: [.libcurl], order: session)
+                == "libcurl: drainq-urlsession is not installed here")
+        for order in Self.orders {
+            #expect(
+                try Self.choose(request, available: [], order: order)
+                    .contains("neither drainq-urlsession nor libcurl is installed here"))
         }
     }
 
-    @Test func `either transport can be forced`() throws {
-        let request = Self.request()
-        let forced = try TransportChoice.choose(for: request, preference: .urlsession, available: Transport.allCases)
-        #expect(forced.description == "urlsession: transport is 'urlsession'")
-        let curl = try TransportChoice.choose(for: request, preference: .libcurl, available: Transport.allCases)
-        #expect(curl.description == "libcurl: transport is 'libcurl'")
-        #expect {
-            try TransportChoice.choose(for: request, preference: .libcurl, available: [.urlsession])
-        } throws: {
-            "\($0)"
-                == "'transport' is 'libcurl', which is not installed here: install libcurl, or set it to 'auto'"
+    @Test func `the order begins with the transport that passes every suite on this platform`() {
+        #if os(Linux)
+            #expect(TransportChoice.order == [.libcurl, .urlsession])
+        #else
+            #expect(TransportChoice.order == [.urlsession, .libcurl])
+        #endif
+    }
+
+    @Test(arguments: orders)
+    func `either transport can be named, by the destination before the environment`(order: [Transport]) throws {
+        for (preference, transport) in [(TransportPreference.urlsession, Transport.urlsession), (.libcurl, .libcurl)] {
+            for variable in [nil, Transport.urlsession, .libcurl] {
+                #expect(
+                    try Self.choose(Self.request(), preference, variable: variable, order: order)
+                        == "\(transport.rawValue): transport is '\(transport.rawValue)'")
+            }
+            #expect(
+                try Self.choose(variable: transport, order: order)
+                    == "\(transport.rawValue): DRAINQ_TRANSPORT is '\(transport.rawValue)'")
+        }
+    }
+
+    @Test func `a transport that is named and not installed is refused with a way out`() throws {
+        #expect(
+            try Self.choose(Self.request(), .libcurl, available: [.urlsession])
+                == "'transport' is 'libcurl', which is not installed here: install libcurl, or set it to 'auto'")
+        #expect(
+            try Self.choose(variable: .libcurl, available: [.urlsession])
+                == "DRAINQ_TRANSPORT is 'libcurl', which is not installed here: install libcurl, or unset it")
+        #expect(
+            try Self.choose(Self.request(), .urlsession, available: [.libcurl])
+                == "'transport' is 'urlsession', whose program is not installed here: put drainq-urlsession beside "
+                + "drainq, or set it to 'auto'")
+        #expect(
+            try Self.choose(variable: .urlsession, available: [.libcurl])
+                == "DRAINQ_TRANSPORT is 'urlsession', whose program is not installed here: put drainq-urlsession beside "
+                + "drainq, or unset it")
+    }
+
+    @Test func `the variable reaches each destination's settings`() {
+        var configuration = Configuration(defaultRoute: Route(url: "https://a/"), routes: [:])
+        configuration.transportOfEnvironment = .urlsession
+        configuration.destinations["https://a"] = DestinationSettings(transport: .libcurl)
+        let table = DestinationTable(configuration)
+        for type in ["default", "other"] {
+            let destination = table.destination(
+                of: EntryName(
+                    createdAt: Timestamp(microseconds: 0), id: OperationID("0")!, type: TypeName(type)!))
+            #expect(table.settings(of: destination).transportOfEnvironment == .urlsession)
         }
     }
 
@@ -112,7 +164,7 @@ import Testing
         #expect(try route.transportChoice(settings: settings, available: Transport.allCases).transport == .libcurl)
         #expect(
             try route.transportChoice(settings: DestinationSettings(), available: Transport.allCases).transport
-                == .urlsession)
+                == TransportChoice.order.first)
         let get = Route(url: "https://a/", method: "GET", timeouts: Timeouts(connect: .seconds(1)))
         #expect(
             try get.transportChoice(settings: DestinationSettings(), available: Transport.allCases).transport

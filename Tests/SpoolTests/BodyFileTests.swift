@@ -162,7 +162,7 @@ struct BodyFileTests {
         let text = String(decoding: bytes, as: UTF8.self)
         #expect(
             text.contains(
-                #""bodyFile":{"path":"/x/\u0001\"ü","length":7,"modified":-5,"inode":18446744073709551615},"length":0}"#
+                #""bodyFile":{"path":"/x/\u0001\"ü","length":7,"modified":-5,"inode":18446744073709551615},"length":0,"#
             ))
         #expect(try OperationFile.decode(bytes, file: "f") == operation)
     }

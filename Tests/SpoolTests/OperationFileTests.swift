@@ -25,14 +25,14 @@ struct OperationFileTests {
         #expect(try OperationFile.decode(OperationFile.encode(full), file: "f") == full)
     }
 
-    @Test func `the header's fields stand in one order, and the length is last`() {
+    @Test func `the header's fields stand in one order, and the checksum is last`() {
         let line = String(decoding: OperationFile.encode(full).prefix { $0 != 0x0A }, as: UTF8.self)
         #expect(
             line == #"{"drainq":1,"id":"a-1","type":"crm","createdAt":"2026-11-21T09:15:00.123456Z","#
                 + #""key":"k\"\\\n\u0001ü","method":"PUT","url":"https://example.com/x","#
                 + #""headers":{"X":["1","2"],"Y":"ß"},"notBefore":"2026-11-21T09:15:00.123456Z","#
                 + #""expiresAt":"2026-11-21T09:15:00.123456Z","idempotencyKey":"key","contentType":"text/plain","#
-                + #""later":{"a":[1.10, 2]},"length":4}"#)
+                + #""later":{"a":[1.10, 2]},"length":4,"crc32c":"c629399f"}"#)
     }
 
     @Test func `a body that looks like lines of a file stays a body`() throws {

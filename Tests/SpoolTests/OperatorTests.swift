@@ -58,7 +58,7 @@ struct OperatorTests {
     }
 
     @Test func `bad input is kept, with its reason, and can be read again`() throws {
-        let item = try queue.open().keepBadInput([0x35], reason: "line 3: \u{1B}", source: "add", now: now)
+        let item = try queue.open().keepBadInput([.init([0x35], reason: "line 3: \u{1B}", source: "add")], now: now)[0]
         #expect(try queue.open().quarantined() == [item])
         #expect(queue.bytes("quarantine/\(item.fileName)") == [0x35])
         #expect(try queue.open().retry(item, now: now))
@@ -66,6 +66,19 @@ struct OperatorTests {
         let run = try queue.open().beginRun(now: now)
         #expect(try run.admitForeign(now: now, limits: Limits()).admitted.count == 1)
         #expect(queue.names("quarantine").isEmpty)
+    }
+
+    @Test func `much bad input shares its syncs`() throws {
+        let calls = InterceptedCalls()
+        let spool = try queue.open(calls.calls)
+        let inputs = (0..<40).map { SpoolDirectory.BadInput([UInt8($0)], reason: "no", source: "line \($0)") }
+        calls.reset()
+        let items = try spool.keepBadInput(inputs, now: now)
+        #expect(calls.log.filter { ["fsync", "syncfs"].contains($0) } == ["syncfs", "fsync", "fsync"])
+        #expect(items.map { queue.bytes("quarantine/\($0.fileName)") } == inputs.map(\.bytes))
+        calls.reset()
+        _ = try spool.keepBadInput(inputs, durable: false, now: now)
+        #expect(!calls.log.contains("fsync") && !calls.log.contains("syncfs"))
     }
 
     @Test func `a quarantined directory is dropped with all that is in it, and nothing that it points to`() throws {

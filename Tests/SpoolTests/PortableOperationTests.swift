@@ -144,14 +144,25 @@ struct PortableOperationTests {
         for path in found { #expect(to.bytes(path) == expected[path], "\(path)") }
     }
 
-    @Test func `a canonical file that another program wrote keeps its header as it is`() throws {
+    @Test func `a canonical file that another program wrote keeps its header as it is, and gets a checksum`() throws {
         let bytes = Array(
             "{ \"length\" : 2 ,\t\"drainq\":1, \"createdAt\":\"2026-11-21T10:15:00+01:00\",\"id\":\"a\"}\n{}\n".utf8)
         let entry = Entry(
             state: .new, name: EntryName(createdAt: Timestamp(rfc3339: "2026-11-21T09:15:00Z")!, id: OperationID("a")!))
         let portable = try read(try line(entry, bytes))
-        #expect(portable.file == bytes)
+        let text = String(decoding: portable.file, as: UTF8.self)
+        let sum = try #require(text.firstRange(of: #","crc32c":""#))
+        #expect(text[..<sum.lowerBound] + "}\n{}\n" == String(decoding: bytes, as: UTF8.self))
+        #expect(text[sum.upperBound...].dropFirst(8) == "\"}\n{}\n")
         #expect(portable.entry == entry)
+    }
+
+    @Test func `a file that was damaged is not exported`() throws {
+        let queue = try TemporaryQueue()
+        let entry = try queue.add(["a"])[0]
+        var bytes = try #require(queue.bytes(entry.path))
+        bytes[bytes.count - 3] ^= 1
+        #expect(throws: OperationFileError.self) { try PortableOperation(entry, file: bytes) }
     }
 
     @Test func `a line is one line, and its payload is the one that was given`() throws {

@@ -143,6 +143,44 @@ struct RecoveryTests {
         #expect(try queue.entries().map { "\($0.name.id)\($0.name.attempts)" }.sorted() == ["a2", "b0"])
     }
 
+    /// Another process holds and releases the operation, so that whoever asks for either name finds it.
+    @Test(arguments: [false, true])
+    func `one file that is seen under two names is not removed`(repairs: Bool) throws {
+        let added = try queue.add(["a", "b"])
+        try die(with: added[1])
+        var held = added[0]
+        held.name.isHeld = true
+        let paths = [added[0].path, held.path].map { "\(queue.path)/\($0)" }
+        var system = SystemCalls.real
+        system.open = { (directory, path, flags, mode) throws(Errno) in
+            if let index = [added[0].path, held.path].firstIndex(of: String(cString: path)) {
+                rename(paths[1 - index], paths[index])
+            }
+            return try SystemCalls.real.open(directory, path, flags, mode)
+        }
+        system.rename = { (directory, from, to) throws(Errno) in
+            if String(cString: from) == added[0].path { rename(paths[1], paths[0]) }
+            try SystemCalls.real.rename(directory, from, to)
+        }
+        system.list = { (directory, path, body) throws(Errno) in
+            try SystemCalls.real.list(directory, path) { name in
+                guard String(decoding: name, as: UTF8.self).contains("-a") else { return body(name) }
+                return [added[0], held].allSatisfy { entry in
+                    Array(entry.name.description.utf8).withUnsafeBufferPointer(body)
+                }
+            }
+        }
+        let open = try queue.open(system)
+        if repairs {
+            #expect(open.repair(now: now).errors.isEmpty)
+        } else {
+            let run = try open.beginRun(now: now)
+            #expect(try run.recover(now: now).repaired == 0)
+            try run.end()
+        }
+        #expect(try queue.entries().map(\.name.id.description).sorted() == ["a", "b"])
+    }
+
     @Test func `two operations of one id are both kept`() throws {
         let added = try queue.add(["a", "b"])
         try die(with: added[1])

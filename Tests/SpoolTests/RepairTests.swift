@@ -46,7 +46,7 @@ struct RepairTests {
         let open = try queue.open()
         _ = try open.hold(added[0])
         try open.writeState("destinations.json", Array("{}".utf8))
-        _ = try open.keepBadInput([1], reason: "r", source: "s", now: now)
+        _ = try open.keepBadInput([.init([1], reason: "r", source: "s")], now: now)
         let before = try queue.entries()
         try mends([])
         #expect(try queue.entries() == before && queue.names("quarantine").count == 2)

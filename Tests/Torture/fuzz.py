@@ -19,7 +19,8 @@ from torture import effort, end, expect, here, scratch, test
 sources = here.parent.parent / "Sources"
 # What the targets need, compiled as one module.
 wanted = [
-    "Policy/**/*.swift", "Spool/Envelope.swift", "Spool/Operation*.swift", "Spool/JSONText.swift", "Spool/Errno.swift",
+    "Policy/**/*.swift", "Spool/Envelope.swift", "Spool/Operation*.swift", "Spool/Checksum.swift",
+    "Spool/JSONText.swift", "Spool/Errno.swift",
     "Spool/FileStatus.swift", "Spool/BodyFileRefusal.swift", "Spool/QueueState.swift", "Spool/QueuePath.swift",
     "Delivery/Agents/Frame.swift", "DrainqCLI/Configuration/*.swift", "DrainqCLI/Quantities.swift",
     "DrainqCLI/CommandLine/Nearest.swift", "LoopbackReceiver/Request*.swift", "LoopbackReceiver/HeaderLine.swift",
@@ -47,6 +48,10 @@ def build():
             copy.write_text(ours.sub("", source.read_text()))
             files.append(str(copy))
     files.append(str(here / "Fuzz" / "Targets.swift"))
+    checksum = scratch / "CRC32C.o"
+    system = sources / "CSystem"
+    subprocess.run(["clang", "-O2", "-c", str(system / "CRC32C.c"), "-I", str(system / "include"), "-o", str(checksum)], check=True)
+    files += [str(checksum), "-import-objc-header", str(system / "include" / "CSystem.h")]
     features = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
     result = subprocess.run(
         ["swiftc", "-O", "-sanitize=fuzzer,address", "-parse-as-library", "-swift-version", "6", "-package-name", "drainq",

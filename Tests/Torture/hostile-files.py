@@ -7,7 +7,7 @@ root: to be two users.
 
 Invariants: every good operation is delivered once; every bad file is in quarantine, once, with a reason that can be
 printed, and is told once; what the names lead to is neither read, nor written, nor removed; no run hangs, and each ends
-with the status that SPEC §5 gives; memory and time of one run do not grow with the junk.
+with the status that drainq(1) gives; memory and time of one run do not grow with the junk.
 """
 
 import contextlib

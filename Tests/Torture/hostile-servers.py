@@ -6,7 +6,7 @@ Injected: headers, interim answers and bodies without end, a byte now and then, 
 where none may lead, chunks and lengths that are wrong, status lines that are none, escapes, Retry-After of every kind,
 5,000 cookies, and TLS with certificates that prove nothing. Needs strace and openssl.
 
-Invariants: the outcome is the one of SPEC §4; the run ends, in bounded time and memory, its agents too; nobody is
+Invariants: the outcome is the one that drainq(1) names; the run ends, in bounded time and memory, its agents too; nobody is
 connected to but the servers; what is kept of an answer is short and can be printed; no server gets another one's
 credentials, or a cookie; the operations of the good destination are delivered, once.
 """

@@ -21,6 +21,8 @@ typedef enum ccurl_option {
     CURLOPT_NOBODY = 44,
     CURLOPT_UPLOAD = 46,
     CURLOPT_POST = 47,
+    CURLOPT_FRESH_CONNECT = 74,
+    CURLOPT_FORBID_REUSE = 75,
     CURLOPT_HTTPGET = 80,
     CURLOPT_HTTP_VERSION = 84,
     CURLOPT_NOSIGNAL = 99,
@@ -46,17 +48,23 @@ typedef enum ccurl_option {
     CURLOPT_CAPATH = 10097,
     CURLOPT_ACCEPT_ENCODING = 10102,
     CURLOPT_PRIVATE = 10103,
+    CURLOPT_SOCKOPTDATA = 10149,
     CURLOPT_COPYPOSTFIELDS = 10165,
     CURLOPT_SEEKDATA = 10168,
     CURLOPT_NOPROXY = 10177,
+    CURLOPT_CLOSESOCKETDATA = 10209,
     CURLOPT_UNIX_SOCKET_PATH = 10231,
     CURLOPT_PROXY_CAINFO = 10246,
     CURLOPT_PROXY_CAPATH = 10247,
+    CURLOPT_PREREQDATA = 10313,
     CURLOPT_WRITEFUNCTION = 20011,
     CURLOPT_READFUNCTION = 20012,
     CURLOPT_HEADERFUNCTION = 20079,
+    CURLOPT_SOCKOPTFUNCTION = 20148,
     CURLOPT_SEEKFUNCTION = 20167,
+    CURLOPT_CLOSESOCKETFUNCTION = 20208,
     CURLOPT_XFERINFOFUNCTION = 20219,
+    CURLOPT_PREREQFUNCTION = 20312,
     CURLOPT_INFILESIZE_LARGE = 30115,
     CURLOPT_POSTFIELDSIZE_LARGE = 30120,
 } ccurl_option;
@@ -77,10 +85,13 @@ typedef enum ccurl_multi_option {
 } ccurl_multi_option;
 
 enum {
+    CURL_HTTP_VERSION_1_1 = 2,
     CURL_HTTP_VERSION_2TLS = 4,
     CURLHEADER_SEPARATE = 1,
     CURLPROTO_HTTP_AND_HTTPS = 3,
     CURL_READFUNC_ABORT = 0x10000000,
+    CURL_PREREQFUNC_OK = 0,
+    CURL_PREREQFUNC_ABORT = 1,
     CURL_ERROR_SIZE = 256,
 };
 
@@ -109,6 +120,15 @@ int ccurl_set_seek_function(ccurl_easy *easy, int (*function)(void *data, int64_
 int ccurl_set_progress_function(
     ccurl_easy *easy,
     int (*function)(void *data, int64_t toReceive, int64_t received, int64_t toSend, int64_t sent));
+
+/// SOCKOPTFUNCTION: called for each socket that is opened.
+int ccurl_set_opened_function(ccurl_easy *easy, int (*function)(void *data, int socket, int purpose));
+/// CLOSESOCKETFUNCTION: called to close a socket, possibly long after the transfer that opened it.
+int ccurl_set_close_function(ccurl_easy *easy, int (*function)(void *data, int socket));
+/// PREREQFUNCTION, from 7.80.0 on: called before each request on the connection that it will be sent on.
+int ccurl_set_prerequest_function(
+    ccurl_easy *easy,
+    int (*function)(void *data, char *remote, char *local, int remotePort, int localPort));
 
 int ccurl_get_number(ccurl_easy *easy, ccurl_info info, long *number);
 int ccurl_get_size(ccurl_easy *easy, ccurl_info info, int64_t *size);

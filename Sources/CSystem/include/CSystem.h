@@ -1,8 +1,9 @@
-// Declarations the Glibc module lacks. Headers and a few lines of C, no logic.
+// Declarations the Glibc module lacks, and a checksum that needs instructions of the processor.
 #ifndef CSYSTEM_H
 #define CSYSTEM_H
 
 #include <spawn.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
@@ -35,5 +36,12 @@ int64_t csystem_modified(const struct stat *status);
 
 /// syncfs(2): everything of the file system that the descriptor is on. On Darwin F_FULLFSYNC. 0, or -1 and errno.
 int csystem_syncfs(int descriptor);
+
+/// Continues the CRC-32C (Castagnoli, RFC 3720 appendix B.4) of some bytes, 0 before the first ones, with `count` more. Uses
+/// the processor's instruction where it has one.
+uint32_t csystem_crc32c(uint32_t crc, const void *bytes, size_t count);
+
+/// Returns what csystem_crc32c returns, from tables alone.
+uint32_t csystem_crc32c_portable(uint32_t crc, const void *bytes, size_t count);
 
 #endif

@@ -16,27 +16,33 @@ final class Agent {
     let socket: Int32
     /// The attempts it has been given and has not reported.
     var tickets: Set<Int> = []
-    /// It takes suspects, one at a time, so that a death has one possible cause.
-    var isIsolated = false
+    /// The destination of the attempt that it was given last.
+    var destination = ""
     /// It has said that it runs.
     var isReady = false
     /// What it has said of its transport: why it cannot be used, if so.
     var opening: String??
+    /// The end of the pipe from which the attempts can be read whose requests have begun to leave.
+    private let journal: Int32
+    /// The attempts in it whose requests have begun to leave. Complete when the agent has ended.
+    private(set) var begun: Set<Int> = []
+    private var unreadBeginnings = 0
     private var outbox: [UInt8] = []
     private var sent = 0
     private var inbox = FrameBuffer()
 
-    private init(transport: Transport, process: pid_t, socket: Int32) {
+    private init(transport: Transport, process: pid_t, socket: Int32, journal: Int32) {
         self.transport = transport
         self.process = process
         self.socket = socket
+        self.journal = journal
     }
 
     /// Starts one whose transport is this one. Throws `errno`.
     ///
-    /// The child gets its end of the socket pair as descriptor 0, /dev/null as 1 and 2, no other descriptor, and of its
-    /// parent's environment what its transports read; but no backtracer, which would inherit locks and hang (FACTS §1). It
-    /// starts in the root directory, so that the queue is not within its reach either.
+    /// The child gets its end of the socket pair as descriptor 0, the pipe for the numbers of the attempts that it begins as
+    /// 1, /dev/null as 2, no other descriptor, and of its parent's environment what its transports read; but no backtracer,
+    /// which would inherit locks and hang. It starts in the root directory, so that the queue is not within its reach either.
     /// The signals by which a person or a service manager ends a run are blocked: the run decides when its agents go, and
     /// they go when the socket closes.
     static func start(_ program: AgentProgram, for transport: Transport) throws(Errno) -> Agent {
@@ -55,13 +61,24 @@ final class Agent {
             setsockopt(ends[0], SOL_SOCKET, SO_NOSIGPIPE, &yes, socklen_t(MemoryLayout<Int32>.size))
         #endif
         defer { _ = closeDescriptor(ends[1]) }
+        var journal: [Int32] = [-1, -1]
+        guard pipe(&journal) == 0 else {
+            let error = Errno(errno)
+            _ = closeDescriptor(ends[0])
+            throw error
+        }
+        for end in journal { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        _ = fcntl(journal[0], F_SETFL, O_NONBLOCK)
+        defer { _ = closeDescriptor(journal[1]) }
         let spawn = Spawn(
-            descriptors: (ends[1], nil, nil), arguments: program.arguments, environment: environmentForAgents(),
+            descriptors: (ends[1], journal[1], nil), arguments: program.arguments, environment: environmentForAgents(),
             directory: program.executable.hasPrefix("/") ? "/" : nil, blockedSignals: [SIGINT, SIGTERM, SIGHUP])
         do throws(Errno) {
-            return Agent(transport: transport, process: try spawn.start(program.executable), socket: ends[0])
+            let process = try spawn.start(program.executable)
+            return Agent(transport: transport, process: process, socket: ends[0], journal: journal[0])
         } catch {
             _ = closeDescriptor(ends[0])
+            _ = closeDescriptor(journal[0])
             throw error
         }
     }
@@ -124,6 +141,29 @@ final class Agent {
         return (frames, end)
     }
 
+    /// Gives the agent an attempt to make, in the bytes of its frame.
+    func hand(_ ticket: Int, _ request: OutgoingRequest, _ bytes: [UInt8]) {
+        tickets.insert(ticket)
+        destination = request.destination
+        // The pipe never fills, so the agent never waits for this process to read it.
+        unreadBeginnings += 1
+        if unreadBeginnings >= 256 { readJournal() }
+        send(bytes)
+    }
+
+    private func readJournal() {
+        unreadBeginnings = 0
+        withUnsafeTemporaryAllocation(of: Int64.self, capacity: 512) { numbers in
+            while true {
+                let count = read(journal, numbers.baseAddress, numbers.count * 8)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { break }
+                for number in numbers.prefix(count / 8) { begun.insert(Int(number)) }
+            }
+        }
+        begun.formIntersection(tickets)
+    }
+
     /// Tells the agent to go: it ends when it reads the end of its input.
     func dismiss() {
         shutdown(socket, Int32(SHUT_WR))
@@ -136,6 +176,10 @@ final class Agent {
         // A process that has closed its socket because it dies keeps the status that it dies with.
         _ = sendSignal(process, SIGKILL)
         _ = closeDescriptor(socket)
+        defer {
+            readJournal()
+            _ = closeDescriptor(journal)
+        }
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0 {
             guard errno == EINTR else { return "gone" }

@@ -6,18 +6,18 @@ package import Policy
     import Darwin
 #endif
 
-/// Attempts made by delivery agents: children of this process that talk to strangers in its place (FACTS §2).
+/// Attempts made by delivery agents: child processes that talk to servers in place of this one.
 ///
-/// An agent may die, hang, swell or go mad; the attempt that made it do so is reported, the others are made again:
-/// - It died with one attempt in flight: that one is `agentDied`.
-/// - It died with several: none is to blame yet. Each is made again alone, in an agent for suspects, until it is known
-///   which one kills.
-/// - An attempt's `timeouts.total` passed: the agent is told to cancel it, and the attempt is `deadline`. If that brings no
-///   report within the grace, the agent hangs and is killed. With one attempt in flight that one is `deadline`; with
-///   several, those whose time has passed are suspects, since one of them may have kept the others waiting, and the rest is
-///   made again.
-/// An attempt that is made again has its whole time again, and its server may see it twice, with the same idempotency
-/// key, as after any unknown outcome.
+/// Attempts for one destination go to one agent, and an agent has attempts for one destination at a time. Where more
+/// destinations are under way than there may be agents, destinations share one; a destination that has killed or hung an
+/// agent never shares again.
+///
+/// An agent may die, hang, swell or go mad. Only the attempts in it whose requests had begun to leave are then in doubt:
+/// - One is in doubt: it is `agentDied`, or `deadline` where the agent hung.
+/// - Several are in doubt: each is reported so as a suspect (`AttemptReport.isSuspect`), to be attempted again alone.
+/// - The others are handed to another agent. Nothing of them was sent.
+/// When an attempt's `timeouts.total` has passed, the agent is told to cancel it, and the attempt is `deadline`. An agent
+/// that does not report it within the grace hangs and is killed.
 ///
 /// Used by one thread, which lives as long as the sink does: Linux ends an agent with the thread that started it.
 package final class AgentSink: Sink {
@@ -26,6 +26,8 @@ package final class AgentSink: Sink {
         /// When it is cancelled, then when its agent is killed; `nil` while it waits for an agent.
         var alarm: ContinuousClock.Instant?
         var isCancelled = false
+        /// How many agents it has been given to.
+        var agents = 0
     }
 
     private let program: (Transport) -> AgentProgram
@@ -34,21 +36,19 @@ package final class AgentSink: Sink {
     private let grace: Duration
     private(set) var agents: [Agent] = []
     private var attempts: [Int: Attempt] = [:]
-    /// How many attempts have been handed to URLSession, of which one agent makes no more than one core can.
-    private var handedToURLSession = 0
-    /// Attempts whose agent went through no fault of theirs.
-    private var blameless: [Int] = []
-    /// Attempts one of which has killed its agent.
-    private var suspects: [Int] = []
+    /// Attempts without an agent, in the order in which they are handed out.
+    private var waiting: [Int] = []
+    /// Destinations that have killed or hung an agent, or may have.
+    private var feared: Set<String> = []
     private var done: [(ticket: Int, report: AttemptReport)] = []
     /// Agents that died, one after the other, before they ran.
     private var stillborn = 0
-    /// So many attempts over URLSession pay for the start of another agent. libcurl's never do.
-    static let attemptsForAnother = 200
     /// What its first agent has said of it.
     private var libcurl: String??
-    /// So long an agent may take to begin.
+    /// The time that an agent may take to begin.
     private static let beginning = Duration.seconds(20)
+    /// An attempt that this many agents have been given and lost counts as begun.
+    private static let mostAgents = 3
     private var isClosed = false
 
     /// Starts nothing yet: the first agent comes with the first attempt.
@@ -56,11 +56,10 @@ package final class AgentSink: Sink {
     /// - Parameters:
     ///   - program: what is started for a transport.
     ///   - concurrency: how many attempts the caller keeps in flight at most, over all agents.
-    ///   - agents: how many agents of URLSession share them, once it is seen that there is enough to do
-    ///     (`attemptsForAnother`); more only when there are suspects. libcurl has one.
+    ///   - agents: how many agents there are at most. Each takes about 3 MB and is kept for the next destination.
     ///   - grace: how long an agent has to report an attempt that is cancelled.
     package init(
-        program: @escaping (Transport) -> AgentProgram = AgentProgram.own, concurrency: Int, agents: Int = 1,
+        program: @escaping (Transport) -> AgentProgram = AgentProgram.own, concurrency: Int, agents: Int = 8,
         grace: Duration = .seconds(1)
     ) {
         self.program = program
@@ -74,7 +73,7 @@ package final class AgentSink: Sink {
     }
 
     package func prepare(_ transport: Transport) {
-        if !isClosed { _ = try? regularAgent(for: transport) }
+        if !isClosed { _ = try? anyAgent(for: transport) }
     }
 
     package func defect(of transport: Transport) throws(SinkError) -> String? {
@@ -83,7 +82,7 @@ package final class AgentSink: Sink {
         if let libcurl { return libcurl }
         let deadline = ContinuousClock.now + Self.beginning
         while !isClosed {
-            let agent = try regularAgent(for: transport)
+            let agent = try anyAgent(for: transport)
             if let opening = agent.opening {
                 libcurl = opening
                 return opening
@@ -98,10 +97,11 @@ package final class AgentSink: Sink {
         guard !isClosed else { throw SinkError("cannot make an attempt: the sink is closed") }
         precondition(attempts[ticket] == nil, "a ticket stands for one attempt")
         attempts[ticket] = Attempt(request: request)
+        waiting.append(ticket)
         do throws(SinkError) {
-            if request.transport == .urlsession { handedToURLSession += 1 }
-            try hand(ticket, to: regularAgent(for: request.transport))
+            try handOut()
         } catch {
+            waiting.removeAll { $0 == ticket }
             attempts[ticket] = nil
             throw error
         }
@@ -113,7 +113,7 @@ package final class AgentSink: Sink {
         guard !isClosed else { throw SinkError("cannot wait for reports: the sink is closed") }
         while done.isEmpty {
             ringAlarms()
-            try handOutAgain()
+            try handOut()
             if !done.isEmpty { break }
             let now = ContinuousClock.now
             let next = attempts.values.reduce(deadline) { min($0, $1.alarm ?? $0) }
@@ -130,25 +130,34 @@ package final class AgentSink: Sink {
         retire(agents)
         agents = []
         attempts = [:]
+        waiting = []
     }
 
     // MARK: - Agents
 
-    /// The agent with the least to do; a new one where all are busy and there may be more.
-    private func regularAgent(for transport: Transport) throws(SinkError) -> Agent {
-        let regulars = regularAgents(for: transport)
-        let idlest = regulars.min { $0.tickets.count < $1.tickets.count }
-        let wanted =
-            switch transport {
-            case .libcurl: 1
-            case .urlsession: min(agentLimit, 1 + handedToURLSession / Self.attemptsForAnother)
-            }
-        if let idlest, idlest.tickets.isEmpty || regulars.count >= wanted { return idlest }
+    private func anyAgent(for transport: Transport) throws(SinkError) -> Agent {
+        if let agent = agents.first(where: { $0.transport == transport }) { return agent }
         return try startAgent(for: transport)
     }
 
-    private func regularAgents(for transport: Transport) -> [Agent] {
-        agents.filter { $0.transport == transport && !$0.isIsolated }
+    /// The agent for an attempt; `nil` where the attempt has to wait until one is idle.
+    private func agent(for request: OutgoingRequest) throws(SinkError) -> Agent? {
+        let ours = agents.filter { $0.transport == request.transport }
+        if let its = ours.first(where: { destinations(in: $0).contains(request.destination) }) { return its }
+        let idle = ours.filter(\.tickets.isEmpty)
+        if let agent = idle.first(where: { $0.destination == request.destination }) ?? idle.first { return agent }
+        if agents.count >= agentLimit, let other = agents.first(where: \.tickets.isEmpty) {
+            agents.removeAll { $0 === other }
+            retire([other])
+        }
+        if agents.count < agentLimit { return try startAgent(for: request.transport) }
+        if feared.contains(request.destination) { return nil }
+        return ours.filter { feared.isDisjoint(with: destinations(in: $0)) }
+            .min { $0.tickets.count < $1.tickets.count }
+    }
+
+    private func destinations(in agent: Agent) -> Set<String> {
+        Set(agent.tickets.compactMap { attempts[$0]?.request.destination })
     }
 
     private func startAgent(for transport: Transport) throws(SinkError) -> Agent {
@@ -163,46 +172,30 @@ package final class AgentSink: Sink {
         }
     }
 
-    private func hand(_ ticket: Int, to agent: Agent) {
-        guard let request = attempts[ticket]?.request else { return }
+    /// Gives every attempt that waits to an agent, as far as there is one for it.
+    private func handOut() throws(SinkError) {
+        var place = waiting.startIndex
+        while place < waiting.endIndex {
+            let ticket = waiting[place]
+            if let request = attempts[ticket]?.request {
+                guard let agent = try agent(for: request) else {
+                    place += 1
+                    continue
+                }
+                hand(ticket, request, to: agent)
+            }
+            waiting.remove(at: place)
+        }
+    }
+
+    private func hand(_ ticket: Int, _ request: OutgoingRequest, to agent: Agent) {
         guard let bytes = Frame.attempt(ticket: ticket, request).bytes else {
             finish(ticket, .failure(.other, detail: "the request is larger than a delivery agent takes"), .zero)
             return
         }
-        attempts[ticket] = Attempt(request: request, alarm: ContinuousClock.now + max(.zero, request.timeouts.total))
-        agent.tickets.insert(ticket)
-        agent.send(bytes)
-    }
-
-    /// Hands out what lost its agent: the blameless at once, suspects one after the other to an agent of their own.
-    private func handOutAgain() throws(SinkError) {
-        while let ticket = blameless.last {
-            hand(ticket, to: try regularAgent(for: transport(of: ticket)))
-            blameless.removeLast()
-        }
-        if let isolated = agents.first(where: \.isIsolated) {
-            guard isolated.tickets.isEmpty else { return }
-            if let suspect = suspects.last, transport(of: suspect) == isolated.transport {
-                suspects.removeLast()
-                return hand(suspect, to: isolated)
-            }
-            if regularAgents(for: isolated.transport).isEmpty {
-                isolated.isIsolated = false
-            } else {
-                agents.removeAll { $0 === isolated }
-                retire([isolated])
-            }
-        }
-        if let suspect = suspects.last {
-            let isolated = try startAgent(for: transport(of: suspect))
-            isolated.isIsolated = true
-            suspects.removeLast()
-            hand(suspect, to: isolated)
-        }
-    }
-
-    private func transport(of ticket: Int) -> Transport {
-        attempts[ticket]?.request.transport ?? .libcurl
+        attempts[ticket]?.alarm = ContinuousClock.now + max(.zero, request.timeouts.total)
+        attempts[ticket]?.agents += 1
+        agent.hand(ticket, request, bytes)
     }
 
     private func retire(_ leaving: [Agent]) {
@@ -256,11 +249,13 @@ package final class AgentSink: Sink {
         if let complaint { try bury(agent, complaint: complaint) }
     }
 
-    private func finish(_ ticket: Int, _ result: AttemptReport.Result, _ duration: Duration) {
+    private func finish(
+        _ ticket: Int, _ result: AttemptReport.Result, _ duration: Duration, isSuspect: Bool = false
+    ) {
         guard let attempt = attempts.removeValue(forKey: ticket) else { return }
         var result = result
         if attempt.isCancelled, case .failure(.cancelled, _) = result { result = Self.pastDeadline(attempt.request) }
-        done.append((ticket, AttemptReport(result: result, duration: duration)))
+        done.append((ticket, AttemptReport(result: result, duration: duration, isSuspect: isSuspect)))
     }
 
     private static func pastDeadline(_ request: OutgoingRequest) -> AttemptReport.Result {
@@ -278,11 +273,10 @@ package final class AgentSink: Sink {
             if late.contains(where: { attempts[$0]?.isCancelled ?? false }) {
                 agents.removeAll { $0 === agent }
                 agent.end()
-                if agent.tickets.count == 1, let culprit = late.first, let request = attempts[culprit]?.request {
-                    finish(culprit, Self.pastDeadline(request), request.timeouts.total + grace)
-                } else {
-                    putBack(late, in: \.suspects)
-                    putBack(agent.tickets.subtracting(late), in: \.blameless)
+                lose(agent) { ticket, request in
+                    late.contains(ticket)
+                        ? Self.pastDeadline(request)
+                        : .failure(.agentDied, detail: "killed, because it did not report another attempt in time")
                 }
             } else {
                 for ticket in late {
@@ -301,29 +295,38 @@ package final class AgentSink: Sink {
         let reason = complaint.isEmpty ? end : complaint
         if !agent.isReady {
             stillborn += 1
-            putBack(agent.tickets, in: agent.isIsolated ? \.suspects : \.blameless)
+            putBack(agent.tickets)
             guard stillborn < 3 else {
                 stillborn = 0
                 throw SinkError("cannot start a delivery agent: \(program(agent.transport).executable) \(reason)")
             }
-        } else if agent.tickets.count == 1, let culprit = agent.tickets.first, let attempt = attempts[culprit] {
-            let passed = attempt.alarm.map { ContinuousClock.now - $0 + attempt.request.timeouts.total } ?? .zero
-            finish(culprit, .failure(.agentDied, detail: reason), max(.zero, passed))
         } else {
-            putBack(agent.tickets, in: \.suspects)
+            lose(agent) { _, _ in .failure(.agentDied, detail: reason) }
         }
     }
 
-    /// Lets the attempts wait for another agent, the first submitted first.
-    private func putBack(_ tickets: Set<Int>, in queue: ReferenceWritableKeyPath<AgentSink, [Int]>) {
+    /// Takes leave of an agent that has ended: reports the attempts that are in doubt, and lets the others wait for another
+    /// agent.
+    private func lose(_ agent: Agent, _ result: (Int, OutgoingRequest) -> AttemptReport.Result) {
+        let doubted = agent.begun.union(agent.tickets.filter { attempts[$0]?.agents ?? 0 >= Self.mostAgents })
+        putBack(agent.tickets.subtracting(doubted))
+        for ticket in doubted.sorted() {
+            guard let attempt = attempts[ticket] else { continue }
+            feared.insert(attempt.request.destination)
+            let began = attempt.alarm.map {
+                $0 - attempt.request.timeouts.total - (attempt.isCancelled ? grace : .zero)
+            }
+            let passed = began.map { $0.duration(to: .now) } ?? .zero
+            finish(ticket, result(ticket, attempt.request), max(.zero, passed), isSuspect: doubted.count > 1)
+        }
+    }
+
+    /// Lets attempts wait for another agent, before those that have not had one, the first submitted first.
+    private func putBack(_ tickets: Set<Int>) {
         for ticket in tickets {
             attempts[ticket]?.alarm = nil
             attempts[ticket]?.isCancelled = false
         }
-        self[keyPath: queue] = (self[keyPath: queue] + tickets).sorted(by: >)
+        waiting.insert(contentsOf: tickets.sorted(), at: 0)
     }
-}
-
-extension ContinuousClock.Instant {
-    fileprivate static func - (later: Self, earlier: Self) -> Duration { earlier.duration(to: later) }
 }

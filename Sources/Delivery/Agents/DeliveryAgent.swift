@@ -13,16 +13,16 @@ import Synchronization
 ///
 /// It holds no state worth a word: it may be killed at any moment. It ends when its input does.
 package enum DeliveryAgent {
-    /// How much memory an agent may take before it dies of it, where the administrator does not allow less: a gzip bomb
-    /// is the sender's problem, not the machine's.
-    /// RLIMIT_DATA counts what is written to; RLIMIT_AS would also count what is merely reserved.
-    static let memoryLimit: rlim_t = 1 << 30
-
-    /// Reads frames from descriptor 0 and answers them, until it is closed.
-    package static func main(_ makeCarrier: MakeCarrier) -> Never {
+    /// Reads frames from descriptor 0 and answers them, until it is closed. Writes the number of each attempt that it begins
+    /// to descriptor 1.
+    ///
+    /// - Parameter memoryLimit: how many bytes of memory the agent may take before it dies of it, where the administrator
+    ///   does not allow less: a gzip bomb is the sender's problem, not the machine's. RLIMIT_DATA counts what is written to;
+    ///   RLIMIT_AS would also count what is merely reserved.
+    package static func main(memoryLimit: UInt = 1 << 30, _ makeCarrier: MakeCarrier) -> Never {
         _ = csystem_die_with_parent()
         signal(SIGPIPE, SIG_IGN)
-        restrict()
+        restrict(to: rlim_t(memoryLimit))
 
         let outlet = Outlet(descriptor: 0)
         outlet.send(.ready())
@@ -43,7 +43,9 @@ package enum DeliveryAgent {
                             outlet.send(.report(ticket: ticket, report))
                         }
                         outlet.send(.opened(defect: courier?.defect))
-                    case .attempt(let ticket, let request): courier?.start(request, ticket: ticket)
+                    case .attempt(let ticket, let request):
+                        noteBeginning(of: ticket)
+                        courier?.start(request, ticket: ticket)
                     case .cancel(let ticket): courier?.cancel(ticket: ticket)
                     case .ready, .opened, .report: leave(EX_PROTOCOL)
                     }
@@ -54,7 +56,14 @@ package enum DeliveryAgent {
         }
     }
 
-    private static func restrict() {
+    /// Tells the run that the request of an attempt begins to leave: if this process dies, only such attempts are in doubt.
+    /// A number is shorter than what a pipe takes as a whole.
+    private static func noteBeginning(of ticket: Int) {
+        var number = Int64(ticket)
+        while writeDescriptor(1, &number, 8) < 0, errno == EINTR {}
+    }
+
+    private static func restrict(to memoryLimit: rlim_t) {
         #if os(Linux)
             var memory = rlimit(rlim_cur: memoryLimit, rlim_max: memoryLimit)
             // To root this would raise a limit that is lower.
@@ -68,7 +77,7 @@ package enum DeliveryAgent {
         csystem_confine()
     }
 
-    /// Ends the process now: exit(3) crashes with transfers in flight (FACTS §1).
+    /// Ends the process now: exit(3) crashes with transfers in flight.
     private static func leave(_ status: Int32) -> Never {
         csystem_flush_coverage()
         _exit(status)
@@ -97,6 +106,14 @@ package enum DeliveryAgent {
             }
         }
     }
+}
+
+private func writeDescriptor(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
+    #if canImport(Darwin)
+        Darwin.write(descriptor, bytes, count)
+    #else
+        Glibc.write(descriptor, bytes, count)
+    #endif
 }
 
 private func write(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {

@@ -20,8 +20,8 @@ package enum Frame: Hashable, Sendable {
     /// Agent to run.
     case report(ticket: Int, AttemptReport)
 
-    /// Of what is written here; another one where a frame changes.
-    package static let version = 1
+    /// The version of these frames and of what an agent writes to descriptor 1.
+    package static let version = 3
 
     /// No payload is longer; a request that would be is never handed to an agent.
     package static let longestPayload = 256 << 20
@@ -159,6 +159,7 @@ private struct FrameWriter {
         put(request.transport.rawValue)
         put(request.connection)
         put(request.redirects.rawValue)
+        put(kind: request.freshConnection ? 1 : 0)
     }
 
     private mutating func put<Value>(_ value: Value?, _ put: (inout FrameWriter, Value) -> Void) {
@@ -281,9 +282,11 @@ private struct FrameReader {
         guard let transport = Transport(rawValue: try text()) else { throw FrameError("an unknown transport") }
         let connection = try connection()
         guard let redirects = Redirects(rawValue: try text()) else { throw FrameError("unknown redirects") }
+        let freshConnection = try isThere()
         return OutgoingRequest(
             method: method, url: url, headers: headers, body: body, bodyFile: bodyFile, timeouts: timeouts,
-            answerLimit: answerLimit, transport: transport, connection: connection, redirects: redirects)
+            answerLimit: answerLimit, transport: transport, connection: connection, redirects: redirects,
+            freshConnection: freshConnection)
     }
 
     mutating func isThere() throws(FrameError) -> Bool {

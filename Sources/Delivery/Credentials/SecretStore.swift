@@ -18,14 +18,14 @@ package final class SecretStore {
     private let base: String
     private let commandTimeout: Duration
     private var answers: [String: Answer] = [:]
-    /// When each command was last run because a server had refused its answer.
+    /// When each command was last run because a server had refused its answer, and answered the same again.
     private var refreshes: [String: ContinuousClock.Instant] = [:]
 
     /// The variables for programs that the configuration names: those of `InheritedVariables` that are no secrets. A
     /// program that needs a variable which is a secret too reads it from elsewhere.
     package let commandEnvironment: [String: String]
 
-    /// A command that failed, or whose answer a server refused, is run again after this.
+    /// A command that failed, or that answered the same again after a refusal, is run again after this.
     package static let pauseOfCommands: Duration = .seconds(10)
 
     /// - Parameters:
@@ -62,23 +62,26 @@ package final class SecretStore {
 
     /// Whether another attempt may fare better than one that was refused with a 401: some secret is not what it was.
     ///
-    /// Where nothing has changed since that attempt, the commands among its secrets are run again, each at most once in
-    /// `pauseOfCommands`, so that a server that refuses everything is not asked as often as there are operations.
+    /// Where nothing has changed since that attempt, the commands among its secrets are run again. One that answers the
+    /// same again, or fails, is not run once more within `pauseOfCommands`; one that brings another secret is, as soon as
+    /// that one is refused. So a token that expires twice within seconds is renewed twice.
     ///
     /// - Parameter used: the secrets of that very attempt: another one may have brought newer ones meanwhile.
     package func refresh(after used: SecretValues, at now: ContinuousClock.Instant = .now) -> Bool {
         let names = Set(used.values.keys).union(used.failures.keys)
-        if differs(from: used, at: now) { return true }
+        if differs(from: used, names, at: now) { return true }
         for name in names where answers[name] != nil {
             if let last = refreshes[name], now < last + Self.pauseOfCommands { continue }
-            refreshes[name] = now
             answers[name] = nil
+            refreshes[name] = differs(from: used, [name], at: now) ? nil : now
         }
-        return differs(from: used, at: now)
+        return differs(from: used, names, at: now)
     }
 
-    private func differs(from used: SecretValues, at now: ContinuousClock.Instant) -> Bool {
-        let current = values(Set(used.values.keys).union(used.failures.keys), at: now)
+    private func differs(
+        from used: SecretValues, _ names: Set<String>, at now: ContinuousClock.Instant
+    ) -> Bool {
+        let current = values(names, at: now)
         return current.values.contains { name, value in used.values[name] != value }
     }
 

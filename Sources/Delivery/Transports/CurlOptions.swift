@@ -13,14 +13,30 @@ struct CurlOptions {
         try number(CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP_AND_HTTPS))
         try number(CURLOPT_HTTP09_ALLOWED, 0)
         try number(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
-        // HTTP/2 where TLS offers it; a library without it speaks HTTP/1.1 all the same.
-        ccurl_set_number(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        try setUseOfConnections(for: request)
         // All that the library can decode.
         try text(CURLOPT_ACCEPT_ENCODING, "")
         try text(CURLOPT_URL, request.url)
         try number(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(request.timeouts.connect.pollMilliseconds)))
         try setMethod(of: request)
         try set(request.connection)
+    }
+
+    private func setUseOfConnections(for request: OutgoingRequest) throws(CurlRefusal) {
+        if Libcurl.showsConnections {
+            // HTTP/2 where TLS offers it; a library without it speaks HTTP/1.1 all the same.
+            ccurl_set_number(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+            if request.freshConnection { try setOwnConnection() }
+        } else {
+            try number(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+            try setOwnConnection()
+        }
+    }
+
+    /// A connection that carries nothing before or after; kept ones pile up at a server that has few.
+    private func setOwnConnection() throws(CurlRefusal) {
+        try number(CURLOPT_FRESH_CONNECT, 1)
+        try number(CURLOPT_FORBID_REUSE, 1)
     }
 
     private func setMethod(of request: OutgoingRequest) throws(CurlRefusal) {

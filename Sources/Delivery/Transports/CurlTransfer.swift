@@ -12,32 +12,57 @@ import Policy
 /// libcurl holds a pointer to it until the handle is given up, and calls back on the thread that drives the transfer.
 final class CurlTransfer {
     /// Why the transfer was ended from this side.
-    private enum Stop {
-        /// The answer's body is longer than anybody wants it.
+    enum Stop {
+        /// The answer's body is longer than the request's limit.
         case full
-        case headTooLong
+        case head(AnswerHead.Defect)
         case bodyFile(BodyFileError)
+        /// The kept connection has ended, or has input that belongs to no request; nothing was sent on it.
+        case stale
+        /// The server spoke on a new connection before the request was sent.
+        case early
+        /// libcurl was about to send the request a second time.
+        case repeated
+        /// A proxy's answer to CONNECT does not end.
+        case longTunnel
     }
 
     let ticket: Int
     let handle: OpaquePointer
     /// Without its body, of which libcurl has a copy.
     private(set) var request: OutgoingRequest
-    private let length: Int
+    let length: Int
     private let began = ContinuousClock.now
     private let file: OpenBodyFile?
+    private let sockets: CurlSockets
     private let fields: UnsafeMutablePointer<ccurl_list>?
-    private let words: UnsafeMutablePointer<CChar>
+    let words: UnsafeMutablePointer<CChar>
     private var sent = 0
-    private var head = AnswerHead()
-    private var body: [UInt8] = []
-    private var stop: Stop?
+    private(set) var head = AnswerHead()
+    private(set) var body: [UInt8] = []
+    private(set) var stop: Stop?
+    /// How many requests libcurl was allowed to send.
+    private var requests = 0
+    /// The socket that the request left on, if it is known.
+    private var socket: CurlSocket?
+    /// Whether the connection had carried requests before, or may have.
+    private var isKept = false
+    /// Whether libcurl was told to open a connection.
+    private var isFresh: Bool
+    /// When libcurl was given the handle, for the last time.
+    private var started: ContinuousClock.Instant
     /// When a byte was last seen to move, and how many had.
     private var moved: ContinuousClock.Instant
     private var progress: Int64 = 0
+    /// The pass of the sockets in which libcurl last told of its progress, and how often it did.
+    private var told = (pass: 0, count: 0)
+
+    /// Upper bound on the bytes of a proxy's answer to CONNECT that are read at one go. libcurl reads them one by one and
+    /// tells of each, without a look at other transfers.
+    private static let tunnelLimit = 16 << 10
 
     /// Throws why the attempt ends before it has begun.
-    init(_ request: OutgoingRequest, ticket: Int) throws(CurlRefusal) {
+    init(_ request: OutgoingRequest, ticket: Int, sockets: CurlSockets) throws(CurlRefusal) {
         do throws(BodyFileError) {
             file = try request.bodyFile.map { file throws(BodyFileError) in try OpenBodyFile(file) }
         } catch {
@@ -47,9 +72,12 @@ final class CurlTransfer {
             throw CurlRefusal(result: .failure(.other, detail: "libcurl has no memory for a transfer"))
         }
         self.ticket = ticket
+        self.sockets = sockets
         self.request = request
         self.handle = handle
+        started = began
         moved = began
+        isFresh = request.freshConnection
         fields = request.curlFields.reduce(nil) { list, field in ccurl_list_append(list, field) ?? list }
         words = .allocate(capacity: Int(CURL_ERROR_SIZE))
         words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -88,10 +116,35 @@ final class CurlTransfer {
             CurlTransfer.at(this).takeBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
         }
         ccurl_set_progress_function(handle) { this, _, received, _, sent in
-            CurlTransfer.at(this).note(received + sent)
-            return 0
+            CurlTransfer.at(this).note(received + sent) ? 0 : 1
         }
         ccurl_set_number(handle, CURLOPT_NOPROGRESS, 0)
+        if Libcurl.showsConnections { setConnectionCallbacks(this) }
+    }
+
+    private func setConnectionCallbacks(_ this: UnsafeMutableRawPointer) {
+        // Sockets outlive the transfer that opens them.
+        let sockets = Unmanaged.passUnretained(sockets).toOpaque()
+        ccurl_set_pointer(handle, CURLOPT_SOCKOPTDATA, sockets)
+        ccurl_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, sockets)
+        ccurl_set_pointer(handle, CURLOPT_PREREQDATA, this)
+        ccurl_set_opened_function(handle) { sockets, descriptor, _ in
+            CurlTransfer.sockets(sockets).noteOpened(descriptor)
+            return 0
+        }
+        ccurl_set_close_function(handle) { sockets, descriptor in
+            CurlTransfer.sockets(sockets).close(descriptor)
+        }
+        ccurl_set_prerequest_function(handle) { this, remote, local, remotePort, localPort in
+            let isAllowed = CurlTransfer.at(this).beginRequest(
+                from: CurlSocket.End(address: String(cString: local!), port: Int(localPort)),
+                to: CurlSocket.End(address: String(cString: remote!), port: Int(remotePort)))
+            return Int32(isAllowed ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
+        }
+    }
+
+    private static func sockets(_ pointer: UnsafeMutableRawPointer?) -> CurlSockets {
+        Unmanaged<CurlSockets>.fromOpaque(pointer!).takeUnretainedValue()
     }
 
     /// The transfer that a handle was made for.
@@ -120,9 +173,14 @@ final class CurlTransfer {
 
     private func takeLine(_ line: UnsafeRawBufferPointer) -> Int {
         moved = .now
-        if head.take(line) { return line.count }
-        stop = .headTooLong
-        return 0
+        guard head.take(line) else {
+            stop = head.defect.map { .head($0) }
+            return 0
+        }
+        socket?.isMultiplexed = head.version >= 2
+        // The server may not have read what it had no need of, and would take the rest for the next request.
+        if head.isComplete, size(CURLINFO_SIZE_UPLOAD_T) < length { ccurl_set_number(handle, CURLOPT_FORBID_REUSE, 1) }
+        return line.count
     }
 
     private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
@@ -133,113 +191,110 @@ final class CurlTransfer {
         return 0
     }
 
-    private func note(_ bytes: Int64) {
-        if bytes == progress { return }
+    /// `false` ends the transfer.
+    private func note(_ bytes: Int64) -> Bool {
+        if requests == 0 {
+            told = (sockets.pass, told.pass == sockets.pass ? told.count + 1 : 0)
+            if Libcurl.showsConnections, told.count > Self.tunnelLimit {
+                stop = .longTunnel
+                return false
+            }
+        }
+        if bytes == progress { return true }
         progress = bytes
         moved = .now
+        return true
+    }
+
+    /// Looks at the connection that libcurl has chosen, before the request leaves; `false` ends the transfer.
+    ///
+    /// An attempt is one request. libcurl would send it again where a kept connection dies or a server of HTTP/2 refuses a
+    /// stream. The exception is a server of HTTP/2 that requires HTTP/1.1 (RFC 9113 §7): it has done nothing with the
+    /// request, and would answer every attempt so.
+    private func beginRequest(from local: CurlSocket.End, to remote: CurlSocket.End) -> Bool {
+        if requests > 1 || requests == 1 && !String(cString: words).contains("HTTP_1_1_REQUIRED") {
+            stop = .repeated
+            return false
+        }
+        if let path = request.connection.unixSocket {
+            // Which of them it is cannot be told, so all of them have to be quiet.
+            let candidates = isFresh ? [] : sockets.sockets(to: path)
+            if candidates.contains(where: { $0.input != .none }) { stop = .stale }
+            isKept = candidates.contains { $0.requests > 0 }
+            for candidate in candidates { candidate.requests += 1 }
+        } else if let socket = sockets.socket(between: local, and: remote) {
+            stop = defect(of: socket)
+            isKept = socket.requests > 0
+            if stop == nil { socket.requests += 1 }
+            self.socket = socket
+        }
+        if stop != nil { return false }
+        requests += 1
+        moved = .now
+        return true
+    }
+
+    /// Whether the connection had carried requests before, one at a time.
+    var isOnKeptConnection: Bool { isKept && socket?.isMultiplexed != true }
+
+    /// Why a socket cannot carry the request.
+    ///
+    /// On a new connection by TLS input is no defect: it may be the server's session tickets. Nor is it by HTTP/2, where
+    /// it belongs to the requests that it names.
+    private func defect(of socket: CurlSocket) -> Stop? {
+        switch (socket.input, socket.isMultiplexed) {
+        case (.none, _): nil
+        // libcurl says by itself how a new connection ended.
+        case (.end, _): socket.requests > 0 ? .stale : nil
+        case (.bytes, true): nil
+        case (.bytes, false): .stale
+        // A connection that is shared before its first answer speaks HTTP/2.
+        case (.bytes, nil): socket.requests > 0 || isByTLS ? nil : .early
+        }
+    }
+
+    private var isByTLS: Bool {
+        if request.url.prefix(6).lowercased() == "https:" { return true }
+        if case .url(let proxy) = request.connection.proxy { return proxy.prefix(6).lowercased() == "https:" }
+        return false
+    }
+
+    /// Prepares the handle for a fresh connection, after a kept one proved stale before anything was sent; `false` where
+    /// the transfer ended otherwise.
+    func restart() -> Bool {
+        guard case .stale = stop else { return false }
+        stop = nil
+        isFresh = true
+        words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        started = .now
+        moved = started
+        return ccurl_set_number(handle, CURLOPT_FRESH_CONNECT, 1) == 0
     }
 
     // MARK: - Time
-
-    /// When it will have been idle for too long; `nil` while it connects, for which libcurl keeps the time itself.
-    var patience: ContinuousClock.Instant? {
-        let connected = size(CURLINFO_PRETRANSFER_TIME_T)
-        guard connected > 0 else { return nil }
-        return max(moved, began + .microseconds(connected)) + request.timeouts.request
-    }
-
-    // MARK: - Ends
 
     func report(_ result: AttemptReport.Result) -> AttemptReport {
         AttemptReport(result: result, duration: began.duration(to: .now))
     }
 
-    /// What a transfer that has ended with `code` came to.
-    func result(_ code: Int32) -> AttemptReport.Result {
-        switch stop {
-        case .full:
-            return .answer(answer)
-        case .headTooLong:
-            return .failure(
-                .malformedAnswer, detail: "the answer's header fields are longer than \(AnswerHead.limit) bytes")
-        case .bodyFile(let error):
-            return error.result
-        case nil:
-            break
-        }
-        if code == 0 {
-            if head.isComplete { return .answer(answer) }
-            return .failure(.emptyAnswer, detail: "the answer has no final status")
-        }
-        if hasAnswered(code) { return .answer(answer) }
-        switch number(CURLINFO_HTTP_CONNECTCODE) {
-        // The proxy wants credentials: that is an answer, though libcurl keeps its fields to itself.
-        case 407: return .answer(AttemptReport.Answer(status: 407))
-        case 300...: return .failure(.proxy, detail: said(code))
-        default: return .failure(NetworkError(failure(code)), detail: said(code))
-        }
+    /// When it will have been idle for too long; `nil` while it connects, for which libcurl keeps the time itself.
+    var patience: ContinuousClock.Instant? {
+        let connected = size(CURLINFO_PRETRANSFER_TIME_T)
+        guard connected > 0 else { return nil }
+        return max(moved, started + .microseconds(connected)) + request.timeouts.request
     }
 
-    /// A server that needs no more of the body may answer and go before all of it is sent, and to libcurl that is an
-    /// error. What the server said is the answer all the same: where all of it has come, and where it refuses.
-    private func hasAnswered(_ code: Int32) -> Bool {
-        guard [55, 56, 92].contains(code), head.isComplete else { return false }
-        if wholeAnswer != nil { return true }
-        return head.status >= 400 && size(CURLINFO_SIZE_UPLOAD_T) < length
-    }
+    // MARK: - What libcurl knows
 
-    /// What the server has said, where all of it is there. Over HTTP/2 libcurl may still wait until it may send the rest
-    /// of a body that the server has no use for.
-    var wholeAnswer: AttemptReport.Answer? {
-        guard head.isComplete else { return nil }
-        let announced = head.status == 204 ? 0 : answer.header("content-length").flatMap { Int64($0) }
-        return announced == size(CURLINFO_SIZE_DOWNLOAD_T) ? answer : nil
-    }
-
-    private var answer: AttemptReport.Answer {
-        AttemptReport.Answer(status: head.status, headers: head.headers, body: body)
-    }
-
-    private func failure(_ code: Int32) -> CurlFailure {
-        // The name of a unix socket that is too long is no host's.
-        CurlFailure(
-            code: code == 6 && request.connection.unixSocket != nil ? 7 : code, words: String(cString: words),
-            systemError: Int32(number(CURLINFO_OS_ERRNO)),
-            hasStatus: head.isComplete, wasConnected: size(CURLINFO_PRETRANSFER_TIME_T) > 0,
-            isProxys: isProxys(code))
-    }
-
-    private func isProxys(_ code: Int32) -> Bool {
-        if number(CURLINFO_PROXY_SSL_VERIFYRESULT) != 0 { return true }
-        switch request.connection.proxy {
-        case .direct: return false
-        // Every connection is to the proxy; what happens once it stands may be the destination's doing.
-        case .url: return code == 7 || code == 28 && size(CURLINFO_CONNECT_TIME_T) == 0
-        case .environment: return request.hasFailedAtProxy(String(cString: words))
-        }
-    }
-
-    /// libcurl's words, or its general ones for the code where those might quote a URL with what is secret in it.
-    private func said(_ code: Int32) -> String {
-        let own = String(cString: words)
-        return own.isEmpty || own.contains("://") || own.contains("@")
-            ? String(cString: ccurl_easy_strerror(code)) : own
-    }
-
-    private func number(_ info: ccurl_info) -> Int {
+    func number(_ info: ccurl_info) -> Int {
         var number = 0
         ccurl_get_number(handle, info, &number)
         return number
     }
 
-    private func size(_ info: ccurl_info) -> Int64 {
+    func size(_ info: ccurl_info) -> Int64 {
         var size: Int64 = 0
         ccurl_get_size(handle, info, &size)
         return size
     }
-}
-
-/// An attempt that ends before it has begun.
-struct CurlRefusal: Error {
-    var result: AttemptReport.Result
 }

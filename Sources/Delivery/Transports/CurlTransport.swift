@@ -7,7 +7,9 @@ package import Policy
 /// What differs from URLSession, besides all that URLSession refuses:
 /// - `timeouts.connect` is exact, for every request: name, connection, proxy and TLS together. Idle time counts from
 ///   then on.
-/// - The body of a request that arrives on a stale connection is sent again, as a whole.
+/// - An attempt is one request: where libcurl would send it again, the attempt ends as `reset`.
+/// - Before a request leaves, its connection is looked at. One that was kept and has ended, or has unread input, is
+///   closed, and the attempt goes on over a fresh one.
 /// - An answer with trailers, endless headers or a swelling body is an answer or an error, never a death.
 /// - Header names go out as they were given, and fields of one name as several.
 /// - What is refused by the library itself (a key that does not fit its certificate, say) ends as what it means.
@@ -15,6 +17,7 @@ package final class CurlTransport: Carrier {
     private let multi: OpaquePointer
     private let report: CarrierReport
     private var transfers: [Int: CurlTransfer] = [:]
+    private let sockets = CurlSockets()
 
     package init(concurrency: Int, report: @escaping CarrierReport) throws(NoCarrier) {
         if let defect = Libcurl.defect { throw NoCarrier(reason: defect) }
@@ -28,29 +31,39 @@ package final class CurlTransport: Carrier {
     /// Starts an attempt; nothing is sent before `proceed`.
     package func start(_ request: OutgoingRequest, ticket: Int) {
         do throws(CurlRefusal) {
-            let transfer = try CurlTransfer(request, ticket: ticket)
+            let transfer = try CurlTransfer(request, ticket: ticket, sockets: sockets)
             transfers[ticket] = transfer
-            let code = ccurl_multi_add(multi, transfer.handle)
-            if code != 0 { end(ticket, .failure(.other, detail: "libcurl takes no transfer (\(code))")) }
+            add(transfer)
         } catch {
             report(ticket, AttemptReport(result: error.result, duration: .zero))
         }
     }
 
-    /// Ends an attempt and reports it as cancelled, unless it has been reported.
+    private func add(_ transfer: CurlTransfer) {
+        let code = ccurl_multi_add(multi, transfer.handle)
+        if code != 0 { end(transfer.ticket, .failure(.other, detail: "libcurl takes no transfer (\(code))")) }
+    }
+
+    /// Ends an attempt and reports it as cancelled, or by the answer that it has; nothing if it has been reported.
     package func cancel(ticket: Int) {
-        end(ticket, .failure(.cancelled, detail: ""))
+        end(ticket, transfers[ticket]?.answerSoFar ?? .failure(.cancelled, detail: ""))
     }
 
     /// Goes on with what has been started, until `descriptor` has something to read.
     package func proceed(until descriptor: Int32) {
         repeat {
             var running: Int32 = 0
+            sockets.pass += 1
             ccurl_multi_perform(multi, &running)
             var code: Int32 = 0
             while let handle = ccurl_multi_next_ended(multi, &code) {
                 let transfer = CurlTransfer.of(handle)
-                end(transfer.ticket, transfer.result(code))
+                if transfer.restart() {
+                    ccurl_multi_remove(multi, handle)
+                    add(transfer)
+                } else {
+                    end(transfer.ticket, transfer.result(code))
+                }
             }
         } while !ccurl_multi_poll(multi, descriptor, endIdle().pollMilliseconds)
     }
@@ -70,7 +83,7 @@ package final class CurlTransport: Carrier {
             if patience <= now {
                 let limit = transfer.request.timeouts.request.inSeconds
                 let silence = "nothing was sent or received for \(limit) s"
-                end(ticket, transfer.wholeAnswer.map { .answer($0) } ?? .failure(.timeout, detail: silence))
+                end(ticket, transfer.answerSoFar ?? .failure(.timeout, detail: silence))
             } else {
                 next = min(next, now.duration(to: patience))
             }

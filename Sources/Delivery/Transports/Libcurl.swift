@@ -6,6 +6,12 @@ enum Libcurl {
     /// curl_multi_poll and curl_multi_wakeup work together from here on.
     private static let leastVersion: UInt32 = 0x07_44_00
 
+    /// Whether it shows the connection before each request on it (CURLOPT_PREREQFUNCTION).
+    ///
+    /// Without that a kept connection cannot be looked at and a repeated request cannot be stopped: an older library gets
+    /// HTTP/1.1 and a connection for each attempt, on which it never repeats a request.
+    static var showsConnections: Bool { ccurl_version_number() >= 0x07_50_00 }
+
     /// Opens it for the rest of the process, once; `nil`, or why it cannot be used.
     static let defect: String? = {
         if let defect = open() { return defect }

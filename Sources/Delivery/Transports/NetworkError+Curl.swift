@@ -58,7 +58,10 @@ extension NetworkError {
         case 18: return .truncated
         case 52: return .emptyAnswer
         case 55, 56, 65, 92: return spoken ?? .reset
-        case 8, 16, 61, 100: return .malformedAnswer
+        // libcurl has words of its own for what it cannot read, and none where a GOAWAY ends the connection.
+        case 16:
+            return failure.words.isEmpty || failure.words.hasPrefix("Error in the HTTP2") ? .reset : .malformedAnswer
+        case 8, 61, 100: return .malformedAnswer
         default: return spoken ?? .other
         }
     }

@@ -3,7 +3,7 @@ import Policy
 extension OutgoingRequest {
     /// Why the request's transport cannot make it as it stands, in the words of an error's detail; `nil` if it can.
     ///
-    /// Refused here is what a transport would silently change, drop, or hang on (FACTS §1).
+    /// Refuses what a transport would change or drop without a word, or hang on.
     var refusal: String? {
         if !method.utf8.allSatisfy(\.isTokenCharacter) || method.isEmpty {
             return "the method '\(method)' is not a token"

@@ -87,7 +87,7 @@ extension OptionDescription {
             .retryWithin, .duration, of: [.send], "try again within so long",
             """
             Try again by the schedule `retry` of the route, or when the server said, as long as the next attempt begins within \
-            this time. Only then the operation is queued, with no attempt counted.
+            this time. Only then the operation is queued, with its attempts counted.
             """),
         OptionDescription(
             .fallback, .text("JSON"), of: [.send], "answer this where nothing else does",
@@ -99,8 +99,12 @@ extension OptionDescription {
 
     private static let pace: [OptionDescription] = [
         OptionDescription(
-            .limit, .count(1...Int.max), of: [.run], initial: "100", "attempt at most so many operations",
-            "How many operations a run takes. With --wait or --until-empty it holds for each pass."),
+            .limit, .count(1...Int.max), of: [.run], "attempt at most so many operations",
+            """
+            How many operations a run takes: 100 by default, or all that are due where --max-time bounds the run. With \
+            --wait or --until-empty the limit holds for each pass. As many again that have expired behind a closed \
+            destination fail in a pass. Older values that the operations it takes replace do not count.
+            """),
         OptionDescription(
             .concurrency, .count(1...1000), of: [.run], initial: "5", "attempt so many at a time",
             "How many attempts are under way at once."),
@@ -153,8 +157,10 @@ extension OptionDescription {
         OptionDescription(
             .progress, .choice(["auto", "always", "never"]), of: [.run], initial: "auto", "show how far the run is",
             """
-            A line on standard error that says how far the run is, when there are more than five operations. `auto` shows it \
-            at a terminal, and then instead of the line for each attempt.
+            A line on standard error that says how far the run is, when there are more than five operations: the count, the \
+            rate, the time left, and what is deferred, held or failed. At a terminal it stays below all other lines; \
+            elsewhere `always` writes a line a second. `auto` shows it at a terminal, in place of the lines for attempts \
+            that went well; --verbose shows both.
             """),
         OptionDescription(
             .log, .choice(["auto", "text", "json", "journal"]), of: [.run], initial: "auto",

@@ -27,6 +27,8 @@ private struct Addition {
     private var admittance: Admittance
     private var batch: [OperationInput.Given] = []
     private var batchLength = 0
+    /// Values that are no operations, to be kept with the batch.
+    private var refused: [(text: [UInt8], place: OperationInput.Place, reason: String)] = []
     private(set) var applying: Set<ExitStatus> = []
     private(set) var hasAnswered = false
 
@@ -47,6 +49,7 @@ private struct Addition {
             if !gathersAll { try flush() }
         }
         if isAtomic, applying.contains(.dataInvalid) {
+            tellRefused()
             throw CommandFailure(.dataInvalid, "nothing was added", hint: "--atomic accepts all or none")
         }
         try flush()
@@ -57,9 +60,12 @@ private struct Addition {
         case .operation(let given):
             batch.append(given)
             batchLength += given.operation.body.count
-            let isFull = batch.count >= Self.batchSize || batchLength >= Self.batchBytes
-            if isFull, !isAtomic, !command.isGiven(.id) { try flush() }
-        case .refused(let text, let place, let reason): refuse(text, place, reason)
+            try flushIfFull()
+        case .refused(let text, let place, let reason):
+            applying.insert(.dataInvalid)
+            refused.append((text, place, reason))
+            batchLength += text.count
+            try flushIfFull()
         case .refusedFile(let path, let refusal):
             // There is nothing to keep: the file is where it was.
             if case .system = refusal { applying.insert(.inputOutput) } else { applying.insert(.dataInvalid) }
@@ -69,35 +75,50 @@ private struct Addition {
         }
     }
 
-    /// Reports a bad value and keeps it, so that nothing given to `add` is lost; under `--atomic` the giver has it still,
-    /// and a body in a file of its own, which has no text here, is where it was.
-    private mutating func refuse(_ text: [UInt8], _ place: OperationInput.Place, _ reason: String) {
-        applying.insert(.dataInvalid)
-        var hint: String?
-        if !isAtomic, !text.isEmpty {
+    private mutating func flushIfFull() throws {
+        let isFull = batch.count + refused.count >= Self.batchSize || batchLength >= Self.batchBytes
+        if isFull, !isAtomic, !command.isGiven(.id) { try flush() }
+    }
+
+    /// Reports the bad values and keeps them, so that nothing given to `add` is lost; under `--atomic` the giver has them
+    /// still, and a body in a file of its own, which has no text here, is where it was.
+    private mutating func tellRefused() {
+        let taken = refused
+        refused = []
+        let kept = isAtomic ? [] : taken.indices.filter { !taken[$0].text.isEmpty }
+        var hints: [Int: String] = [:]
+        if !kept.isEmpty {
+            let inputs = kept.map { index in
+                SpoolDirectory.BadInput(
+                    taken[index].text, reason: taken[index].reason,
+                    source: "\(taken[index].place.source) line \(taken[index].place.line)")
+            }
             do throws(SpoolError) {
-                let item = try queue.spool.keepBadInput(
-                    text, reason: reason, source: "\(place.source) line \(place.line)", now: .now())
-                hint = "kept as 'quarantine/\(item.fileName)'"
+                let items = try queue.spool.keepBadInput(
+                    inputs, durable: command.text(.sync) != "none", now: .now())
+                for (index, item) in zip(kept, items) { hints[index] = "kept as 'quarantine/\(item.fileName)'" }
             } catch {
                 applying.insert(.inputOutput)
-                hint = "it is not kept either: \(error)"
+                for index in kept { hints[index] = "it is not kept either: \(error)" }
             }
         }
-        if command.flag(.json) {
-            JSONLine.write(AddResult(error: reason, source: place.source, line: place.line))
+        for (index, (_, place, reason)) in taken.enumerated() {
+            if command.flag(.json) {
+                JSONLine.write(AddResult(error: reason, source: place.source, line: place.line))
+            }
+            Messages.error("cannot add line \(place.line) of '\(place.source)': \(reason)", hint: hints[index])
         }
-        Messages.error("cannot add line \(place.line) of '\(place.source)': \(reason)", hint: hint)
     }
 
     // MARK: - Output
 
     /// Hands what has gathered to the spool and answers: from here on these operations are safe.
     private mutating func flush() throws {
+        tellRefused()
+        batchLength = 0
         if batch.isEmpty { return }
         let taken = batch
         batch = []
-        batchLength = 0
         let accepted: Accepted
         do throws(SpoolError) {
             accepted = try queue.spool.accept(

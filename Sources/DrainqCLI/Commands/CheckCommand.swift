@@ -30,6 +30,7 @@ func check(_ command: ParsedCommand, environment: [String: String]) throws(Comma
             try checkLayout(path, isRepairing: isRepairing, &findings)
             var queue = OpenQueue(spool: try SpoolDirectory(opening: path), configuration: configuration)
             queue.environment = environment
+            try queue.applyTransport(of: environment)
             findings.fine("directory")
             do throws(SpoolError) {
                 try queue.checkTrustOfConfiguration(command)

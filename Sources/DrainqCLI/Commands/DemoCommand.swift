@@ -21,7 +21,8 @@ func demo(_ command: ParsedCommand, environment: [String: String]) throws(Comman
         let retry = BackoffSchedule(
             delays: .exponential(base: .milliseconds(500), multiplier: 2, max: .seconds(5)), attempts: 5)
         let configuration = Configuration(defaultRoute: Route(url: "\(receiver.url)/{type}", retry: retry))
-        let queue = OpenQueue(spool: spool, configuration: configuration)
+        var queue = OpenQueue(spool: spool, configuration: configuration)
+        try queue.applyTransport(of: environment)
         let payloads = try demoPayloads()
         var createdAt = Timestamp.now()
         let operations = payloads.map { payload in

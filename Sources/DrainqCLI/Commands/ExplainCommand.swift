@@ -5,7 +5,8 @@ import Spool
 /// `drainq explain`: what an answer means on a route, or what every answer does.
 func explain(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
-        let configuration = try explainedConfiguration(command, environment)
+        var configuration = try explainedConfiguration(command, environment)
+        configuration.transportOfEnvironment = try transport(of: environment)
         let route = ExplainedRoute(
             of: command.typeNames(.type).last ?? .default, in: configuration,
             available: installedTransports())

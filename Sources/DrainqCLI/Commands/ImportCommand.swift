@@ -85,9 +85,9 @@ private struct Importation {
         var hint: String?
         if !command.flag(.atomic) {
             do throws(SpoolError) {
-                let item = try queue.spool.keepBadInput(
-                    text, reason: reason, source: "\(source) line \(line)", now: .now())
-                hint = "kept as 'quarantine/\(item.fileName)'"
+                let input = SpoolDirectory.BadInput(text, reason: reason, source: "\(source) line \(line)")
+                let kept = try queue.spool.keepBadInput([input], now: .now())
+                hint = kept.first.map { "kept as 'quarantine/\($0.fileName)'" }
             } catch {
                 applying.insert(.inputOutput)
                 hint = "it is not kept either: \(error)"

@@ -40,6 +40,6 @@ extension OpenQueue {
             credentials: credentials,
             surroundings: { [environment] in Surroundings.read(for: $0, environment: environment) },
             transports: AgentProgram.own(for: .urlsession).isInstalled ? Transport.allCases : [.libcurl],
-            makeSink: { AgentSink(concurrency: $0, agents: min($0, ProcessInfo.processInfo.activeProcessorCount, 4)) })
+            makeSink: { AgentSink(concurrency: $0) })
     }
 }

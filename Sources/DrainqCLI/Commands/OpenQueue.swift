@@ -41,6 +41,11 @@ struct OpenQueue {
         if command.text(.config) == nil { try spool.checkTrustOfConfiguration() }
     }
 
+    /// Lets `DRAINQ_TRANSPORT` take the place of `auto`.
+    mutating func applyTransport(of environment: [String: String]) throws(UsageError) {
+        configuration.transportOfEnvironment = try transport(of: environment)
+    }
+
     /// With what runs remember of destinations at this moment.
     func knownDestinations() throws -> KnownDestinations {
         KnownDestinations(configuration, try LedgerFile(spool: spool).read())

@@ -13,7 +13,8 @@ import Spool
 func runQueue(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     Messages.format = Messages.Format(command, environment: environment)
     return try failing {
-        let queue = try OpenQueue(command, environment)
+        var queue = try OpenQueue(command, environment)
+        try queue.applyTransport(of: environment)
         try queue.checkTrustOfConfiguration(command)
         var options = runOptions(command)
         let named = command.texts(.destination)
@@ -29,7 +30,7 @@ private func runOptions(_ command: ParsedCommand) -> RunOptions {
     var options = RunOptions(
         maxTime: command.duration(.maxTime), ignoresBackoff: command.flag(.now), types: Set(command.typeNames(.type)),
         rate: command.rate(.rate), failsIfBusy: command.flag(.failIfBusy))
-    if let limit = command.count(.limit) { options.limit = limit }
+    if let limit = command.count(.limit) ?? (options.maxTime == nil ? nil : .max) { options.limit = limit }
     if let concurrency = command.count(.concurrency) { options.concurrency = concurrency }
     if let grace = command.duration(.grace) { options.grace = grace }
     if command.flag(.untilEmpty) {

@@ -12,7 +12,8 @@ import Spool
 /// into the queue, a permanent one nowhere.
 func send(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
-        let queue = try OpenQueue(command, environment)
+        var queue = try OpenQueue(command, environment)
+        try queue.applyTransport(of: environment)
         try queue.checkTrustOfConfiguration(command)
         if let fallback = command.text(.fallback), (try? JSONValue(Array(fallback.utf8))) == nil {
             throw CommandFailure(.usage, "'--fallback \(fallback)' is not JSON", hint: "such as '[]' or 'null'")
@@ -67,23 +68,23 @@ private struct Answering {
             return .ok
         case .failed(let event):
             return refuse("'\(id)': \(event.record.cause)", SendResult(id, "failed", event.record), .failed)
-        case .postponed(let operation, let reason, let isHeld, let turn):
-            defer { turn?.release() }
-            return postpone(operation, given, reason, isHeld ? .held : .deferred)
-        case .broken(let operation, let reason): return postpone(operation, given, reason, .inputOutput)
+        case .postponed(let postponement): return postpone(postponement, given, postponement.isHeld ? .held : .deferred)
+        case .broken(let postponement): return postpone(postponement, given, .inputOutput)
         }
     }
 
     /// Into the queue, where the options let it; what happened is said either way.
     private func postpone(
-        _ operation: Operation, _ given: OperationInput.Given, _ reason: String, _ status: ExitStatus
+        _ postponement: Sending.Postponement, _ given: OperationInput.Given, _ status: ExitStatus
     ) -> ExitStatus {
+        defer { postponement.turn?.release() }
+        let (operation, reason) = (postponement.operation, postponement.reason)
         let id = given.operation.header.id
         if command.flag(.noQueue) {
             return refuse(
                 "'\(id)': \(reason)", SendResult(id, "deferred", operation.attempts.last, error: reason), status)
         }
-        if let objection = enqueue(operation, given.hasOwnID) {
+        if let objection = enqueue(postponement, given.hasOwnID) {
             return refuse("'\(id)': \(reason); and it cannot be queued: \(objection)", nil, .inputOutput)
         }
         if command.flag(.json) {
@@ -95,11 +96,11 @@ private struct Answering {
     }
 
     /// Why it is not in the queue now; `nil` when it is safe there.
-    private func enqueue(_ operation: Operation, _ hasOwnID: Bool) -> String? {
+    private func enqueue(_ postponement: Sending.Postponement, _ hasOwnID: Bool) -> String? {
         let accepted: Accepted
         do throws(SpoolError) {
             accepted = try queue.spool.accept(
-                [operation], limits: queue.configuration.limits, givenIDs: hasOwnID ? [operation.header.id] : [])
+                postponement.operation, as: postponement.name, limits: queue.configuration.limits, hasOwnID: hasOwnID)
         } catch {
             return "\(error)"
         }

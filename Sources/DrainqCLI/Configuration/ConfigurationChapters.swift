@@ -1,7 +1,9 @@
 /// The sections of drainq-config(5) that tell what several keys do together, in mdoc(7).
 enum ConfigurationChapters {
-    static let text = [secrets, headersCommand, accept, batches, order, callable, transports, errorNames, files]
-        .joined()
+    static let text = [
+        secrets, headersCommand, accept, batches, order, callable, transports, urlsession, errorNames, files,
+    ]
+    .joined()
 
     private static let secrets = #"""
         .Sh SECRETS
@@ -89,9 +91,18 @@ enum ConfigurationChapters {
         again although their
         .Ic ttl
         is not over.
+        This does not depend on what
+        .Ic classify
+        makes of the answer.
         If one is another than before, the request is sent again, once, as the same
         attempt.
-        Otherwise, or if it is refused again, the destination is held.
+        Otherwise, or if it is refused again, the answer counts: the destination is
+        held unless
+        .Ic classify
+        says otherwise.
+        A command that answers the same again is not run once more for ten seconds.
+        Nor are secrets looked up anew for ten seconds after a destination has
+        refused fresh ones.
         .Pp
         The hold ends by itself as soon as a file, a variable or a credential has
         changed.
@@ -200,6 +211,10 @@ enum ConfigurationChapters {
         deferred, or all are put back and the destination is held.
         One that would fail them all makes the run send each half by itself, down to
         the operation that is bad; nothing is charged for that.
+        So no operation fails for good before it was sent alone: an operation that
+        .Ic results
+        fails is sent again by itself, and one whose attempts or age may end with the
+        next attempt is not put into a batch.
         .Pp
         In an answer that is a delivery,
         .Ic results
@@ -208,6 +223,8 @@ enum ConfigurationChapters {
         is classified like an HTTP status.
         .Ic error
         fails the operation where it is there and neither null nor false.
+        The status, with a Retry-After of the whole answer, also decides whether the
+        attempt counts.
         With both, the error counts where the status is a delivery or is not there.
         Without an array of the length of the batch, or without a status where one
         belongs, nobody knows, and the operations are deferred.
@@ -276,68 +293,6 @@ enum ConfigurationChapters {
           },
         }
         .Ed
-
-        """#
-
-    private static let transports = #"""
-        .Sh TRANSPORTS
-        Requests are made by URLSession, or by libcurl where that cannot do what is
-        asked for.
-        With
-        .Ic transport : Li \(dqauto\(dq
-        a request takes libcurl if it has
-        .Bl -bullet -compact
-        .It
-        a
-        .Ic proxy
-        that is a URL or
-        .Li direct ,
-        a
-        .Ic caFile ,
-        a
-        .Ic clientCertificate
-        or a
-        .Ic unixSocket ;
-        .It
-        a host that is an IPv6 address;
-        .It
-        a body that is a file;
-        .It
-        the method GET and a body;
-        .It
-        no body and a
-        .Ic timeouts.connect
-        of its own.
-        .El
-        .Pp
-        URLSession has a program of its own,
-        .Pa drainq-urlsession ,
-        beside
-        .Nm drainq
-        or in
-        .Pa ../libexec/drainq
-        from there, so that
-        .Nm drainq
-        itself begins fast.
-        Where that is not installed, libcurl carries everything.
-        .Pp
-        libcurl is opened when it is needed:
-        .Pa libcurl.so.4
-        of the system.
-        Where it is not there, or
-        .Ic transport
-        forces the other one, such a request is never sent with less than it asks
-        for: its destination is held, and
-        .Nm drainq Cm check
-        says so before.
-        .Nm drainq Cm explain Fl -type Ar TYPE
-        says which transport a route takes, and why.
-        Redirects, proxies of the environment, time-outs and the bound of an answer
-        are the same with both.
-        A server whose answers end the process that talks to it, again and again
-        .Pq Li agent-died ,
-        is worth a try with
-        .Li \(dqlibcurl\(dq .
 
         """#
 

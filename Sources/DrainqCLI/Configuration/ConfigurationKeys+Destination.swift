@@ -40,8 +40,8 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "transport", .word, default: #""auto""#, example: #""libcurl""#, "auto, urlsession or libcurl",
             """
-            What makes the attempts: urlsession; libcurl, which the machine must have; or auto, which is urlsession but for \
-            a route that asks for what it cannot carry, see TRANSPORTS.
+            What makes the attempts: urlsession; libcurl, which the machine must have; or auto, which takes what the \
+            variable DRAINQ_TRANSPORT names, or else libcurl first on Linux and urlsession first on macOS, see TRANSPORTS.
             """,
             into: \.transport),
         ConfigurationKey(
@@ -54,21 +54,22 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "suspendAfter", .count(0...1_000), default: "5", "0: never",
             """
-            After so many attempts in a row that met nobody the destination is left alone for the time of coolDown, by \
-            later runs too: those without a usable answer, with 502, 503 or 504, or with an answer that seems to be somebody \
-            else's. Nothing is charged to the operations that wait. 0 is never.
+            After so many attempts in a row that met nobody the circuit breaker opens: the destination is left alone for \
+            a cool-down, by later runs too. These attempts are those without a usable answer, with 502, 503 or 504, or \
+            with an answer that seems to be somebody else's. Nothing is charged to the operations that wait. 0 is never.
             """,
             into: \.suspendAfter),
         ConfigurationKey(
-            "coolDown", .positiveDuration, default: #""1m""#, "the first suspension",
+            "coolDown", .positiveDuration, default: #""1m""#, "how far the cool-down doubles at first",
             """
-            How long the first suspension lasts; each further one in a row lasts twice as long as the one before, up to \
-            coolDownMax. It ends with one attempt, and where that is delivered more follow at once: two, four, and so on.
+            A cool-down begins at one second and lasts twice as long after each further failure, up to coolDown: 1 s, 2 s, \
+            4 s and so on. From there it doubles up to coolDownMax. It ends with one attempt, and where that is delivered \
+            more follow at once: two, four, and so on.
             """,
             into: \.coolDown),
         ConfigurationKey(
-            "coolDownMax", .positiveDuration, default: #""30m""#, "the longest suspension",
-            "How long a suspension lasts at most.",
+            "coolDownMax", .positiveDuration, default: #""30m""#, "the longest cool-down",
+            "How long a cool-down lasts at most.",
             into: \.coolDownMax),
         ConfigurationKey(
             "retryAfterMax", .positiveDuration.atMost(RetryAfter.longest), default: #""1d""#,

@@ -90,7 +90,10 @@ extension ConfigurationKeys {
             into: \.retry),
         ConfigurationKey(
             "retryRateLimited", optional: .schedule, example: #""rate-limit""#, "the same for status 429",
-            "The schedule after an answer with status 429, where the server names no time. As retry unless set.",
+            """
+            The schedule after an answer with status 429, where the server names no time. As retry unless set. Without \
+            a maxAge of its own that of retry bounds it.
+            """,
             into: \.retryRateLimited),
         ConfigurationKey(
             "timeouts.connect", .positiveDuration, default: #""10s""#, "until the connection stands",

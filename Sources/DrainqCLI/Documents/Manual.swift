@@ -144,6 +144,10 @@ struct ManualWriter {
         lines += [".Sh ENVIRONMENT", ".Bl -tag -width Ds"]
         item(".It Ev DRAINQ_QUEUE", "The queue directory, where --queue is not given.")
         item(
+            ".It Ev DRAINQ_TRANSPORT",
+            "`urlsession` or `libcurl`: makes the attempts to destinations whose `transport` is `auto` or not set; see "
+                + "TRANSPORTS in drainq-config(5). Another value is a usage error.")
+        item(
             ".It Ev XDG_STATE_HOME",
             "Where the queue directory `drainq` is when neither is given; `~/.local/state` unless it is set.")
         item(

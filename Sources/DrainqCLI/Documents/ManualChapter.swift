@@ -49,7 +49,8 @@ extension ManualChapter {
                 once. 409 is deferred because the server may still be at an earlier attempt under the same key.
 
                 A wait that a server asked for with Retry-After (429, 503), a failure of the proxy, and an attempt \
-                that the end of the run cut off are not counted. The age of the operation bounds them all the same.
+                that the end of the run cut off are not counted. The age of the operation bounds them all the same. \
+                An operation that was cut off is due at once; if it is cut off again, it waits as its schedule says.
 
                 An operation that expires, by `expiresAt` or by `expiresAfter` of its route, fails without another \
                 attempt. One that a newer one of its key replaces is superseded: it is removed, and only counted in \
@@ -137,7 +138,7 @@ extension ManualChapter {
                     """
                     Nobody seems to be there: five attempts in a row failed to connect or to get a usable answer, or \
                     got 502, 503 or 504, or a 2xx that looks like somebody else's. The destination is left alone for \
-                    a minute, after each further failure twice as long, up to half an hour; see `suspendAfter`, \
+                    a second, after each further failure twice as long, up to half an hour; see `suspendAfter`, \
                     `coolDown` and `coolDownMax`. The run ends with 75. It ends by itself, with a single attempt, or \
                     by `drainq release`; `drainq run --now` passes over it.
                     """
@@ -192,9 +193,10 @@ extension ManualChapter {
                 """
                 Credentials belong in `secrets` of the configuration, which says where they are; see \
                 drainq-config(5). They are looked up for each attempt. They are in no operation, no argument list, \
-                no file of the queue, no message and no log. What a server sends back is searched for them before \
-                any of it is kept or shown; `[secret]` stands in their place. Only `drainq send` prints an answer as \
-                it came.
+                no file of the queue, no message and no log. What a server sends back is searched for them, and for \
+                the header fields that `headersCommand` made, before any of it is kept or shown: as they are, \
+                percent-encoded, escaped as in JSON or HTML, and in Base64. `[secret]` stands in their place. Only \
+                `drainq send` prints an answer as it came.
 
                 A credential goes to the origin of its route's url and nowhere else. A redirect to another origin is \
                 never followed. An operation with a url of its own that leads elsewhere is refused where the headers \

@@ -343,7 +343,7 @@ extension OutputObject {
             .maybe("interruptions", .count, "how often a run died with it"),
             .maybe("due", .time, "when the schedule has the next attempt"),
             .maybe("notBefore", .time, "before when it is not to be sent"),
-            Field("header", .map(.anything), "the first line of its file, byte for byte: see drainq-queue(5)"),
+            Field("header", .map(.anything), "the first line of its file, byte for byte, without the checksum"),
             .maybe("payload", .anything, "the body, byte for byte, where it is JSON on one line"),
             .maybe("bodyBase64", .text, "the body, where it is anything else"),
             .maybe("history", .list(.map(.anything)), "the attempts, each as its line in the file"),

@@ -19,6 +19,12 @@ struct JSONInput {
     private var buffer: [UInt8] = []
     /// The number of the buffer's first line.
     private var line = 1
+    /// No line ends before this offset of the buffer, which is of a line that has not ended.
+    private var searched = 0
+    /// What of the buffer has been looked at for the end of a document.
+    private var brackets = Brackets()
+    /// A document that has not ended is scanned again only when the buffer is as long as this, or when its brackets close.
+    private var nextScan = 0
 
     /// How many bytes wait for the rest of their value.
     var pending: Int { buffer.count }
@@ -26,9 +32,12 @@ struct JSONInput {
     /// Takes the next bytes and gives the values that are complete; `atEnd` with the last ones.
     mutating func feed(_ bytes: [UInt8], atEnd: Bool) -> [Item] {
         buffer += bytes
+        if shape == .documents { brackets.take(bytes) }
         if shape == .unknown {
             guard let decided = decideShape(atEnd: atEnd) else { return [] }
             shape = decided
+            searched = 0
+            if shape == .documents { brackets.take(buffer) }
         }
         switch shape {
         case .unknown: return []
@@ -38,7 +47,10 @@ struct JSONInput {
     }
 
     private mutating func decideShape(atEnd: Bool) -> Shape? {
-        if buffer.starts(with: [0xEF, 0xBB, 0xBF]) { buffer.removeFirst(3) }
+        if buffer.starts(with: [0xEF, 0xBB, 0xBF]) {
+            buffer.removeFirst(3)
+            searched = 0
+        }
         var start = 0
         while let end = endOfLine(from: start, atEnd: atEnd) {
             let text = Array(buffer[start..<end])
@@ -52,6 +64,7 @@ struct JSONInput {
             }
             start = end + 1
         }
+        searched = buffer.count
         return nil
     }
 
@@ -69,12 +82,16 @@ struct JSONInput {
             start = min(end + 1, buffer.count)
         }
         buffer.removeFirst(start)
+        searched = buffer.count
         return items
     }
 
     private mutating func takeDocuments(atEnd: Bool) -> [Item] {
+        guard atEnd || brackets.haveClosed || buffer.count >= nextScan else { return [] }
         var items: [Item] = []
         var consumed = 0
+        var lines = LineCount(line: line)
+        var mustGrow = false
         var scanner = JSONScanner(buffer)
         scanning: while true {
             do {
@@ -84,22 +101,32 @@ struct JSONInput {
                 }
                 // A number may go on in the next bytes.
                 if range.upperBound == buffer.count, !atEnd { break }
-                items.append(.value(Array(buffer[range]), line: lineNumber(of: range.lowerBound)))
+                items.append(.value(Array(buffer[range]), line: lines.number(of: range.lowerBound, in: buffer)))
                 consumed = range.upperBound
             } catch {
                 if error.offset >= buffer.trimmedEnd, !atEnd { break scanning }
                 let start = buffer[consumed...].firstIndex { !$0.isJSONWhitespace } ?? consumed
-                guard let end = nextDocument(after: max(start, consumed), atEnd: atEnd) else { break scanning }
+                guard let end = nextDocument(after: max(start, consumed), atEnd: atEnd) else {
+                    mustGrow = true
+                    break scanning
+                }
+                let first = lines.number(of: start, in: buffer)
+                // It may lie behind the end.
+                var ahead = lines
+                let mistake = ahead.number(of: min(error.offset, buffer.count), in: buffer)
                 items.append(
-                    .bad(
-                        Array(buffer[start..<end]), line: lineNumber(of: start),
-                        mistakeLine: lineNumber(of: min(error.offset, buffer.count)), reason: error.reason))
+                    .bad(Array(buffer[start..<end]), line: first, mistakeLine: mistake, reason: error.reason))
                 consumed = end
                 scanner = JSONScanner(buffer, from: end)
             }
         }
-        line = lineNumber(of: consumed)
+        line = lines.number(of: consumed, in: buffer)
         buffer.removeFirst(consumed)
+        // So a value of any length is scanned as often as its length doubles, however small the parts that it comes in.
+        nextScan = buffer.count * 2
+        brackets = Brackets(isLost: mustGrow)
+        brackets.take(buffer)
+        brackets.haveClosed = false
         return items
     }
 
@@ -117,11 +144,7 @@ struct JSONInput {
     /// The end of the line that starts there, without its newline; the end of the input counts as one.
     private func endOfLine(from start: Int, atEnd: Bool) -> Int? {
         guard start < buffer.count else { return nil }
-        return buffer[start...].firstIndex(of: UInt8(ascii: "\n")) ?? (atEnd ? buffer.count : nil)
-    }
-
-    private func lineNumber(of offset: Int) -> Int {
-        line + buffer[..<offset].count { $0 == UInt8(ascii: "\n") }
+        return buffer[max(start, searched)...].firstIndex(of: UInt8(ascii: "\n")) ?? (atEnd ? buffer.count : nil)
     }
 
     private static func values(in text: [UInt8]) throws(JSONSyntaxError) -> [[UInt8]] {
@@ -142,5 +165,63 @@ extension [UInt8] {
     /// The offset behind the last byte that is not white space.
     fileprivate var trimmedEnd: Int {
         (lastIndex { !$0.isJSONWhitespace } ?? -1) + 1
+    }
+}
+
+/// The number of a line, counted on from one offset to the next.
+private struct LineCount {
+    var line: Int
+    private var offset = 0
+
+    init(line: Int) { self.line = line }
+
+    /// `place` is not before that of the last call.
+    mutating func number(of place: Int, in bytes: [UInt8]) -> Int {
+        if place > offset {
+            line += bytes[offset..<place].count { $0 == UInt8(ascii: "\n") }
+            offset = place
+        }
+        return line
+    }
+}
+
+/// Whether the brackets of a document have closed, from each byte once. A hint: only a scanner knows where a value ends.
+private struct Brackets {
+    /// After a mistake only a line that begins with a bracket tells something.
+    private let isLost: Bool
+    var haveClosed = false
+    private var depth = 0
+    private var isString = false
+    private var isEscaped = false
+    private var beginsLine = false
+
+    init(isLost: Bool = false) { self.isLost = isLost }
+
+    mutating func take(_ bytes: [UInt8]) {
+        for byte in bytes {
+            if isLost {
+                if beginsLine, byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") { haveClosed = true }
+                beginsLine = byte == UInt8(ascii: "\n")
+                continue
+            }
+            if isString {
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isString = false
+                }
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "\""): isString = true
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                depth -= 1
+                if depth <= 0 { haveClosed = true }
+            default: break
+            }
+        }
     }
 }

@@ -168,10 +168,7 @@ struct OperationInput {
         guard queue.configuration.route(of: header.type).isSequential else { return }
         if sequences == nil {
             var found = SequenceClock(queue.configuration)
-            // What moves meanwhile is seen at least once.
-            for state in [QueueState.claimed, .new, .deferred, .claimed] {
-                try queue.spool.forEachEntry(in: state) { found.note($0.name) }
-            }
+            try queue.spool.forEachStandingName { name, _ in found.note(EntryName(name)) }
             sequences = found
         }
         last = sequences!.creation(of: EntryName(naming: header))

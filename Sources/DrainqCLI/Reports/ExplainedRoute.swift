@@ -46,7 +46,11 @@ struct ExplainedRoute {
         }
     }
 
-    private func report(of answer: ClassificationOverride.Match) -> AttemptReport {
+    private func report(of answer: ClassificationOverride.Match) -> SealedReport {
+        SealedReport(attempt(of: answer), .none)
+    }
+
+    private func attempt(of answer: ClassificationOverride.Match) -> AttemptReport {
         switch answer {
         case .statuses(let range):
             AttemptReport(result: .answer(AttemptReport.Answer(status: range.lowerBound)), duration: .zero)
@@ -75,22 +79,19 @@ struct ExplainedRoute {
 
     // MARK: - What follows
 
-    /// A proxy's own failure is nobody's attempt.
-    func countsAttempt(_ answer: ClassificationOverride.Match, _ verdict: Verdict) -> Bool {
-        switch verdict.outcome {
-        case .deferred, .failed: answer != .error(.proxy)
-        case .delivered, .held: false
-        }
+    /// Whether one more of the attempts is used up.
+    func countsAttempt(_ verdict: Verdict) -> Bool {
+        verdict.outcome != .delivered && verdict.countsAttempt
     }
 
-    func operation(after answer: ClassificationOverride.Match, _ verdict: Verdict) -> String {
+    func operation(after verdict: Verdict) -> String {
         switch verdict.outcome {
         case .delivered:
             retention.delivered > .zero
                 ? "it is kept in delivered/ for \(retention.delivered.quantity)" : "it is done: its file is removed"
         case .deferred:
             "it stays in the queue until its next attempt; this one is "
-                + (countsAttempt(answer, verdict) ? "counted" : "not counted")
+                + (countsAttempt(verdict) ? "counted" : "not counted")
         case .held: "it is put back as it was; no attempt is counted"
         case .failed:
             "it goes to failed/" + (retention.failed.map { ", where it stays for \($0.quantity)" } ?? "")
@@ -109,8 +110,8 @@ struct ExplainedRoute {
             case .unreachable where settings.suspendAfter > 0:
                 sentences.append(
                     "after \(settings.suspendAfter) such failures in a row it is left alone for "
-                        + "\(settings.coolDown.quantity), each time twice as long, up to \(settings.coolDownMax.quantity)"
-                )
+                        + "\(DestinationState.coolDown(after: 0, settings).quantity), each time twice as long, "
+                        + "up to \(settings.coolDownMax.quantity)")
             case .held: sentences.append(holdSentence)
             case .unreachable, .answered, .delivered, .askedToWait, .probed, .disproved, .heldByHand, .released,
                 .blameChanged, .paused, .resumed:

@@ -90,8 +90,8 @@ extension Explanation {
         let route = explained.route
         self.init(
             answer: answer.description, route: explained.view, outcome: verdict.outcome.rawValue,
-            rule: verdict.rule.description, operation: explained.operation(after: answer, verdict),
-            countsAttempt: explained.countsAttempt(answer, verdict),
+            rule: verdict.rule.description, operation: explained.operation(after: verdict),
+            countsAttempt: explained.countsAttempt(verdict),
             destination: explained.destination(after: answer, verdict))
         if verdict.outcome == .delivered, let (provided, otherwise) = explained.acceptance(of: answer) {
             self.provided = provided

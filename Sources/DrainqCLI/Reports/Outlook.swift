@@ -1,3 +1,4 @@
+import Drain
 import Policy
 import Spool
 
@@ -28,25 +29,15 @@ struct Outlook {
     private var census: Census?
     private var openings: [Digest: Opening] = [:]
 
-    /// Lists the queue once where a route orders or coalesces, and never opens a file.
+    /// Lists the queue once where a route orders or coalesces, as a run does, but takes no lock. Never opens a file.
     init(_ queue: OpenQueue, _ known: KnownDestinations, at now: Timestamp) throws(SpoolError) {
         self.known = known
         self.configuration = queue.configuration
         self.now = now
         isPaused = try queue.spool.isPaused
-        guard configuration.hasSequentialRoutes else { return }
-        var census = Census()
-        // What moves meanwhile is seen at least once.
-        for state in [QueueState.claimed, .new, .deferred, .claimed] {
-            try queue.spool.forEachEntry(in: state) { entry in
-                let route = configuration.route(of: entry.name.type)
-                guard route.isSequential else { return }
-                let standing: Census.Standing =
-                    state == .claimed ? .outOfReach : .waiting(eligibility(of: entry.name, route))
-                census.note(entry.name, standing, of: route, to: known.table.destination(of: entry.name))
-            }
-        }
-        self.census = census
+        var chooser = Chooser(
+            spool: queue.spool, configuration: configuration, destinations: known.table, now: now, order: .shown)
+        census = try chooser.census()
     }
 
     /// `nil` where it does not wait: it is being attempted, or it is over.

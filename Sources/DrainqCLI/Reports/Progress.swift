@@ -3,76 +3,63 @@ import Drain
 import Policy
 import Synchronization
 
-/// The line that says how far a run is: on standard error, rewritten in place at a terminal, a line now and then elsewhere.
+/// Shows how far a run is, on standard error: the last line of a terminal, a line now and then elsewhere.
 ///
-/// In place it moves by itself, also while attempts take their time, and is there only after the run has lasted a moment.
+/// At a terminal the line appears once the run has lasted a moment, stays below everything that is said meanwhile, and
+/// goes at the end.
 final class Progress: Sendable {
-    /// For less work than this nobody needs to wait with a line.
+    /// The least work that has a progress line.
     static let threshold = 5
-    /// So soon nothing is drawn: a short run would only flicker.
+    /// The time before the line is drawn first. A shorter run would only flicker.
     private static let patience: Duration = .milliseconds(300)
     private static let interval: DispatchTimeInterval = .milliseconds(200)
 
     private let isInPlace: Bool
-    /// At a terminal where nobody has asked for more.
-    private let isAutomatic: Bool
+    /// Whether the line replaces a message for each attempt that went well.
+    private let replacesAttempts: Bool
     private let started = ContinuousClock.now
     private let state: Mutex<State>
 
     private struct State {
         var count: ProgressCount
-        var isShown = false
-        /// Somebody else writes to the terminal.
-        var isClear = false
         var isFinished = false
         var lastShown: ContinuousClock.Instant?
     }
 
-    /// What `--progress` says; `nil` for none. `auto` is at a terminal, where nothing else is written for each attempt.
+    /// Returns what `--progress` asks for; `nil` for none. `auto` is a line at a terminal, none elsewhere.
     init?(_ command: ParsedCommand) {
         let wanted = command.text(.progress) ?? "never"
-        isAutomatic = wanted == "auto"
+        let isTerminal = Terminal.isOnStandardError && Messages.format == .text
         switch wanted {
-        case "always": isInPlace = Terminal.isOnStandardError && Messages.format == .text
+        case "always": isInPlace = isTerminal
         case "auto":
-            guard Terminal.isOnStandardError, !command.flag(.quiet), !command.flag(.verbose), !command.flag(.json),
-                Messages.format == .text
-            else { return nil }
+            guard isTerminal, !command.flag(.quiet), !command.flag(.json) else { return nil }
             isInPlace = true
         default: return nil
         }
+        replacesAttempts = wanted == "auto" && !command.flag(.verbose)
         let stays = command.flag(.untilEmpty) || command.isGiven(.wait)
         state = Mutex(State(count: ProgressCount(countsWhatIsLeft: stays)))
         if isInPlace { tickLater() }
     }
 
-    /// Whether it is instead of a line for each attempt that needs nobody.
+    /// Whether an attempt that needs nobody gets no message of its own.
     var standsForAttempts: Bool {
-        isAutomatic && state.withLock { $0.count.total > Self.threshold }
+        replacesAttempts && state.withLock { $0.count.total > Self.threshold }
     }
 
-    /// To be called after `clear`, and after what was said then.
+    /// Counts an event.
     func take(_ event: RunEvent) {
         state.withLock { state in
             state.count.take(event)
-            state.isClear = false
             if !isInPlace { tell(&state) }
         }
     }
 
-    /// Makes room for a line of its own, until the next event is taken.
-    func clear() {
-        state.withLock { state in
-            erase(&state)
-            state.isClear = true
-        }
-    }
-
+    /// Removes the line.
     func finish() {
-        state.withLock { state in
-            erase(&state)
-            state.isFinished = true
-        }
+        state.withLock { $0.isFinished = true }
+        if isInPlace { Messages.setFooter("") }
     }
 
     // MARK: - In place
@@ -80,26 +67,19 @@ final class Progress: Sendable {
     private func tickLater() {
         DispatchQueue.global().asyncAfter(deadline: .now() + Self.interval) { [self] in
             let isFinished = state.withLock { state in
-                if !state.isFinished { draw(&state) }
+                if !state.isFinished { Messages.setFooter(line(state.count)) }
                 return state.isFinished
             }
             if !isFinished { tickLater() }
         }
     }
 
-    private func draw(_ state: inout State) {
+    /// Returns the line; an empty one while there is nothing to count.
+    private func line(_ count: ProgressCount) -> String {
         let lasted = ContinuousClock.now - started
-        guard lasted > Self.patience, !state.isClear, state.count.total > Self.threshold else { return }
-        // While the run waits for what becomes due there is nothing to count.
-        guard state.count.done < state.count.total else { return erase(&state) }
-        // One column is left free: a line that fills the last one may wrap.
-        Messages.transient(state.count.line(after: lasted, width: Terminal.columnsOfMessages - 1))
-        state.isShown = true
-    }
-
-    private func erase(_ state: inout State) {
-        if state.isShown { Messages.transient("") }
-        state.isShown = false
+        guard lasted > Self.patience, count.total > Self.threshold, count.done < count.total else { return "" }
+        // One column stays free: a line that fills the last one may wrap.
+        return count.line(after: lasted, width: Terminal.columnsOfMessages - 1)
     }
 
     // MARK: - Line by line

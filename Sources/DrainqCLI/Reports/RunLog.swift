@@ -19,6 +19,7 @@ struct RunLog {
         case .recovered(let recovery):
             for item in recovery.quarantined { write(QuarantineView(item), .error) }
             for entry in recovery.returned { write(RecoveredView(entry), .warning) }
+        case .stopping(let inFlight, _): write(MessageView(message: "stopping: \(inFlight) in flight"), .notice)
         case .inputOutputError(let error): write(MessageView(message: error.description, hint: error.hint), .error)
         case .agentsFailed(let reason): write(MessageView(message: reason), .error)
         }

@@ -45,8 +45,7 @@ struct RunReporter {
     }
 
     mutating func take(_ event: RunEvent) {
-        progress?.clear()
-        defer { progress?.take(event) }
+        progress?.take(event)
         log?.take(event)
         if log != nil, voice != .json { return }
         switch event {
@@ -66,6 +65,12 @@ struct RunReporter {
             if voice == .everything { Messages.notice("'\(destination)' is no longer held") }
         case .superseded(let name, by: let newer, _):
             if voice == .everything { Messages.info("\(name.id) \(name.type) superseded by \(newer)") }
+        case .stopping(let inFlight, let grace):
+            if voice == .everything {
+                Messages.say(
+                    .notice, "stopping: waiting up to \(InWords.short(grace)) for \(inFlight) in flight",
+                    hint: "a second signal puts them back unanswered")
+            }
         case .inputOutputError(let error):
             if voice != .silent, log == nil { Messages.error(error.description, hint: error.hint) }
         case .agentsFailed(let reason):
@@ -179,23 +184,32 @@ struct RunReporter {
         }
     }
 
+    /// What the run did, and in what time; then what it leaves in the queue, and why.
     private func sentence(_ summary: RunSummary) -> String {
-        var parts = ["\(summary.delivered) delivered"]
-        let counts = [
-            (summary.deferred, "deferred"), (summary.waiting, "waiting for their destination"),
-            (summary.held, "held"), (summary.paused, "paused"), (summary.ambiguous, "held as ambiguous"),
+        func counted(_ counts: [(Int, String)]) -> [String] {
+            counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+        }
+        let done = [
+            (summary.deferred, "deferred"), (summary.ambiguous, "held as ambiguous"),
             (summary.superseded, "superseded"),
             (summary.failed, summary.expired > 0 ? "failed (\(summary.expired) expired)" : "failed"),
-            (summary.quarantined, "quarantined"), (summary.cutOff, "cut off"), (summary.leftDue, "still due"),
+            (summary.quarantined, "quarantined"), (summary.cutOff, "cut off"),
         ]
-        for (count, word) in counts where count > 0 { parts.append("\(count) \(word)") }
-        var text = parts.joined(separator: ", ") + " in \(InWords.short(summary.duration))"
+        let left = [
+            (summary.leftDue, "still due"), (summary.waiting, "waiting for their destination"),
+            (summary.held, "held"), (summary.paused, "paused"),
+        ]
+        var text = (["\(summary.delivered) delivered"] + counted(done)).joined(separator: ", ")
+        text += " in \(InWords.short(summary.duration))"
+        if !counted(left).isEmpty { text += "; " + counted(left).joined(separator: ", ") }
         switch summary.end {
         case .done: break
         case .paused: text = "the queue is paused: nothing was attempted"
         case .busy: text = "another run is at it: nothing was attempted"
         case .timeUp: text += "; stopped: --max-time was up"
-        case .signal(let number): text += "; stopped by signal \(number)"
+        case .signal(let number):
+            text += "; stopped by signal \(number)"
+            if summary.leftDue + summary.cutOff > 0 { text += ", what is left stays in the queue" }
         case .broken(let reason): text += "; stopped: \(reason)"
         }
         if summary.leftForeign { text += "; more files in new wait to be read" }

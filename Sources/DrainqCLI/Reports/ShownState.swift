@@ -1,7 +1,7 @@
 import Policy
 import Spool
 
-/// An operation's state as users read it (SPEC §7): where its file is, but `held` for one that would be sent if it, or its
+/// An operation's state as users read it: where its file is, but `held` for one that would be sent if it, or its
 /// destination, were not held.
 enum ShownState: String, Hashable, CaseIterable, Sendable {
     case new

@@ -18,7 +18,7 @@ extension AcceptRule {
     /// Why an answer is no delivery although its status says so.
     package enum Objection: Hashable, Sendable, CustomStringConvertible {
         /// What it is instead, shown safely; `nil` where the answer has no type.
-        case contentType(found: String?, wanted: String)
+        case contentType(found: RedactedText?, wanted: String)
         case condition(JSONCondition)
         case notJSON
         /// It went on behind the route's `answerLimit`, and what was read of it is no JSON.
@@ -47,12 +47,12 @@ extension AcceptRule {
     }
 
     /// What of a 2xx answer does not agree with the rule; `nil` if all does. `limit` is how much was read of it at most.
-    func objection(to answer: AttemptReport.Answer, limit: Int) -> Objection? {
+    func objection(to answer: AttemptReport.Answer, in report: SealedReport, limit: Int) -> Objection? {
         if let wanted = contentType {
             let found = answer.header("Content-Type")
             guard found?.isMediaType(wanted) == true else {
                 return .contentType(
-                    found: found.flatMap { excerpt(of: $0.utf8, limit: 60) }, wanted: escapedForDisplay(wanted))
+                    found: found.flatMap { report.excerpt(of: $0.utf8, limit: 60) }, wanted: escapedForDisplay(wanted))
             }
         }
         if json.isEmpty { return nil }

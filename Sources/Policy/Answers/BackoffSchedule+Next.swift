@@ -84,9 +84,12 @@ extension BackoffSchedule {
 }
 
 extension Route {
-    /// The schedule after an answer that says that the server gets too much, or after any other end.
+    /// The schedule after an answer that says that the server gets too much, or after any other end. A schedule of its
+    /// own for rate limits that names no age is bounded by the age of the other one.
     package func schedule(isRateLimited: Bool) -> BackoffSchedule {
-        isRateLimited ? retryRateLimited ?? retry : retry
+        guard isRateLimited, var schedule = retryRateLimited else { return retry }
+        schedule.maxAge = schedule.maxAge ?? retry.maxAge
+        return schedule
     }
 
     /// The furthest that an attempt on this route can put a due time: a later one was set by a clock that was wrong.

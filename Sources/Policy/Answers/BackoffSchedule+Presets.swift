@@ -14,12 +14,9 @@ extension BackoffSchedule {
     /// 5 s, 30 s, 2 min, then given up: 4 attempts in all.
     package static let steps = BackoffSchedule(list: [.seconds(5), .seconds(30), .seconds(120)])
 
-    /// 1, 2, 4, 8, 16 s; 5 attempts.
-    ///
-    /// An attempt is one request, the first included, here as everywhere, and "3 of 5" counts them: so there are five
-    /// requests, 1, 2, 4 and 8 s apart. 16 s is where the doubling ends, for a route that allows more attempts.
+    /// 5 retries, 1, 2, 4, 8 and 16 s apart, about 31 s in all: 6 attempts.
     package static let doubling = BackoffSchedule(
-        delays: .exponential(base: .seconds(1), multiplier: 2, max: .seconds(16)), attempts: 5)
+        delays: .exponential(base: .seconds(1), multiplier: 2, max: .seconds(16)), attempts: 6)
 
     /// The schedules that a configuration can name.
     package static let presets: [(name: String, schedule: BackoffSchedule)] = [

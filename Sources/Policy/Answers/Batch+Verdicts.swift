@@ -3,7 +3,7 @@ package indirect enum BatchResult: Hashable, Sendable, CustomStringConvertible {
     /// Its status, by the rule that an HTTP status would have met.
     case status(Rule)
     /// Its error, shown safely.
-    case error(String)
+    case error(RedactedText)
     case noError
     /// The answer has no array at the pointer, or one of another length than the batch.
     case misaligned(JSONPointer, members: Int)
@@ -28,20 +28,24 @@ extension Batch {
     ///
     /// An array that is not there, or not as long as the batch, leaves open which were taken: all are deferred.
     package func verdicts(
-        on report: AttemptReport, members: Int, route: Route, now: Timestamp,
+        on report: SealedReport, members: Int, route: Route, now: Timestamp,
         retryAfterMax: Duration = RetryAfter.longest
     ) -> [Verdict]? {
         let whole = Classification.verdict(on: report, route: route, now: now, retryAfterMax: retryAfterMax)
-        guard let results, whole.outcome == .delivered, case .answer(let answer) = report.result else { return nil }
+        guard let results, whole.outcome == .delivered, case .answer(let answer) = report.original.result else {
+            return nil
+        }
         guard let elements = (try? JSONDocument(answer.body))?.elements(at: results.pointer), elements.count == members
         else {
             let rule = Rule.batchResult(.misaligned(results.pointer, members: members))
-            let verdict = Verdict(outcome: .deferred, rule: rule, retryAfter: whole.retryAfter)
+            var verdict = whole.becoming(.deferred, rule: rule)
+            verdict.retryAfter = whole.retryAfter
             return Array(repeating: verdict, count: members)
         }
         return elements.map { element in
-            var verdict = results.verdict(on: element, route: route)
+            var verdict = results.verdict(on: element, in: report, route: route)
             verdict.retryAfter = whole.retryAfter
+            verdict.status = verdict.status ?? answer.status
             return verdict
         }
     }
@@ -54,15 +58,14 @@ extension Batch {
 }
 
 extension Batch.Results {
-    fileprivate func verdict(on element: JSONDocument, route: Route) -> Verdict {
-        let failure = error.flatMap(element.value(at:)).flatMap { value -> String? in
-            value == .null || value == .bool(false) ? nil : excerpt(of: value.description.utf8, limit: 80)
+    fileprivate func verdict(on element: JSONDocument, in report: SealedReport, route: Route) -> Verdict {
+        let failure = error.flatMap(element.value(at:)).flatMap { value -> RedactedText? in
+            value == .null || value == .bool(false) ? nil : report.excerpt(of: value.description.utf8, limit: 80)
         }
         if let status {
             if let number = element.value(at: status)?.statusNumber {
                 var verdict = Classification.verdict(onStatus: number, route: route)
                 verdict.rule = .batchResult(.status(verdict.rule))
-                verdict.memberStatus = number
                 if verdict.outcome != .delivered || failure == nil { return verdict }
             } else if failure == nil {
                 return Verdict(outcome: .deferred, rule: .batchResult(.noStatus(status)))

@@ -8,8 +8,10 @@ package struct Verdict: Hashable, Sendable {
     package var isRateLimited: Bool
     /// What a callable function has said.
     package var canonical: CanonicalStatus?
-    /// The status that a batch's answer has for this operation.
-    package var memberStatus: Int?
+    /// Its own status: the one that a batch's answer has for this operation, else that of the answer.
+    package var status: Int?
+    /// Why there is no answer.
+    package var error: NetworkError?
 
     package init(
         outcome: Outcome, rule: Rule, retryAfter: Duration? = nil, isRateLimited: Bool = false,
@@ -20,6 +22,32 @@ package struct Verdict: Hashable, Sendable {
         self.retryAfter = retryAfter
         self.isRateLimited = isRateLimited
         self.canonical = canonical
+    }
+
+    /// Whether the server has only asked for time: 429, `RESOURCE_EXHAUSTED` or 503, with a Retry-After.
+    package var isOnlyAskedToWait: Bool {
+        outcome == .deferred && retryAfter ?? .zero > .zero && (isRateLimited || status == 503)
+    }
+
+    /// Whether this was one of the operation's attempts. File, name, `explain` and metrics all show this decision.
+    ///
+    /// A wait that the server asked for is none, nor is a failure of a proxy, an attempt that this program ended, or one
+    /// that holds the destination.
+    package var countsAttempt: Bool {
+        if error == .proxy || error == .cancelled { return false }
+        return outcome != .held && !isOnlyAskedToWait
+    }
+
+    /// The same answer with another meaning, and without what it asked for.
+    package func becoming(_ outcome: Outcome, rule: Rule) -> Verdict {
+        var verdict = Verdict(outcome: outcome, rule: rule)
+        (verdict.status, verdict.error) = (status, error)
+        return verdict
+    }
+
+    /// Whether the server refused the credentials that came with the request, whatever the route makes of that.
+    package var isUnauthenticated: Bool {
+        outcome != .delivered && (status == 401 || canonical == .unauthenticated)
     }
 }
 
@@ -32,9 +60,9 @@ package enum Classification {
     /// the defaults decide. That this program ended the attempt itself means nothing and cannot be overridden. A 2xx
     /// that would be a delivery must agree with the route's `accept` rule besides.
     package static func verdict(
-        on report: AttemptReport, route: Route, now: Timestamp, retryAfterMax: Duration = RetryAfter.longest
+        on report: SealedReport, route: Route, now: Timestamp, retryAfterMax: Duration = RetryAfter.longest
     ) -> Verdict {
-        switch report.result {
+        switch report.original.result {
         case .answer(let answer):
             var verdict =
                 switch route.protocol {
@@ -42,11 +70,13 @@ package enum Classification {
                 case .callable: verdict(onCallable: answer, route: route)
                 }
             if verdict.outcome == .delivered, (200...299).contains(answer.status), verdict.canonical == nil,
-                let accept = route.accept, let objection = accept.objection(to: answer, limit: route.answerLimit)
+                let accept = route.accept,
+                let objection = accept.objection(to: answer, in: report, limit: route.answerLimit)
             {
                 verdict = Verdict(outcome: accept.otherwise, rule: .notAccepted(objection, accept.otherwise))
             }
             verdict.retryAfter = RetryAfter.asked(by: answer, now: now, cap: retryAfterMax)
+            verdict.status = answer.status
             return verdict
         case .failure(let error, _):
             return verdict(on: error, route: route)
@@ -89,20 +119,26 @@ package enum Classification {
             return false
         }
         if let override = mostSpecific(of: matches) {
-            return Verdict(
-                outcome: override.outcome, rule: .overridden(override), isRateLimited: status == 429)
+            return verdict(override.outcome, .overridden(override), status)
         }
         let (range, outcome) = defaultOutcome(ofStatus: status)
-        return Verdict(
-            outcome: outcome, rule: .status(status, default: range, outcome), isRateLimited: status == 429)
+        return verdict(outcome, .status(status, default: range, outcome), status)
+    }
+
+    private static func verdict(_ outcome: Outcome, _ rule: Rule, _ status: Int) -> Verdict {
+        var verdict = Verdict(outcome: outcome, rule: rule, isRateLimited: status == 429)
+        verdict.status = status
+        return verdict
     }
 
     package static func verdict(on error: NetworkError, route: Route) -> Verdict {
-        if error != .cancelled, let override = route.classify.last(where: { $0.match == .error(error) }) {
-            return Verdict(outcome: override.outcome, rule: .overridden(override))
-        }
         let outcome = defaultOutcome(of: error)
-        return Verdict(outcome: outcome, rule: .error(error, default: outcome))
+        var verdict = Verdict(outcome: outcome, rule: .error(error, default: outcome))
+        if error != .cancelled, let override = route.classify.last(where: { $0.match == .error(error) }) {
+            verdict = Verdict(outcome: override.outcome, rule: .overridden(override))
+        }
+        verdict.error = error
+        return verdict
     }
 
     /// Statuses with a meaning of their own; the ranges stand for all others.

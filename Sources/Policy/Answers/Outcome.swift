@@ -33,7 +33,7 @@ package enum NetworkError: String, Hashable, Sendable, CaseIterable {
     case offline
     /// The body file is not, or ceased to be, what it was when the operation was added; nothing arrived whole.
     case bodyFileChanged = "body-file"
-    /// The delivery agent died or had to be killed while this attempt was alone in it.
+    /// The delivery agent died or had to be killed when this attempt had begun.
     case agentDied = "agent-died"
     /// The attempt was cancelled by this program, to stop in time.
     case cancelled
@@ -81,9 +81,13 @@ package struct AttemptReport: Hashable, Sendable {
 
     package var result: Result
     package var duration: Duration
+    /// Whether the attempt ended because its delivery agent died or hung with several attempts in it. Another attempt may
+    /// be to blame, so the operation is attempted again, alone, before it is charged.
+    package var isSuspect: Bool
 
-    package init(result: Result, duration: Duration) {
+    package init(result: Result, duration: Duration, isSuspect: Bool = false) {
         self.result = result
         self.duration = duration
+        self.isSuspect = isSuspect
     }
 }

@@ -1,46 +1,181 @@
-extension SecretValues {
-    /// What stands in the place of a secret that a server sent back.
+/// Replaces the secrets of one request in text that comes back from its server, from a proxy or from the network.
+///
+/// A secret is found as it is, and percent-encoded, escaped as in JSON or HTML, in Base64 at any offset, and in up to
+/// three layers of these. A secret that is Base64 itself, as that of Basic authentication, is found decoded as well.
+package struct Redaction: Sendable {
+    /// Stands in the place of a secret.
     package static let mark = "[secret]"
+    /// The redaction for a request without secrets.
+    package static let none = Redaction(.none)
 
-    /// The report with every secret in it replaced, for what is kept and shown: a server that echoes a request would
-    /// otherwise have its credentials written into the operation's file. What an answer means is decided on the original.
-    package func redacted(_ report: AttemptReport) -> AttemptReport {
-        if values.isEmpty { return report }
-        let needles = values.values.map { Array($0.utf8) }.filter { !$0.isEmpty }.sorted { $0.count > $1.count }
-        if needles.isEmpty { return report }
-        var report = report
-        switch report.result {
-        case .answer(var answer):
-            answer.body = Self.replace(needles, in: answer.body)
-            report.result = .answer(answer)
-        case .failure(let error, let detail):
-            let bytes = Self.replace(needles, in: Array(detail.utf8))
-            report.result = .failure(error, detail: String(decoding: bytes, as: UTF8.self))
-        }
-        return report
+    private struct Needle: Hashable {
+        var bytes: [UInt8]
+        /// The whole word around it is the secret with its neighbours.
+        var isBase64 = false
     }
 
-    private static func replace(_ needles: [[UInt8]], in bytes: [UInt8]) -> [UInt8] {
+    /// The longest first.
+    private let needles: [Needle]
+    /// Whether a match can begin with this byte, as it is or escaped.
+    private let canBegin: [Bool]
+
+    /// `signed` are the fields that the route's command made: their values are secrets as wholes and in their words.
+    package init(_ secrets: SecretValues, signed: [HeaderField] = []) {
+        let plain = secrets.values.values.map { Array($0.utf8) }.filter { !$0.isEmpty }
+        let values = plain + signed.flatMap(Self.secrets(in:))
+        var needles: Set<Needle> = []
+        for value in values + values.flatMap(Self.decoded) {
+            needles.insert(Needle(bytes: value))
+            for offset in 0..<3 {
+                let letters = Base64.letters(of: value, after: offset)
+                guard letters.count >= Self.shortestBase64 else { continue }
+                needles.insert(Needle(bytes: letters, isBase64: true))
+                needles.insert(Needle(bytes: letters.map(Self.inURLAlphabet), isBase64: true))
+            }
+        }
+        self.needles = needles.sorted { $0.bytes.count > $1.bytes.count }
+        var canBegin = [Bool](repeating: false, count: 256)
+        for needle in needles { canBegin[Int(needle.bytes[0])] = true }
+        for byte in UInt8.min ... .max where Escape.canBegin(with: byte) { canBegin[Int(byte)] = true }
+        self.canBegin = canBegin
+    }
+
+    /// Fewer letters are found in any text by chance.
+    private static let shortestBase64 = 6
+    /// The least length at which the end of a text that was cut counts as the beginning of a secret.
+    private static let shortestBeginning = 4
+    /// A shorter word of a signed field, such as a version or a scheme, is no secret.
+    private static let shortestWord = 8
+    private static let layers = 3
+
+    // MARK: - Secrets
+
+    private static func secrets(in field: HeaderField) -> [[UInt8]] {
+        let name = field.name.lowercased()
+        if name.hasPrefix("content-") || name.hasPrefix("accept") { return [] }
+        let words = field.value.split(whereSeparator: { " ,;\"".contains($0) })
+        let parameters = words.compactMap { word in word.firstIndex(of: "=").map { word[word.index(after: $0)...] } }
+        return ([field.value[...]] + words + parameters).map { Array($0.utf8) }.filter { $0.count >= shortestWord }
+    }
+
+    /// What a secret stands for that is Base64 of a text, and the password of `user:password` by itself.
+    private static func decoded(_ secret: [UInt8]) -> [[UInt8]] {
+        guard secret.count >= shortestWord, let bytes = Base64.decode(secret),
+            let text = String(validating: bytes, as: UTF8.self),
+            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else { return [] }
+        let password = bytes.firstIndex(of: UInt8(ascii: ":")).map { Array(bytes[($0 + 1)...]) } ?? []
+        return [bytes] + (password.count >= shortestBeginning ? [password] : [])
+    }
+
+    private static func inURLAlphabet(_ letter: UInt8) -> UInt8 {
+        switch letter {
+        case UInt8(ascii: "+"): UInt8(ascii: "-")
+        case UInt8(ascii: "/"): UInt8(ascii: "_")
+        default: letter
+        }
+    }
+
+    // MARK: - Texts
+
+    /// The bytes with a mark in the place of each secret. They may be the beginning of more: their end is redacted where
+    /// it can be the beginning of a secret.
+    package func callAsFunction(_ bytes: [UInt8]) -> [UInt8] {
+        if needles.isEmpty || bytes.isEmpty { return bytes }
+        var hidden = [Bool](repeating: false, count: bytes.count)
+        var text = bytes
+        /// Where each byte of `text` begins in `bytes`, and at last the end.
+        var places = Array(0...bytes.count)
+        for _ in 0..<Self.layers {
+            for range in matches(in: text) {
+                for place in places[range.lowerBound]..<places[range.upperBound] { hidden[place] = true }
+            }
+            guard let inner = Self.unescaped(text, places) else { break }
+            (text, places) = inner
+        }
+        return Self.marked(bytes, hidden)
+    }
+
+    private static func marked(_ bytes: [UInt8], _ hidden: [Bool]) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
-        var index = 0
-        outer: while index < bytes.count {
-            for needle in needles where bytes[index] == needle[0] && bytes[index...].starts(with: needle) {
+        for (index, byte) in bytes.enumerated() {
+            if !hidden[index] {
+                result.append(byte)
+            } else if index == 0 || !hidden[index - 1] {
                 result += Array(mark.utf8)
-                index += needle.count
-                continue outer
-            }
-            result.append(bytes[index])
-            index += 1
-        }
-        // An answer that was cut may end within a secret.
-        for needle in needles {
-            for length in stride(from: min(needle.count - 1, result.count), through: 4, by: -1)
-            where result.suffix(length).elementsEqual(needle.prefix(length)) {
-                result.removeLast(length)
-                return result + Array(mark.utf8)
             }
         }
         return result
     }
+
+    private func matches(in text: [UInt8]) -> [Range<Int>] {
+        var found: [Range<Int>] = []
+        for start in text.indices where canBegin[Int(text[start])] {
+            for needle in needles where needle.bytes[0] == text[start] || Escape.canBegin(with: text[start]) {
+                guard let end = end(of: needle.bytes, in: text, from: start) else { continue }
+                found.append(needle.isBase64 ? Self.word(around: start..<end, in: text) : start..<end)
+                break
+            }
+        }
+        return found
+    }
+
+    /// Where a match that begins at `start` ends; `nil` if there is none. A byte may stand for itself or be escaped.
+    private func end(of needle: [UInt8], in text: [UInt8], from start: Int) -> Int? {
+        var open = [(place: start, matched: 0)]
+        while let (place, matched) = open.popLast() {
+            if matched == needle.count { return place }
+            if place >= text.count {
+                if matched >= Self.shortestBeginning { return text.count }
+                continue
+            }
+            if let escape = Escape(in: text, at: place) {
+                if escape.isCut, matched >= Self.shortestBeginning { return text.count }
+                if !escape.bytes.isEmpty, needle[matched...].starts(with: escape.bytes) {
+                    open.append((place + escape.length, matched + escape.bytes.count))
+                }
+            }
+            if text[place] == needle[matched] { open.append((place + 1, matched + 1)) }
+        }
+        return nil
+    }
+
+    /// What of a Base64 text belongs to the same word: the letters that the secret shares with its neighbours.
+    private static func word(around range: Range<Int>, in text: [UInt8]) -> Range<Int> {
+        // A slash or a hyphen before it may as well be a path's.
+        let isPart: (UInt8) -> Bool = {
+            Base64.isLetter($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "-")
+        }
+        var (start, end) = (range.lowerBound, range.upperBound)
+        while start > 0, isPart(text[start - 1]) { start -= 1 }
+        while end < text.count, Base64.isLetter(text[end]) || text[end] == UInt8(ascii: "=") { end += 1 }
+        return start..<end
+    }
+
+    /// The text with one layer of escapes taken off; `nil` where there is none.
+    private static func unescaped(_ text: [UInt8], _ places: [Int]) -> (text: [UInt8], places: [Int])? {
+        var inner: [UInt8] = []
+        var innerPlaces: [Int] = []
+        var index = 0
+        while index < text.count {
+            if text[index] != UInt8(ascii: "+"), let escape = Escape(in: text, at: index), !escape.isCut {
+                inner += escape.bytes
+                innerPlaces += escape.bytes.map { _ in places[index] }
+                index += escape.length
+            } else {
+                inner.append(text[index])
+                innerPlaces.append(places[index])
+                index += 1
+            }
+        }
+        return inner.count == text.count ? nil : (inner, innerPlaces + [places[text.count]])
+    }
+}
+
+/// Only the number of secrets is shown, in a dump and in a debugger too.
+extension Redaction: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { needles.isEmpty ? "Redaction(none)" : "Redaction" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
 }

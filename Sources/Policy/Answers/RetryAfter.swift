@@ -27,7 +27,20 @@ package enum RetryAfter {
         by answer: AttemptReport.Answer, now: Timestamp, cap: Duration = RetryAfter.longest
     ) -> Duration? {
         guard let value = answer.header("Retry-After") else { return nil }
-        return parse(value, date: answer.header("Date"), now: now, cap: cap)
+        return parse(single(value), date: answer.header("Date"), now: now, cap: cap)
+    }
+
+    /// One of several equal values: a transport may join fields of one name by commas, and a date has one of its own.
+    private static func single(_ value: String) -> String {
+        let parts = value.split(separator: ",", omittingEmptySubsequences: false).map { String($0).trimmingBlanks }
+        for size in 1...2 where parts.count > size && parts.count % size == 0 {
+            let first = Array(parts[..<size])
+            let isRepeated = stride(from: 0, to: parts.count, by: size).allSatisfy {
+                Array(parts[$0..<$0 + size]) == first
+            }
+            if isRepeated { return first.joined(separator: ", ") }
+        }
+        return value
     }
 
     /// The wait asked for, with up to a fifth more and never less.

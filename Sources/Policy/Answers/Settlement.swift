@@ -9,37 +9,39 @@ package struct Settlement: Hashable, Sendable {
 
     /// Settles an attempt that began at `start` and was answered at `now`.
     ///
-    /// - delivered: the file goes. held, or ended by this program itself: put back, nothing counted.
+    /// - delivered: the file goes. held: put back, nothing counted.
     /// - deferred: due by the schedule, or given up where that is used up, with a rule that says so.
     /// - A 429, `RESOURCE_EXHAUSTED` or 503 with Retry-After is no attempt: it is due when the server said, a little later but never earlier,
     ///   whatever step the schedule is at, and only the age bounds it. With any other status a Retry-After can only
     ///   extend the schedule's delay. One of 0 asks for nothing.
     /// - A proxy's own failure is no attempt either: neither the operation nor its server had any part in it.
+    /// - An attempt that this program ended is none either, and its operation is due at once. From the second in a row on
+    ///   it waits as the schedule says, so that short runs do not send an operation again and again. The age bounds it.
+    /// - An operation that shared its request, as `inBatch` says, is not given up because its attempts or its age are used
+    ///   up: it is due at once, and `isLastAttempt` keeps it from being sent with others again.
     /// - An operation that expires before its due time is due when it expires, so that it is seen to expire.
     package static func decide(
-        on report: AttemptReport, verdict: Verdict, of operation: Operation, name: EntryName, route: Route,
-        keepsDelivered: Bool, start: Timestamp, now: Timestamp, using generator: inout some RandomNumberGenerator
+        on report: SealedReport, verdict: Verdict, of operation: Operation, name: EntryName, route: Route,
+        inBatch: Bool, keepsDelivered: Bool, start: Timestamp, now: Timestamp,
+        using generator: inout some RandomNumberGenerator
     ) -> Settlement {
         var rule = verdict.rule
         let disposition: Disposition
-        if case .error(.cancelled, _) = rule {
-            disposition = .putBack
-        } else {
-            switch verdict.outcome {
-            case .delivered: disposition = .delivered(keep: keepsDelivered)
-            case .held: disposition = .putBack
-            case .failed: disposition = .failed(countsAttempt: report.error != .proxy)
-            case .deferred:
-                (disposition, rule) = whenDeferred(
-                    report, verdict, of: operation, name: name, route: route, now: now, using: &generator)
-            }
+        switch verdict.outcome {
+        case .delivered: disposition = .delivered(keep: keepsDelivered)
+        case .held: disposition = .putBack
+        case .failed: disposition = .failed(countsAttempt: verdict.countsAttempt)
+        case .deferred:
+            (disposition, rule) = whenDeferred(
+                report, verdict, of: operation, name: name, route: route, inBatch: inBatch, now: now,
+                using: &generator)
         }
         var outcome = verdict.outcome
         if case .failed = disposition { outcome = .failed }
         let record = AttemptRecord(
-            at: start, duration: report.duration, outcome: outcome, status: verdict.memberStatus ?? report.status,
+            at: start, duration: report.duration, outcome: outcome, status: verdict.status ?? report.status,
             error: report.error?.rawValue ?? verdict.canonical?.rawValue, rule: rule.description,
-            retryAfter: verdict.retryAfter.map { Int($0.components.seconds) }, excerpt: report.excerpt)
+            retryAfter: verdict.retryAfter.map { Int($0.components.seconds) }, excerpt: report.excerpt?.description)
         return Settlement(disposition: disposition, rule: rule, record: record)
     }
 
@@ -67,29 +69,34 @@ package struct Settlement: Hashable, Sendable {
     }
 
     private static func whenDeferred(
-        _ report: AttemptReport, _ verdict: Verdict, of operation: Operation, name: EntryName, route: Route,
-        now: Timestamp, using generator: inout some RandomNumberGenerator
+        _ report: SealedReport, _ verdict: Verdict, of operation: Operation, name: EntryName, route: Route,
+        inBatch: Bool, now: Timestamp, using generator: inout some RandomNumberGenerator
     ) -> (Disposition, Rule) {
         var schedule = route.schedule(isRateLimited: verdict.isRateLimited)
         let asked = verdict.retryAfter ?? .zero
         let spread = asked > .zero ? RetryAfter.spread(asked, using: &generator) : .zero
-        let isOnlyAskedToWait = asked > .zero && (verdict.isRateLimited || report.status == 503)
-        let countsAttempt = !isOnlyAskedToWait && report.error != .proxy
+        let countsAttempt = verdict.countsAttempt
+        let cutOffs = report.error == .cancelled ? operation.attempts.reversed().prefix(while: \.wasCutOff).count : 0
         let ageBegins = operation.ageBegins ?? now
         let next: BackoffSchedule.Next
-        if isOnlyAskedToWait {
+        if verdict.isOnlyAskedToWait {
             next = schedule.bounded(now + spread, ageBegins: ageBegins, now: now)
+        } else if report.error == .cancelled, cutOffs == 0 {
+            next = schedule.bounded(now, ageBegins: ageBegins, now: now)
         } else {
             // What is not counted cannot use attempts up.
             if !countsAttempt { schedule.attempts = nil }
+            let step = cutOffs > 0 ? cutOffs : step(verdict.isRateLimited, operation, name, route)
             next = schedule.next(
-                afterAttempt: step(verdict, operation, name, route), ageBegins: ageBegins, now: now, atLeast: spread,
+                afterAttempt: step, ageBegins: ageBegins, now: now, atLeast: spread,
                 using: &generator)
         }
         switch next {
         case .attempt(let due):
             let expiry = expiry(of: operation, route: route)?.roundedUpToMilliseconds
             return (.deferred(until: min(due, expiry ?? due), countsAttempt: countsAttempt), verdict.rule)
+        case .attemptsUsedUp where inBatch, .ageUsedUp where inBatch:
+            return (.deferred(until: now.roundedUpToMilliseconds, countsAttempt: countsAttempt), verdict.rule)
         case .attemptsUsedUp(let allowed):
             return (.failed(countsAttempt: countsAttempt), .attemptsUsedUp(allowed: allowed, last: verdict.rule))
         case .ageUsedUp(let age):
@@ -97,13 +104,27 @@ package struct Settlement: Hashable, Sendable {
         }
     }
 
+    /// Whether the next attempt may end the operation: then it is made alone, so that no other member of a batch does.
+    /// A first attempt is none: a route whose schedule allows only one still sends batches.
+    package static func isLastAttempt(
+        of operation: Operation, name: EntryName, route: Route, now: Timestamp
+    ) -> Bool {
+        if operation.attempts.isEmpty { return false }
+        let ageBegins = operation.ageBegins ?? now
+        return [false, true].contains { isRateLimited in
+            let schedule = route.schedule(isRateLimited: isRateLimited)
+            let isOld = schedule.maxAge.map { ageBegins + $0 <= now } ?? false
+            return isOld || schedule.attempts.map { step(isRateLimited, operation, name, route) >= $0 } ?? false
+        }
+    }
+
     /// The number of this attempt on its schedule. A schedule of its own for rate limits counts only these, so that a busy
     /// server does not end an operation that has used its attempts on something else; only attempts since the last
     /// `retry` are looked at, which are the last ones that the name counts.
     private static func step(
-        _ verdict: Verdict, _ operation: Operation, _ name: EntryName, _ route: Route
+        _ isRateLimited: Bool, _ operation: Operation, _ name: EntryName, _ route: Route
     ) -> Int {
-        guard verdict.isRateLimited, route.retryRateLimited != nil else { return name.attempts + 1 }
+        guard isRateLimited, route.retryRateLimited != nil else { return name.attempts + 1 }
         let counted = operation.attempts.filter(\.isCounted).suffix(name.attempts)
         return counted.count(where: \.isRateLimited) + 1
     }
@@ -121,6 +142,9 @@ extension AttemptRecord {
         }
     }
 
+    /// Whether this program ended the attempt.
+    fileprivate var wasCutOff: Bool { error == NetworkError.cancelled.rawValue }
+
     var isRateLimited: Bool { status == 429 || error == CanonicalStatus.resourceExhausted.rawValue }
 }
 
@@ -136,14 +160,6 @@ extension AttemptReport {
         switch result {
         case .answer: nil
         case .failure(let error, _): error
-        }
-    }
-
-    /// What a person needs to see of it; `nil` if there is nothing.
-    package var excerpt: String? {
-        switch result {
-        case .answer(let answer): Policy.excerpt(of: answer.body)
-        case .failure(_, let detail): Policy.excerpt(of: Array(detail.utf8))
         }
     }
 }

@@ -6,16 +6,18 @@ extension DestinationEvent {
     ///   a 2xx that looks like somebody else's (`accept`): a captive portal's page is not the server.
     /// - 429, `RESOURCE_EXHAUSTED`, and every deferral with Retry-After ask for time; without one it is the first delay
     ///   of the schedule for it. Nothing is asked for longer than `settings.retryAfterMax`.
-    /// - A held verdict holds, and the hold is remembered by what the report says: it has to be free of secrets; `blamed` is what configuration and credentials were, see `DestinationState.Hold`.
+    /// - A held verdict holds, and the hold is remembered by what the report says; `blamed` is what configuration and credentials were, see `DestinationState.Hold`.
     package static func events(
-        of report: AttemptReport, _ verdict: Verdict, route: Route, settings: DestinationSettings, blamed: String?,
+        of report: SealedReport, _ verdict: Verdict, route: Route, settings: DestinationSettings, blamed: String?,
         now: Timestamp
     ) -> [DestinationEvent] {
-        if case .failure(.cancelled, _) = report.result { return [] }
+        if case .failure(.cancelled, _) = report.original.result { return [] }
         var hold: DestinationEvent {
-            .held(reason: verdict.rule.reason(excerpt: report.error == nil ? nil : report.excerpt), blamed: blamed)
+            .held(
+                reason: verdict.rule.reason(excerpt: report.error == nil ? nil : report.excerpt?.description),
+                blamed: blamed)
         }
-        switch (report.result, verdict.outcome) {
+        switch (report.original.result, verdict.outcome) {
         case (_, .delivered): return [.delivered]
         case (.answer, .held): return [.answered, hold]
         case (.failure, .held): return [hold]
@@ -65,8 +67,8 @@ extension NetworkError {
 
 extension StormGuard.Answer {
     /// What the guard is told of an attempt's end; `nil` where no server has answered.
-    package init?(_ report: AttemptReport, _ verdict: Verdict) {
-        switch (verdict.outcome, verdict.memberStatus ?? report.status) {
+    package init?(_ verdict: Verdict) {
+        switch (verdict.outcome, verdict.status) {
         case (.delivered, _): self = .delivered
         case (.failed, let status?), (.held, let status?): self = .permanent(status)
         case (.deferred, .some): self = .other

@@ -5,11 +5,14 @@ package struct DestinationSettings: Hashable, Sendable {
     package var rate: Rate?
     package var connection: ConnectionOptions
     package var transport: TransportPreference
+    /// The transport that `DRAINQ_TRANSPORT` names. It stands in place of `auto`.
+    package var transportOfEnvironment: Transport?
     /// How often a held destination is probed with one operation; `nil` is never.
     package var holdProbe: Duration?
     /// So many connection-level failures in a row suspend it; 0 is never.
     package var suspendAfter: Int
-    /// How long the first suspension lasts; each further one in a row twice as long as the one before, up to `coolDownMax`.
+    /// The first cool-down lasts 1 s. Each further one in a row is twice as long, in a first step up to `coolDown`, then up to
+    /// `coolDownMax`.
     package var coolDown: Duration
     package var coolDownMax: Duration
     /// The most that one Retry-After gets.
@@ -102,7 +105,7 @@ package enum Transport: String, Hashable, Sendable, CaseIterable {
 
 /// Which transport the configuration asks for.
 package enum TransportPreference: String, Hashable, Sendable, CaseIterable {
-    /// URLSession, and libcurl for what URLSession cannot carry.
+    /// The first of `TransportChoice.order` that is installed and can carry the request.
     case auto
     case urlsession
     case libcurl

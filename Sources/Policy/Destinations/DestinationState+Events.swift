@@ -78,9 +78,19 @@ extension DestinationState {
     /// Further than that nothing is counted.
     static let mostCounted = 1_000_000
 
-    static func coolDown(after suspensions: Int, _ settings: DestinationSettings) -> Duration {
-        var coolDown = settings.coolDown
-        for _ in 0..<min(suspensions, 32) where coolDown < settings.coolDownMax { coolDown = coolDown * 2 }
-        return min(coolDown, longestCoolDown(settings))
+    /// The first cool-down of an outage. It is short, so that a schedule of seconds keeps its meaning.
+    static let firstCoolDown = Duration.seconds(1)
+
+    /// The length of a cool-down after so many others in a row: 1 s, twice as long each time up to `coolDown`, and from
+    /// there twice as long up to `coolDownMax`.
+    package static func coolDown(after suspensions: Int, _ settings: DestinationSettings) -> Duration {
+        var length = min(firstCoolDown, settings.coolDown)
+        for _ in 0..<min(suspensions, mostDoublings) where length < settings.coolDownMax {
+            length = length < settings.coolDown ? min(length * 2, settings.coolDown) : length * 2
+        }
+        return min(length, longestCoolDown(settings))
     }
+
+    /// From a millisecond these pass any duration that a configuration can name.
+    private static let mostDoublings = 64
 }

@@ -32,6 +32,7 @@ package struct DestinationTable: Sendable {
     private let fallback: Place
     private let names: [Digest: String]
     private let settings: [Digest: DestinationSettings]
+    private let transportOfEnvironment: Transport?
     private let leads: [Digest: [Lead]]
     /// The routes whose operations may bring a url of their own.
     private let open: [Lead]
@@ -61,6 +62,7 @@ package struct DestinationTable: Sendable {
         }
         self.names = known
         self.settings = settings
+        transportOfEnvironment = configuration.transportOfEnvironment
 
         let types = configuration.routes.keys.sorted()
         let routes =
@@ -92,7 +94,9 @@ package struct DestinationTable: Sendable {
 
     /// How it is to be treated; the usual way where the configuration says nothing of it.
     package func settings(of destination: Destination) -> DestinationSettings {
-        settings[destination.digest] ?? DestinationSettings()
+        var settings = settings[destination.digest] ?? DestinationSettings()
+        settings.transportOfEnvironment = transportOfEnvironment
+        return settings
     }
 
     /// The routes by which operations get there, the default route first, then in the order of their types: what a hold

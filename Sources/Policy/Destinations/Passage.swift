@@ -35,6 +35,19 @@ package struct Passage: Hashable, Sendable {
         }
     }
 
+    /// Takes over what a person has said since, as the ledger has it: a pause, or a hold by hand. No later answer opens
+    /// the destination again.
+    package mutating func hear(_ told: DestinationState) {
+        if told.isPaused {
+            state.isPaused = true
+            closure = .init(.paused)
+        }
+        if let hold = told.hold, hold.isByHand {
+            state.hold = hold
+            closure = .init(.held)
+        }
+    }
+
     /// Takes an event in, for this run at once and for the ledger later.
     package mutating func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {
         state.apply(event, settings, at: now)

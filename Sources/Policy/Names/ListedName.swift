@@ -42,6 +42,32 @@ package struct ListedName {
         }
     }
 
+    /// A number that two names of one queue hardly share: all that tells operations and their generations apart is in it.
+    package var mark: UInt64 {
+        var mark = UInt64(bitPattern: createdAt.microseconds)
+        func take(_ word: UInt64) {
+            let product = (mark ^ word).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+            mark = product.high ^ product.low
+        }
+        var index = 0
+        let id = UnsafeRawBufferPointer(idBytes)
+        while index + 8 <= id.count {
+            take(id.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            index += 8
+        }
+        while index < id.count {
+            take(UInt64(id[index]))
+            index += 1
+        }
+        switch gate {
+        case .open: break
+        case .notBefore(let moment): take(UInt64(bitPattern: moment.microseconds) << 1)
+        case .due(let moment): take(UInt64(bitPattern: moment.microseconds) << 1 | 1)
+        }
+        take(UInt64(attempts) << 16 | UInt64(interruptions) << 1 | (isHeld ? 1 : 0))
+        return mark
+    }
+
     private enum FieldOrder: Int {
         case none, type, key, origin, attempts, interruptions, held, gate
 

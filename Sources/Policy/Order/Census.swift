@@ -13,6 +13,10 @@
 /// For a race between runs to be harmless, list `claimed/` before and again after the other directories, so that what
 /// moves meanwhile is seen; take away what is superseded before the one that supersedes it is sent, and leave that one
 /// for the next run where this fails, for then another run is at it.
+///
+/// A listing is no snapshot: what another process adds or renames meanwhile may be seen or not. So a second listing asks for
+/// the turn of each name with the `mark` that it was noted with, and `isSettled` says whether both have seen the same names
+/// of a sequence. Where they have not, a third listing decides (`Confirmation`).
 package struct Census: Sendable {
     /// What an entry does in the queue.
     package enum Standing: Hashable, Sendable {
@@ -37,8 +41,11 @@ package struct Census: Sendable {
         /// Of those that supersede what is older.
         var newest: Age?
         var oldestOutOfReach: Age?
+        /// The sum of the marks that have been noted, less those that have been met again.
+        var unmet: UInt64 = 0
 
-        mutating func take(_ age: Age, _ standing: Standing, _ gate: EntryName.Gate) {
+        mutating func take(_ age: Age, _ standing: Standing, _ gate: EntryName.Gate, _ mark: UInt64) {
+            unmet &+= mark
             if standing.supersedes(gate: gate) { newest = max(newest ?? age, age) }
             if standing == .outOfReach { oldestOutOfReach = min(oldestOutOfReach ?? age, age) }
         }
@@ -49,8 +56,16 @@ package struct Census: Sendable {
         var oldest: Age?
         var oldestBlocker: Age?
         var undecided: [(age: Age, group: SequenceKey, blocks: Bool)] = []
+        /// As that of a group.
+        var unmet: UInt64 = 0
 
-        mutating func take(_ age: Age, blocks: Bool) {
+        mutating func wait(_ age: Age, _ group: SequenceKey, blocks: Bool, _ mark: UInt64) {
+            unmet &+= mark
+            undecided.append((age, group, blocks))
+        }
+
+        mutating func take(_ age: Age, blocks: Bool, _ mark: UInt64) {
+            unmet &+= mark
             oldest = min(oldest ?? age, age)
             if blocks { oldestBlocker = min(oldestBlocker ?? age, age) }
         }
@@ -61,49 +76,72 @@ package struct Census: Sendable {
 
     package init() {}
 
-    /// Takes in one name. All are noted before the first question.
-    package mutating func note(_ name: EntryName, _ standing: Standing, of route: Route, to destination: Destination) {
+    /// Takes in one name. All are noted before the first question. `mark` (`ListedName.mark`) is that of a name that will
+    /// be met again, and 0 of any other.
+    package mutating func note(
+        _ name: EntryName, _ standing: Standing, of route: Route, to destination: Destination, mark: UInt64 = 0
+    ) {
         guard let sequence = route.sequence(of: name, to: destination) else { return }
         let age = Age(name)
         let group = route.coalesce ? route.group(of: name, to: destination) : nil
+        // Within a key all that is older is superseded or out of reach: the group says everything.
+        let isGroup = group == sequence
         if let group {
-            groups[group, default: Group()].take(age, standing, name.gate)
-            // Within a key all that is older is superseded or out of reach: the group says everything.
-            if group == sequence { return }
+            groups[group, default: Group()].take(age, standing, name.gate, isGroup ? mark : 0)
+            if isGroup { return }
         }
         if let group, standing != .outOfReach {
-            lines[sequence, default: Line()].undecided.append((age, group, standing != .waiting(.due)))
+            lines[sequence, default: Line()].wait(age, group, blocks: standing != .waiting(.due), mark)
         } else {
-            lines[sequence, default: Line()].take(age, blocks: standing != .waiting(.due))
+            lines[sequence, default: Line()].take(age, blocks: standing != .waiting(.due), mark)
         }
     }
 
     /// Whose turn it is. To be asked for every name that waits: a deferred one may be superseded too, and is then to be
-    /// taken away; whether it is free says nothing about its time.
-    package mutating func turn(of name: EntryName, of route: Route, to destination: Destination) -> Turn {
+    /// taken away; whether it is free says nothing about its time. The name counts as met again.
+    package mutating func turn(
+        of name: EntryName, of route: Route, to destination: Destination, mark: UInt64 = 0
+    ) -> Turn {
         guard let sequence = route.sequence(of: name, to: destination) else { return .free }
         let age = Age(name)
-        if route.coalesce, let key = route.group(of: name, to: destination), let group = groups[key] {
-            if let newest = group.newest, age < newest { return .superseded(by: newest.id) }
+        var isOutdated: Turn?
+        if route.coalesce, let key = route.group(of: name, to: destination), let index = groups.index(forKey: key) {
+            let group = groups.values[index]
+            if let newest = group.newest, age < newest { isOutdated = .superseded(by: newest.id) }
             if key == sequence {
+                groups.values[index].unmet = group.unmet &- mark
+                if let isOutdated { return isOutdated }
                 if let oldest = group.oldestOutOfReach, oldest < age { return .blocked(by: oldest.id) }
                 return .free
             }
         }
-        decide(sequence)
-        guard let line = lines[sequence] else { return .free }
-        if let blocker = line.oldestBlocker, blocker < age { return .blocked(by: blocker.id) }
-        if let oldest = line.oldest, oldest < age { return .inLine }
+        guard let index = lines.index(forKey: sequence) else {
+            // The first listing had no name of this sequence.
+            return isOutdated ?? .free
+        }
+        lines.values[index].unmet &-= mark
+        if let isOutdated { return isOutdated }
+        if !lines.values[index].undecided.isEmpty { decide(index) }
+        let (oldest, blocker) = (lines.values[index].oldest, lines.values[index].oldestBlocker)
+        if let blocker, blocker < age { return .blocked(by: blocker.id) }
+        if let oldest, oldest < age { return .inLine }
         return .free
     }
 
-    private mutating func decide(_ sequence: SequenceKey) {
-        guard var line = lines[sequence], !line.undecided.isEmpty else { return }
-        for (age, group, blocks) in line.undecided where groups[group]?.newest.map({ $0 <= age }) ?? true {
-            line.take(age, blocks: blocks)
+    /// Whether the listing that asked for turns has met the names of a sequence that were noted, and no others.
+    package func isSettled(_ sequence: SequenceKey) -> Bool {
+        if let line = lines[sequence] { return line.unmet == 0 }
+        if let group = groups[sequence] { return group.unmet == 0 }
+        // It was not noted at all, and yet met.
+        return false
+    }
+
+    private mutating func decide(_ index: Dictionary<SequenceKey, Line>.Index) {
+        for (age, group, blocks) in lines.values[index].undecided
+        where groups[group]?.newest.map({ $0 <= age }) ?? true {
+            lines.values[index].take(age, blocks: blocks, 0)
         }
-        line.undecided = []
-        lines[sequence] = line
+        lines.values[index].undecided = []
     }
 }
 

@@ -103,6 +103,15 @@ package struct DispatchOrder {
         return head
     }
 
+    /// Takes back what was handed out and not attempted: it is the next one of its line again, by its place.
+    package mutating func takeBack(_ position: Int) {
+        places[position].isTaken = false
+        waiting += 1
+        lines[places[position].line].waiting += 1
+        if let key = places[position].sequence { sequences[key]?.isHandedOut = false }
+        makeReady(position)
+    }
+
     /// The newest few of a line, newest first: to see whether they meet the same end as the oldest did. Of a sequence only
     /// its first may be among them.
     package mutating func newest(of line: Int, upTo limit: Int) -> [Int] {

@@ -14,11 +14,17 @@ package struct OutgoingRequest: Hashable, Sendable {
     package var transport: Transport
     package var connection: ConnectionOptions
     package var redirects: Redirects
+    /// The name of the destination. Attempts for one destination share a delivery agent.
+    package var destination: String
+    /// Whether it goes over a connection that carried nothing before, because the last attempt's answer may have been
+    /// about another request on a kept one.
+    package var freshConnection: Bool
 
     package init(
         method: String, url: String, headers: [HeaderField] = [], body: [UInt8]? = nil, bodyFile: BodyFile? = nil,
         timeouts: Timeouts = Timeouts(), answerLimit: Int = 65_536, transport: Transport = .urlsession,
-        connection: ConnectionOptions = ConnectionOptions(), redirects: Redirects = .never
+        connection: ConnectionOptions = ConnectionOptions(), redirects: Redirects = .never,
+        destination: String = "", freshConnection: Bool = false
     ) {
         self.method = method
         self.url = url
@@ -30,6 +36,8 @@ package struct OutgoingRequest: Hashable, Sendable {
         self.transport = transport
         self.connection = connection
         self.redirects = redirects
+        self.destination = destination
+        self.freshConnection = freshConnection
     }
 }
 

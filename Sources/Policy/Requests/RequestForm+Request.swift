@@ -12,7 +12,8 @@ extension RequestForm {
     ) throws(RequestError) -> OutgoingRequest {
         try request(
             try draft(of: operation), for: operation, key: operation.idempotencyKey, attempt: attempt,
-            version: version, settings: settings, secrets: secrets, available: available)
+            version: version, settings: settings, secrets: secrets, available: available,
+            freshConnection: operation.isAnswerDoubted)
     }
 
     /// One request for several operations: as a draft admitted them, or a part of those in the same order.
@@ -35,13 +36,14 @@ extension RequestForm {
         let key = keys.count == 1 ? keys[0] : "batch-\(Digest(of: keys.joined(separator: "\n")))"
         return try request(
             draft, for: members[0], key: key, attempt: attempt, version: version, settings: settings,
-            secrets: secrets, available: available)
+            secrets: secrets, available: available, freshConnection: members.contains(where: \.isAnswerDoubted))
     }
 
     /// A draft with everything filled in that only an attempt knows.
     private func request(
         _ draft: RequestDraft, for operation: Operation, key: String, attempt: Int, version: String,
-        settings: DestinationSettings, secrets: SecretValues, available: [Transport]
+        settings: DestinationSettings, secrets: SecretValues, available: [Transport],
+        freshConnection: Bool
     ) throws(RequestError) -> OutgoingRequest {
         let url = needsSecretsForAddress(of: operation) ? try address(of: operation, secrets: secrets) : draft.url
         var request = OutgoingRequest(
@@ -49,9 +51,9 @@ extension RequestForm {
             headers: try draft.headers(key: key, attempt: attempt, version: version, secrets: secrets),
             body: draft.content.bytes, bodyFile: draft.content.file, timeouts: route.timeouts,
             answerLimit: route.answerLimit, connection: try settings.connection.expanded(with: secrets),
-            redirects: route.redirects)
+            redirects: route.redirects, freshConnection: freshConnection)
         request.transport =
-            try TransportChoice.choose(for: request, preference: settings.transport, available: available).transport
+            try TransportChoice.choose(for: request, settings: settings, available: available).transport
         return request
     }
 }
@@ -77,6 +79,9 @@ extension Route {
 extension Operation {
     /// What the server knows the operation by, at each of its attempts.
     var idempotencyKey: String { header.idempotencyKey ?? header.id.description }
+
+    /// Whether the last attempt brought an answer that could not be read, or that may have been another request's.
+    var isAnswerDoubted: Bool { attempts.last?.error == NetworkError.malformedAnswer.rawValue }
 }
 
 extension ConnectionOptions {

@@ -11,48 +11,109 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// The transport for a request, by what the configuration wants, what the request needs and what there is.
+    /// The transports in the order in which `auto` takes them on this platform: the first that is installed and can carry
+    /// the request.
     ///
-    /// A need that cannot be met is thrown: nothing that the configuration says is left out in silence.
+    /// A transport that passes every conformance and hostile-server suite stands before one that does not. On Linux libcurl
+    /// passes them all. URLSession there does not leave an address that keeps silent, rewrites header fields, does not see
+    /// a connection of a request without a body and cannot carry what `LibcurlNeed` lists; it also opens a connection for
+    /// each request.
+    #if os(Linux)
+        package static let order: [Transport] = [.libcurl, .urlsession]
+    #else
+        package static let order: [Transport] = [.urlsession, .libcurl]
+    #endif
+
+    /// Returns the transport for a request, by the destination's settings, by what the request needs, and by what is
+    /// installed.
+    ///
+    /// Throws `noTransport` if no permitted transport can carry all of the request: no setting is left out in silence.
     package static func choose(
-        for request: OutgoingRequest, preference: TransportPreference, available: [Transport]
+        for request: OutgoingRequest, settings: DestinationSettings, available: [Transport],
+        order: [Transport] = TransportChoice.order
     ) throws(RequestError) -> TransportChoice {
         let need = LibcurlNeed.first(of: request)
-        switch (preference, need) {
-        case (.libcurl, _) where !available.contains(.libcurl):
-            throw .noTransport(
-                reason: "'transport' is 'libcurl', which is not installed here: install libcurl, or set it to 'auto'")
-        case (.libcurl, _): return TransportChoice(.libcurl, reason: "transport is 'libcurl'")
-        case (.urlsession, let need?):
-            throw .noTransport(
-                reason: "\(need) cannot be done by 'transport: \"urlsession\"': set it to 'auto', or \(need.wayOut)")
-        case (.urlsession, nil):
-            guard available.contains(.urlsession) else {
-                throw .noTransport(
-                    reason: "'transport' is 'urlsession', whose program is not installed here: "
-                        + "put drainq-urlsession beside drainq, or set it to 'auto'")
-            }
-            return TransportChoice(.urlsession, reason: "transport is 'urlsession'")
-        case (.auto, let need?):
+        switch settings.transport {
+        case .libcurl: return try forced(.libcurl, by: .key, need, available)
+        case .urlsession: return try forced(.urlsession, by: .key, need, available)
+        case .auto: break
+        }
+        if let transport = settings.transportOfEnvironment {
+            return try forced(transport, by: .variable, need, available)
+        }
+        if let need {
             guard available.contains(.libcurl) else {
                 throw .noTransport(
                     reason: "\(need) needs libcurl, which is not installed here: install it, or \(need.wayOut)")
             }
             return TransportChoice(.libcurl, reason: need.reason)
-        case (.auto, nil):
-            if available.contains(.urlsession) {
-                return TransportChoice(.urlsession, reason: "nothing asks for libcurl")
-            }
+        }
+        guard let first = order.first(where: available.contains) else {
+            throw .noTransport(reason: "neither drainq-urlsession nor libcurl is installed here: install one of them")
+        }
+        return TransportChoice(first, reason: first == order.first ? first.reasonToBeFirst : first.reasonToBeNext)
+    }
+
+    /// Who names the transport in place of the order.
+    private enum Chooser: String {
+        case key = "transport"
+        case variable = "DRAINQ_TRANSPORT"
+
+        var quoted: String { self == .key ? "'transport'" : rawValue }
+        var wayOut: String { self == .key ? "set it to 'auto'" : "unset it" }
+
+        func assignment(of transport: Transport) -> String {
+            self == .key ? "'transport: \"\(transport.rawValue)\"'" : "'\(rawValue)=\(transport.rawValue)'"
+        }
+    }
+
+    /// Returns the transport that a destination's key or the environment names, if it is installed and can carry the
+    /// request.
+    private static func forced(
+        _ transport: Transport, by chooser: Chooser, _ need: LibcurlNeed?, _ available: [Transport]
+    ) throws(RequestError) -> TransportChoice {
+        switch transport {
+        case .libcurl:
             guard available.contains(.libcurl) else {
                 throw .noTransport(
-                    reason: "neither drainq-urlsession nor libcurl is installed here: install one of them")
+                    reason: "\(chooser.quoted) is 'libcurl', which is not installed here: install libcurl, "
+                        + "or \(chooser.wayOut)")
             }
-            return TransportChoice(.libcurl, reason: "drainq-urlsession is not installed here")
+        case .urlsession:
+            if let need {
+                throw .noTransport(
+                    reason: "\(need) cannot be done by \(chooser.assignment(of: transport)): \(chooser.wayOut), "
+                        + "or \(need.wayOut)")
+            }
+            guard available.contains(.urlsession) else {
+                throw .noTransport(
+                    reason: "\(chooser.quoted) is 'urlsession', whose program is not installed here: "
+                        + "put drainq-urlsession beside drainq, or \(chooser.wayOut)")
+            }
+        }
+        return TransportChoice(transport, reason: "\(chooser.rawValue) is '\(transport.rawValue)'")
+    }
+}
+
+extension Transport {
+    /// Why `auto` takes it where it is first in the order.
+    fileprivate var reasonToBeFirst: String {
+        switch self {
+        case .libcurl: "auto takes it first: only it passes every test on Linux"
+        case .urlsession: "auto takes it first on this platform"
+        }
+    }
+
+    /// Why `auto` takes it although another transport is first in the order.
+    fileprivate var reasonToBeNext: String {
+        switch self {
+        case .libcurl: "drainq-urlsession is not installed here"
+        case .urlsession: "libcurl cannot be used here"
         }
     }
 }
 
-/// What URLSession on Linux cannot do (FACTS §1).
+/// What URLSession on Linux cannot do.
 private enum LibcurlNeed: CustomStringConvertible {
     case proxy
     case direct
@@ -144,6 +205,6 @@ extension Route {
         let request = OutgoingRequest(
             method: method, url: url ?? "", body: isRead ? nil : [0], timeouts: timeouts,
             connection: settings.connection)
-        return try TransportChoice.choose(for: request, preference: settings.transport, available: available)
+        return try TransportChoice.choose(for: request, settings: settings, available: available)
     }
 }

@@ -68,7 +68,7 @@ private struct ChatService: Sendable {
         let requests = service.receiver.requests()
         #expect(requests.map { $0.query("auth") } == ["t1", "t2"])
         #expect(Set(requests.map(\.path)) == ["/conversations/c1/messages/\(id).json"])
-        #expect(Set(requests.map { $0.header("Drainq-Attempt") }) == ["1"])
+        #expect(requests.map { $0.header("Drainq-Attempt") } == ["1", "2"])
     }
 
     @Test func `the token is asked for once in a run, and is nowhere afterwards`() throws {

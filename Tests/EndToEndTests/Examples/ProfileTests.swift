@@ -76,20 +76,20 @@ private struct ProfileService: Sendable {
         #expect(keys.count == 2 && keys[0] != keys[1])
     }
 
-    @Test func `1, 2, 4 and 8 s apart, five attempts, and the third can be seen`() throws {
+    @Test func `1, 2, 4, 8 and 16 s apart, six attempts, and the third can be seen`() throws {
         service.change { $0.troubles = Array(repeating: 503, count: 10) }
         try update("Ada")
         for _ in 1...3 { try drainq.run("run", "--now") }
-        #expect(try drainq.run("list").output.contains("3 of 5"))
-        #expect(try drainq.delaysUntilGivenUp(are: [8]))
-        #expect(service.receiver.receivedCount == 5)
+        #expect(try drainq.run("list").output.contains("3 of 6"))
+        #expect(try drainq.delaysUntilGivenUp(are: [8, 16]))
+        #expect(service.receiver.receivedCount == 6)
         #expect(try drainq.list("--state", "failed").count == 1)
     }
 
     @Test func `the delays are those of the schedule`() throws {
         service.change { $0.troubles = Array(repeating: 500, count: 10) }
         try update("Ada")
-        #expect(try drainq.delaysUntilGivenUp(are: [1, 2, 4, 8]))
+        #expect(try drainq.delaysUntilGivenUp(are: [1, 2, 4, 8, 16]))
     }
 
     @Test func `at most a hundred wait, and the oldest make room`() throws {

@@ -91,10 +91,16 @@ private func tokens(of text: ArraySlice<UInt8>) -> [[UInt8]]? {
     expect(!bytes.contains(UInt8(ascii: "/")) && bytes.allSatisfy { 0x21...0x7E ~= $0 }, "a name leads elsewhere")
 }
 
-/// An operation that is read from its file is the same when its own file is read.
+/// An operation that is read from its file is the same when its own file is read, and none when a bit of header or body is
+/// another one.
 @Sendable private func file(_ bytes: [UInt8]) {
-    guard let operation = try? OperationFile.decode(bytes, file: "f") else { return }
+    guard var operation = try? OperationFile.decode(bytes, file: "f") else { return }
     expect((try? OperationFile.decode(OperationFile.encode(operation), file: "f")) == operation, "another operation")
+    operation.attempts = []
+    var flipped = OperationFile.encode(operation)
+    let bit = bytes.reduce(0) { ($0 &* 31 &+ Int($1)) & 0xFFFF_FFFF } % (flipped.count * 8)
+    flipped[bit / 8] ^= 1 << UInt8(bit % 8)
+    expect((try? OperationFile.decode(flipped, file: "f")) == nil, "a flipped bit is not seen")
 }
 
 /// What is accepted is written to a file that is read as the same, payload and all.

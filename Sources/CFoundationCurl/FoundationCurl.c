@@ -1,0 +1,361 @@
+// libcurl between Foundation and the machine's libcurl.so.4, on Linux. The linkers bind the calls of FoundationNetworking,
+// dynamic or static, to the functions here. Each of them opens the machine's libcurl when it is first called, so a program
+// that sends nothing starts without it.
+//
+// Most functions only hand on. The others make URLSession sound where its interface cannot:
+// - Every request has a connection of its own and speaks HTTP/1.1: no answer to another request, no second sending.
+// - A connection has a time-out of its own.
+// - Foundation is shown one well-formed head for every answer, with the real one in a header field: its parser, its
+//   redirects and its challenges, which trap or hang, have nothing to work on. Trailers are dropped.
+// - An answer's body ends where nobody wants more of it.
+// - A transfer is whole only if its head is, and if a 2xx answers the whole request.
+// - An error carries libcurl's own code and words.
+// - Foundation watches one descriptor that stays open, in place of sockets that come and go under the same number.
+// - Foundation's timer, which rings a millisecond early and is then not set again, rings in time.
+//
+// Foundation passes one integer or pointer to the functions of variable arguments, which the calling conventions of Linux
+// on x86-64 and AArch64 hand on in the same register.
+#ifdef __linux__
+#include "CFoundationCurl.h"
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+// From curl/curl.h and curl/multi.h, which the stable interface never changes.
+enum {
+    WRITEDATA = 10001, ERRORBUFFER = 10010, HTTPHEADER = 10023, HEADERDATA = 10029, WRITEFUNCTION = 20011,
+    HEADERFUNCTION = 20079, INFILESIZE_LARGE = 30115,
+    FRESH_CONNECT = 74, FORBID_REUSE = 75, HTTP_VERSION = 84, CONNECTTIMEOUT_MS = 156, SUPPRESS_CONNECT_HEADERS = 265,
+    HTTP09_ALLOWED = 285,
+    VERSION_1_1 = 2,
+    RESPONSE_CODE = 0x200002, HTTP_CONNECTCODE = 0x200016, OS_ERRNO = 0x200019, PRETRANSFER_TIME = 0x600035,
+    SIZE_UPLOAD = 0x600007, CONTENT_LENGTH_DOWNLOAD = 0x30000f,
+    SOCKETFUNCTION = 20001, SOCKETDATA = 10002, TIMERFUNCTION = 20004,
+    POLL_IN = 1, POLL_OUT = 2, POLL_INOUT = 3, POLL_REMOVE = 4, EVENT_IN = 1, EVENT_OUT = 2, EVENT_ERROR = 4,
+    GOT_NOTHING = 52, SEND_ERROR = 55, ERROR_SIZE = 256,
+};
+struct list { char *text; struct list *next; };
+struct message { int kind; void *easy; union { void *whatever; int code; } data; };
+
+static void *function(const char *name) {
+    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    void *found = library ? dlsym(library, name) : NULL;
+    if (found) return found;
+    fprintf(stderr, "drainq: error: %s\n", dlerror());
+    _exit(70);
+}
+
+// The machine's function, as REAL(name)(arguments).
+#define DECLARE(result, name, parameters) \
+    static result(*real_##name(void)) parameters { \
+        static result(*real) parameters; \
+        if (!real) *(void **)&real = function(#name); \
+        return real; \
+    }
+#define REAL(name) (real_##name())
+#define FORWARD(result, name, parameters, arguments) \
+    DECLARE(result, name, parameters) \
+    result name parameters { return REAL(name) arguments; }
+
+FORWARD(int, curl_global_init, (long flags), (flags))
+FORWARD(char *, curl_version, (void), ())
+FORWARD(void *, curl_version_info, (int age), (age))
+FORWARD(void, curl_free, (void *memory), (memory))
+FORWARD(int, curl_easy_pause, (void *easy, int mask), (easy, mask))
+FORWARD(const char *, curl_easy_strerror, (int code), (code))
+FORWARD(void *, curl_multi_init, (void), ())
+FORWARD(int, curl_multi_cleanup, (void *multi), (multi))
+FORWARD(int, curl_multi_remove_handle, (void *multi, void *easy), (multi, easy))
+FORWARD(void *, curl_slist_append, (void *list, const char *text), (list, text))
+FORWARD(void, curl_slist_free_all, (void *list), (list))
+FORWARD(void *, curl_url, (void), ())
+FORWARD(int, curl_url_set, (void *url, int part, const char *text, unsigned flags), (url, part, text, flags))
+FORWARD(int, curl_url_get, (const void *url, int part, char **text, unsigned flags), (url, part, text, flags))
+DECLARE(void *, curl_easy_init, (void))
+DECLARE(void, curl_easy_cleanup, (void *))
+DECLARE(int, curl_easy_setopt, (void *, int, ...))
+DECLARE(int, curl_easy_getinfo, (void *, int, ...))
+DECLARE(int, curl_multi_setopt, (void *, int, ...))
+DECLARE(int, curl_multi_add_handle, (void *, void *))
+DECLARE(int, curl_multi_assign, (void *, int, void *))
+DECLARE(int, curl_multi_socket_action, (void *, int, int, int *))
+DECLARE(struct message *, curl_multi_info_read, (void *, int *))
+
+// Says that the length of an answer is unknown: Foundation traps on one that is no Int64.
+int curl_easy_getinfo(void *easy, int info, void *result) {
+    if (info != CONTENT_LENGTH_DOWNLOAD) return REAL(curl_easy_getinfo)(easy, info, result);
+    *(double *)result = -1;
+    return 0;
+}
+
+// MARK: - Transfers
+
+typedef size_t (*receiver)(char *, size_t, size_t, void *);
+
+// What is known of an easy handle. libcurl gives it to the functions that take what arrives.
+struct transfer {
+    void *easy;
+    receiver head_receiver, body_receiver; // Foundation's
+    void *head_context, *body_context;
+    char *words;
+    long connect_milliseconds;
+    int64_t length, room; // of the request's body; for the answer's
+    char *head;
+    size_t head_length;
+    bool has_head;
+    struct transfer *next;
+};
+
+static struct transfer *transfers;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+// All heads and trailers of an answer.
+static const size_t longest_head = 256 << 10;
+
+static struct transfer *transfer_of(void *easy) {
+    pthread_mutex_lock(&lock);
+    struct transfer *found = transfers;
+    while (found && found->easy != easy) found = found->next;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+void *curl_easy_init(void) {
+    void *easy = REAL(curl_easy_init)();
+    struct transfer *made = calloc(1, sizeof *made);
+    if (!easy || !made) abort();
+    made->easy = easy;
+    made->room = INT64_MAX;
+    pthread_mutex_lock(&lock);
+    made->next = transfers;
+    transfers = made;
+    pthread_mutex_unlock(&lock);
+    return easy;
+}
+
+void curl_easy_cleanup(void *easy) {
+    REAL(curl_easy_cleanup)(easy);
+    pthread_mutex_lock(&lock);
+    struct transfer **place = &transfers;
+    while (*place && (*place)->easy != easy) place = &(*place)->next;
+    struct transfer *gone = *place;
+    if (gone) *place = gone->next;
+    pthread_mutex_unlock(&lock);
+    if (gone) free(gone->head);
+    free(gone);
+}
+
+static bool hand(struct transfer *transfer, char *text) {
+    size_t length = strlen(text);
+    return transfer->head_receiver(text, 1, length, transfer->head_context) == length;
+}
+
+static bool show_head(struct transfer *transfer) {
+    static const char digits[] = "0123456789abcdef";
+    char *field = malloc(sizeof FOUNDATION_CURL_HEAD + transfer->head_length * 2 + 8);
+    if (!field) return false;
+    char *end = stpcpy(field, FOUNDATION_CURL_HEAD ": ");
+    for (size_t i = 0; i < transfer->head_length; i++) {
+        unsigned char byte = transfer->head[i];
+        *end++ = digits[byte >> 4];
+        *end++ = digits[byte & 15];
+    }
+    strcpy(end, "\r\n");
+    char status[] = "HTTP/1.1 200 OK\r\n", blank[] = "\r\n";
+    bool taken = hand(transfer, status) && hand(transfer, field) && hand(transfer, blank);
+    free(field);
+    return taken;
+}
+
+// Takes a line of a head or trailer.
+static size_t take_line(char *line, size_t size, size_t count, void *context) {
+    struct transfer *transfer = context;
+    size_t length = size * count;
+    if (transfer->has_head) return length;
+    if (transfer->head_length + length > longest_head) return 0;
+    char *grown = realloc(transfer->head, transfer->head_length + length);
+    if (!grown) return 0;
+    memcpy(grown + transfer->head_length, line, length);
+    transfer->head = grown;
+    transfer->head_length += length;
+    if (line[0] != '\n' && !(length > 1 && line[0] == '\r' && line[1] == '\n')) return length;
+    long status = 0;
+    REAL(curl_easy_getinfo)(transfer->easy, RESPONSE_CODE, &status);
+    if (status < 200) return length;
+    transfer->has_head = true;
+    return show_head(transfer) ? length : 0;
+}
+
+static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
+    struct transfer *transfer = context;
+    size_t length = size * count;
+    if (!transfer->has_head) return 0;
+    size_t wanted = (int64_t)length <= transfer->room ? length : (size_t)transfer->room;
+    if (wanted == 0 && length > 0) return 0;
+    transfer->room -= wanted;
+    size_t taken = transfer->body_receiver(bytes, 1, wanted, transfer->body_context);
+    return taken == wanted && wanted < length ? 0 : taken;
+}
+
+// Reads the limits among a request's header lines. libcurl sends no line that ends with its colon.
+static void take_limits(struct transfer *transfer, struct list *line) {
+    static const char name[] = FOUNDATION_CURL_LIMITS ":";
+    for (; line; line = line->next) {
+        if (strncasecmp(line->text, name, sizeof name - 1)) continue;
+        char *numbers = line->text + sizeof name - 1;
+        transfer->connect_milliseconds = strtol(numbers, &numbers, 10);
+        transfer->room = strtoll(numbers, NULL, 10);
+        line->text[sizeof name - 1] = 0;
+    }
+}
+
+int curl_easy_setopt(void *easy, int option, void *argument) {
+    struct transfer *transfer = transfer_of(easy);
+    if (!transfer) return REAL(curl_easy_setopt)(easy, option, argument);
+    switch (option) {
+    case HEADERFUNCTION:
+        transfer->head_receiver = (receiver)argument;
+        argument = (void *)take_line;
+        break;
+    case WRITEFUNCTION:
+        transfer->body_receiver = (receiver)argument;
+        argument = (void *)take_body;
+        break;
+    case HEADERDATA:
+        transfer->head_context = argument;
+        argument = transfer;
+        break;
+    case WRITEDATA:
+        transfer->body_context = argument;
+        argument = transfer;
+        break;
+    case ERRORBUFFER: transfer->words = argument; break;
+    case INFILESIZE_LARGE: transfer->length = (int64_t)argument; break;
+    case HTTPHEADER: take_limits(transfer, argument); break;
+    }
+    return REAL(curl_easy_setopt)(easy, option, argument);
+}
+
+// Adds what a transfer needs besides what Foundation sets.
+int curl_multi_add_handle(void *multi, void *easy) {
+    struct transfer *transfer = transfer_of(easy);
+    REAL(curl_easy_setopt)(easy, HTTP_VERSION, (long)VERSION_1_1);
+    REAL(curl_easy_setopt)(easy, FRESH_CONNECT, 1L);
+    REAL(curl_easy_setopt)(easy, FORBID_REUSE, 1L);
+    REAL(curl_easy_setopt)(easy, HTTP09_ALLOWED, 0L);
+    REAL(curl_easy_setopt)(easy, SUPPRESS_CONNECT_HEADERS, 1L);
+    if (transfer && transfer->connect_milliseconds > 0)
+        REAL(curl_easy_setopt)(easy, CONNECTTIMEOUT_MS, transfer->connect_milliseconds);
+    return REAL(curl_multi_add_handle)(multi, easy);
+}
+
+// Writes what a transfer ended with before libcurl's words, as the numbers that URLSessionTransport reads.
+static void explain(struct transfer *transfer, int code) {
+    long system_error = 0, proxy_status = 0;
+    int64_t connected = 0;
+    REAL(curl_easy_getinfo)(transfer->easy, OS_ERRNO, &system_error);
+    REAL(curl_easy_getinfo)(transfer->easy, HTTP_CONNECTCODE, &proxy_status);
+    REAL(curl_easy_getinfo)(transfer->easy, PRETRANSFER_TIME, &connected);
+    char words[ERROR_SIZE];
+    snprintf(words, sizeof words, "%s", transfer->words[0] ? transfer->words : REAL(curl_easy_strerror)(code));
+    snprintf(transfer->words, ERROR_SIZE, "%d %ld %ld %d: %s", code, system_error, proxy_status, connected > 0, words);
+}
+
+// Tells Foundation how a transfer ended. One without a head, and one whose 2xx came before the whole request had gone,
+// have failed.
+void *curl_multi_info_read(void *multi, int *left) {
+    static _Thread_local struct message told;
+    struct message *message = REAL(curl_multi_info_read)(multi, left);
+    struct transfer *transfer = message ? transfer_of(message->easy) : NULL;
+    if (!transfer) return message;
+    told = *message;
+    if (told.data.code == 0 && !transfer->has_head) told.data.code = GOT_NOTHING;
+    if (told.data.code == 0) {
+        long status = 0;
+        int64_t sent = 0;
+        REAL(curl_easy_getinfo)(told.easy, RESPONSE_CODE, &status);
+        REAL(curl_easy_getinfo)(told.easy, SIZE_UPLOAD, &sent);
+        if (status < 300 && sent != transfer->length) {
+            told.data.code = SEND_ERROR;
+            if (transfer->words)
+                snprintf(transfer->words, ERROR_SIZE, "the answer came when %lld of %lld bytes of the body had been sent",
+                    (long long)sent, (long long)transfer->length);
+        }
+    }
+    if (told.data.code != 0 && transfer->words) explain(transfer, told.data.code);
+    return &told;
+}
+
+// MARK: - Sockets
+
+// Of the one session that there is: what Foundation is told of sockets, and the descriptor that stands for all of them.
+static int (*socket_receiver)(void *, int, int, void *, void *);
+static void *socket_context;
+static int all_sockets = -1;
+
+static int watch(void *easy, int socket, int what, void *context, void *own) {
+    (void)context;
+    (void)own;
+    if (what == POLL_REMOVE) {
+        epoll_ctl(all_sockets, EPOLL_CTL_DEL, socket, NULL);
+        return 0;
+    }
+    struct epoll_event event = {.data.fd = socket};
+    if (what & POLL_IN) event.events |= EPOLLIN;
+    if (what & POLL_OUT) event.events |= EPOLLOUT;
+    if (all_sockets < 0) {
+        all_sockets = epoll_create1(EPOLL_CLOEXEC);
+        if (all_sockets < 0) abort();
+        socket_receiver(easy, all_sockets, POLL_IN, socket_context, NULL);
+    }
+    if (epoll_ctl(all_sockets, EPOLL_CTL_MOD, socket, &event) != 0 && errno == ENOENT)
+        epoll_ctl(all_sockets, EPOLL_CTL_ADD, socket, &event);
+    return 0;
+}
+
+static int (*timer_receiver)(void *, long, void *);
+
+static int set_timer(void *multi, long milliseconds, void *context) {
+    return timer_receiver(multi, milliseconds > 0 ? milliseconds + 2 : milliseconds, context);
+}
+
+int curl_multi_setopt(void *multi, int option, void *argument) {
+    if (option == SOCKETDATA) {
+        socket_context = argument;
+    } else if (option == TIMERFUNCTION) {
+        *(void **)&timer_receiver = argument;
+        argument = (void *)set_timer;
+    } else if (option == SOCKETFUNCTION) {
+        *(void **)&socket_receiver = argument;
+        argument = (void *)watch;
+    }
+    return REAL(curl_multi_setopt)(multi, option, argument);
+}
+
+// Foundation keeps its sources for the one descriptor itself: nothing asks for them again.
+int curl_multi_assign(void *multi, int socket, void *own) {
+    return socket == all_sockets ? 0 : REAL(curl_multi_assign)(multi, socket, own);
+}
+
+int curl_multi_socket_action(void *multi, int socket, int events, int *running) {
+    if (socket < 0 || socket != all_sockets) return REAL(curl_multi_socket_action)(multi, socket, events, running);
+    struct epoll_event ready[16];
+    int count = epoll_wait(all_sockets, ready, sizeof ready / sizeof *ready, 0);
+    int result = 0;
+    for (int i = 0; i < count && result == 0; i++) {
+        int what = 0;
+        if (ready[i].events & (EPOLLIN | EPOLLHUP)) what |= EVENT_IN;
+        if (ready[i].events & EPOLLOUT) what |= EVENT_OUT;
+        if (ready[i].events & EPOLLERR) what |= EVENT_ERROR;
+        result = REAL(curl_multi_socket_action)(multi, ready[i].data.fd, what, running);
+    }
+    return result;
+}
+#endif

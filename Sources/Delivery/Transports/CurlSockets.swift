@@ -1,0 +1,122 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The sockets that a multi handle of libcurl has open, and how each has been used.
+///
+/// libcurl does not name the socket that a request is about to leave on, only the addresses of its two ends. The sockets
+/// are noted when they are opened, and found by those addresses.
+final class CurlSockets {
+    /// What waits to be read.
+    enum Input {
+        case none
+        case bytes
+        /// The other side has closed or reset the connection.
+        case end
+    }
+
+    /// Counts the calls of curl_multi_perform.
+    var pass = 0
+    private var sockets: [Int32: CurlSocket] = [:]
+
+    func noteOpened(_ descriptor: Int32) {
+        sockets[descriptor] = CurlSocket(descriptor)
+    }
+
+    /// Closes a socket for libcurl.
+    func close(_ descriptor: Int32) -> Int32 {
+        sockets[descriptor] = nil
+        return closeDescriptor(descriptor)
+    }
+
+    /// The socket between two addresses; `nil` if it was not noted.
+    func socket(between local: CurlSocket.End, and remote: CurlSocket.End) -> CurlSocket? {
+        sockets.values.first { $0.connects(local, remote) }
+    }
+
+    /// The sockets that are connected to a unix socket. Their ends have the same addresses, which tell nothing apart.
+    func sockets(to path: String) -> [CurlSocket] {
+        sockets.values.filter { $0.path == path }
+    }
+}
+
+/// A socket of libcurl's.
+final class CurlSocket {
+    /// An address as libcurl writes it, and a port.
+    struct End: Equatable {
+        var address: String
+        var port: Int
+    }
+
+    private let descriptor: Int32
+    private var ends: (local: End, remote: End)?
+    /// How many requests have begun on it.
+    var requests = 0
+    /// Whether it speaks HTTP/2, where input can belong to any request and says to which; `nil` until an answer has begun.
+    var isMultiplexed: Bool?
+
+    fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Looks without reading.
+    var input: CurlSockets.Input {
+        var byte: UInt8 = 0
+        let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+        if count > 0 { return .bytes }
+        return count < 0 && [EAGAIN, EWOULDBLOCK, EINTR].contains(errno) ? .none : .end
+    }
+
+    /// The path of the unix socket that it is connected to.
+    fileprivate var path: String? {
+        Self.address { getpeername(descriptor, $0, $1) }?.path
+    }
+
+    fileprivate func connects(_ local: End, _ remote: End) -> Bool {
+        if ends == nil {
+            // Not yet connected sockets have no ends; those of the others never change.
+            guard let own = Self.address({ getsockname(descriptor, $0, $1) })?.end,
+                let other = Self.address({ getpeername(descriptor, $0, $1) })?.end
+            else { return false }
+            ends = (own, other)
+        }
+        guard let ends, ends.local.port == local.port, ends.remote.port == remote.port else { return false }
+        return ends.local.address == local.address && ends.remote.address == remote.address
+    }
+
+    private static func address(
+        _ get: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
+    ) -> (end: End?, path: String?)? {
+        var storage = sockaddr_storage()
+        return withUnsafeMutableBytes(of: &storage) { bytes in
+            let general = bytes.assumingMemoryBound(to: sockaddr.self).baseAddress!
+            var length = socklen_t(bytes.count)
+            guard get(general, &length) == 0 else { return nil }
+            switch Int32(general.pointee.sa_family) {
+            case AF_INET:
+                var address = bytes.load(as: sockaddr_in.self)
+                return (End(address: text(AF_INET, &address.sin_addr), port: port(address.sin_port)), nil)
+            case AF_INET6:
+                var address = bytes.load(as: sockaddr_in6.self)
+                return (End(address: text(AF_INET6, &address.sin6_addr), port: port(address.sin6_port)), nil)
+            case AF_UNIX:
+                let start = MemoryLayout<sockaddr_un>.offset(of: \.sun_path)!
+                let path = bytes[start..<max(start, Int(length))].prefix { $0 != 0 }
+                return (nil, String(decoding: path, as: UTF8.self))
+            default: return nil
+            }
+        }
+    }
+
+    private static func text(_ family: Int32, _ address: UnsafeRawPointer) -> String {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { space in
+            guard let text = inet_ntop(family, address, space.baseAddress!, socklen_t(space.count)) else { return "" }
+            return String(cString: text)
+        }
+    }
+
+    private static func port(_ number: in_port_t) -> Int { Int(in_port_t(bigEndian: number)) }
+}
+
+// The C function, under a name that a method of the same name does not hide.
+private func closeDescriptor(_ descriptor: Int32) -> Int32 { close(descriptor) }

@@ -1,0 +1,108 @@
+import CCurl
+import Policy
+
+extension CurlTransfer {
+    /// What a transfer that has ended with `code`, a CURLcode, came to.
+    func result(_ code: Int32) -> AttemptReport.Result {
+        switch stop {
+        case .full: return .answer(answer)
+        case .head(.noStatus):
+            return .failure(.malformedAnswer, detail: "the answer does not begin with a status line")
+        case .head(.tooLong):
+            return decided
+                ?? .failure(
+                    .malformedAnswer, detail: "the answer's header fields are longer than \(AnswerHead.limit) bytes")
+        case .bodyFile(let error): return error.result
+        case .early:
+            return .failure(.malformedAnswer, detail: "the server spoke before the request was sent")
+        case .repeated:
+            return .failure(.reset, detail: "the connection or its stream ended after the request was sent")
+        case .longTunnel: return proxyRefusal ?? .failure(.proxy, detail: "the proxy's answer to CONNECT does not end")
+        case .stale, nil: break
+        }
+        if mayAnswerLeftovers {
+            let status = "status \(head.status), with which the server closed a kept connection"
+            return .failure(.malformedAnswer, detail: "\(status), may be about what was sent on it before")
+        }
+        if code == 0 {
+            if head.isComplete { return .answer(answer) }
+            return .failure(.emptyAnswer, detail: "the answer has no final status")
+        }
+        if let decided { return decided }
+        if [16, 55, 56, 92].contains(code), let wholeAnswer { return .answer(wholeAnswer) }
+        if let proxyRefusal { return proxyRefusal }
+        if number(CURLINFO_HTTP_CONNECTCODE) >= 300 { return .failure(.proxy, detail: said(code)) }
+        return .failure(NetworkError(failure(code)), detail: said(code))
+    }
+
+    /// The answer to a transfer that is ended from outside, because it was idle or took too long; `nil` where it has none.
+    var answerSoFar: AttemptReport.Result? {
+        if mayAnswerLeftovers { return nil }
+        return decided ?? wholeAnswer.map { .answer($0) }
+    }
+
+    /// The answer by its status alone, where the rest of it is cut, endless or cannot be decoded.
+    ///
+    /// A server that refuses or redirects has decided. A 2xx counts only as a whole: a server that fails on its way says so
+    /// by a cut.
+    private var decided: AttemptReport.Result? {
+        head.isComplete && head.status >= 300 ? .answer(answer) : nil
+    }
+
+    /// What the server has said, where all of it has arrived. The server may answer and go before it has read the whole
+    /// request, and over HTTP/2 libcurl may wait to send the rest of a body that the server does not want.
+    private var wholeAnswer: AttemptReport.Answer? {
+        guard head.isComplete else { return nil }
+        let announced = head.status == 204 ? 0 : answer.header("content-length").flatMap { Int64($0) }
+        return announced == size(CURLINFO_SIZE_DOWNLOAD_T) ? answer : nil
+    }
+
+    private var answer: AttemptReport.Answer {
+        AttemptReport.Answer(status: head.status, headers: head.headers, body: body)
+    }
+
+    /// Whether the answer may be about bytes that an earlier request left on the connection.
+    ///
+    /// A server that does not read the body of a request takes it for the beginning of the next one, refuses that as no
+    /// HTTP or as an unknown method, and closes. The next attempt goes over a fresh connection, where the same answer is
+    /// believed.
+    private var mayAnswerLeftovers: Bool {
+        guard isOnKeptConnection, head.isComplete, [400, 405, 414, 431, 501, 505].contains(head.status) else {
+            return false
+        }
+        return head.headers.contains { field in
+            field.name.lowercased() == "connection" && field.value.lowercased().contains("close")
+        }
+    }
+
+    /// The proxy wants credentials: that is an answer, though libcurl keeps its fields to itself.
+    private var proxyRefusal: AttemptReport.Result? {
+        number(CURLINFO_HTTP_CONNECTCODE) == 407 ? .answer(AttemptReport.Answer(status: 407)) : nil
+    }
+
+    private func failure(_ code: Int32) -> CurlFailure {
+        // The name of a unix socket that is too long is no host's.
+        CurlFailure(
+            code: code == 6 && request.connection.unixSocket != nil ? 7 : code, words: String(cString: words),
+            systemError: Int32(number(CURLINFO_OS_ERRNO)),
+            hasStatus: head.isComplete, wasConnected: size(CURLINFO_PRETRANSFER_TIME_T) > 0,
+            isProxys: isProxys(code))
+    }
+
+    private func isProxys(_ code: Int32) -> Bool {
+        if number(CURLINFO_PROXY_SSL_VERIFYRESULT) != 0 { return true }
+        switch request.connection.proxy {
+        case .direct: return false
+        // Every connection is to the proxy; what happens once it stands may be the destination's doing.
+        case .url: return code == 7 || code == 28 && size(CURLINFO_CONNECT_TIME_T) == 0
+        case .environment: return request.hasFailedAtProxy(String(cString: words))
+        }
+    }
+
+    /// libcurl's words, or its general ones for the code where those might quote a URL with what is secret in it.
+    private func said(_ code: Int32) -> String {
+        let own = String(cString: words)
+        return own.isEmpty || own.contains("://") || own.contains("@")
+            ? String(cString: ccurl_easy_strerror(code)) : own
+    }
+}

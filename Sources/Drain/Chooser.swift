@@ -1,0 +1,240 @@
+package import Policy
+package import Spool
+
+/// Decides from listings what is attempted, in which order, and what each operation waits for. One for each pass.
+///
+/// `run` and `send` hold the sequence lock and have recovered dead runs (`SpoolRun.takeOrder`) before they ask. Where
+/// operations wait for each other the queue is listed twice, under the names lock: whether one may go depends on all the
+/// others. Where the two listings differ, a third one decides.
+package struct Chooser {
+    private let spool: SpoolDirectory
+    private let configuration: Configuration
+    private let options: RunOptions
+    private let now: Timestamp
+    private let order: Order
+    /// Operations that this run could not read or settle.
+    private let leftAlone: Set<OperationID>
+    /// Operations that this run has deferred itself.
+    private let deferred: Set<OperationID>
+    private var ways: Ways
+
+    /// What a listing may say of the order.
+    package enum Order {
+        /// This process has the sequence lock: the listing is made under the names lock, and decides.
+        case decided
+        /// The caller only shows the order.
+        case shown
+        /// Another run has the sequence lock: what has an order is left to it.
+        case elsewhere
+    }
+
+    package init(
+        spool: SpoolDirectory, configuration: Configuration, destinations: DestinationTable,
+        options: RunOptions = RunOptions(), now: Timestamp, order: Order, leftAlone: Set<OperationID> = [],
+        deferred: Set<OperationID> = []
+    ) {
+        self.spool = spool
+        self.configuration = configuration
+        self.options = options
+        self.now = now
+        self.order = configuration.hasSequentialRoutes ? order : .elsewhere
+        self.leftAlone = leftAlone
+        self.deferred = deferred
+        ways = Ways(configuration, destinations, options)
+    }
+
+    /// How long a listing waits for the names lock. Each holder but a listing has it for a few renames.
+    private static let patience: Duration = .seconds(5)
+
+    // MARK: - Whose turn it is
+
+    /// Where operations stand that wait for each other; `nil` where none do, or where another run decides.
+    package mutating func census() throws(SpoolError) -> Census? {
+        switch order {
+        case .elsewhere: nil
+        case .shown: try takeCensus()
+        case .decided: try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in try takeCensus() }
+        }
+    }
+
+    private mutating func takeCensus() throws(SpoolError) -> Census {
+        var census = Census()
+        var ways = ways
+        try spool.forEachStandingName { name, state in
+            let way = ways.way(of: name)
+            guard way.isSequential else { return }
+            let isOutOfReach = state == .claimed || !way.isAskedFor || isLeftAlone(name)
+            let standing: Census.Standing = isOutOfReach ? .outOfReach : .waiting(eligibility(of: name, way))
+            census.note(
+                EntryName(name), standing, of: way.route, to: way.destination, mark: isOutOfReach ? 0 : name.mark)
+        }
+        self.ways = ways
+        return census
+    }
+
+    /// Whether an operation that is not in the queue may be sent: nothing older of its sequence waits or is in flight.
+    package mutating func isFirst(_ name: EntryName) throws(SpoolError) -> Bool {
+        try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
+            let way = ways.way(of: name)
+            guard let sequence = way.route.sequence(of: name, to: way.destination) else { return true }
+            var (ways, isFirst) = (ways, true)
+            try spool.forEachStandingName { other, _ in
+                let way = ways.way(of: other)
+                guard way.isSequential, other.createdAt <= name.createdAt else { return }
+                let other = EntryName(other)
+                let isOlder = (other.createdAt, other.id) < (name.createdAt, name.id)
+                if isOlder, way.route.sequence(of: other, to: way.destination) == sequence { isFirst = false }
+            }
+            return isFirst
+        }
+    }
+
+    // MARK: - What is due
+
+    /// Lists what waits and chooses up to `budget` of what is due. `openLane` is called once for each way that something
+    /// is due on.
+    mutating func choose(budget: Int, openLane: (Ways.Way) -> Lane) throws(SpoolError) -> Pass {
+        guard case .decided = order else { return try list(budget: budget, openLane) }
+        return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
+            try list(budget: budget, openLane)
+        }
+    }
+
+    private mutating func list(budget: Int, _ openLane: (Ways.Way) -> Lane) throws(SpoolError) -> Pass {
+        var pass = Pass()
+        var selection = Selection<Digest, Candidate>(limit: budget)
+        var lanes: [Digest: Lane] = [:]
+        var census: Census?
+        switch order {
+        case .elsewhere: break
+        case .decided, .shown: census = try takeCensus()
+        }
+        var ways = ways
+        for state in [QueueState.new, .deferred] {
+            let foreign = try spool.forEachName(in: state) { name, _ in
+                let way = ways.way(of: name)
+                guard way.isAskedFor, !isLeftAlone(name) else { return }
+                var sequence: SequenceKey?
+                var isHead = true
+                if way.isSequential {
+                    let entry = Entry(state: state, name: EntryName(name))
+                    sequence = way.route.sequence(of: entry.name, to: way.destination)
+                    if let sequence {
+                        guard
+                            let turn = census?.turn(
+                                of: entry.name, of: way.route, to: way.destination, mark: name.mark)
+                        else { return }
+                        switch turn {
+                        case .free, .inLine: isHead = turn == .free
+                        case .blocked: return
+                        case .superseded(let newer):
+                            return pass.superseded.append(
+                                Pass.Superseded(entry: entry, newer: newer, sequence: sequence))
+                        }
+                    }
+                }
+                func candidate() -> Candidate {
+                    let entry = Entry(state: state, name: EntryName(name))
+                    return Candidate(entry: entry, destination: way.destination, sequence: sequence, isHead: isHead)
+                }
+                switch eligibility(of: name, way) {
+                case .held: break
+                case .deferred(let until):
+                    pass.waiting += 1
+                    pass.mayComeDue(until)
+                case .due:
+                    let lane: Lane
+                    if let opened = way.lane {
+                        lane = opened
+                    } else {
+                        lane = openLane(way)
+                        way.lane = lane
+                        lanes[way.destination.digest] = lane
+                    }
+                    if lane.isClosed {
+                        if let lifetime = way.route.expiresAfter, name.createdAt.isOfSetClock,
+                            name.createdAt + lifetime <= now
+                        {
+                            if pass.expired.count < options.limit {
+                                pass.expired.append(candidate())
+                            } else {
+                                pass.leftExpired += 1
+                            }
+                            return
+                        }
+                        lane.skipped += 1
+                        guard let closure = lane.closure, let until = closure.until else { return }
+                        pass.mayComeDue(until)
+                        if closure.reason != .held { pass.waiting += 1 }
+                        return
+                    }
+                    lane.offered += 1
+                    pass.leftDue += 1
+                    guard way.reach.contains(name.createdAt) else { return }
+                    let candidate = candidate()
+                    way.reach = selection.offer(
+                        candidate.entry.name, destination: way.destination.digest, element: candidate)
+                }
+            }
+            if state == .new { pass.foreign = foreign }
+        }
+        self.ways = ways
+        let chosen = selection.chosen()
+        pass.chosen = chosen.map(\.element)
+        let byDestination = Dictionary(grouping: chosen, by: \.destination)
+        for (digest, lane) in lanes where lane.offered > byDestination[digest]?.count ?? 0 {
+            let newest = selection.newest(of: digest, besides: byDestination[digest] ?? [])
+            lane.newest = newest.map(\.element).filter(\.isHead)
+        }
+        if let census { try confirm(&pass, lanes.values, census) }
+        pass.leftDue -= pass.chosen.count
+        for candidate in pass.chosen { lanes[candidate.destination.digest]?.chosen += 1 }
+        pass.cost = .now - pass.began
+        return pass
+    }
+
+    /// Takes out what would overtake an operation that only one of two listings has seen. It is left due, for the next pass.
+    private mutating func confirm(
+        _ pass: inout Pass, _ lanes: some Collection<Lane>, _ census: Census
+    ) throws(SpoolError) {
+        func isInDoubt(_ sequence: SequenceKey?) -> Bool { sequence.map { !census.isSettled($0) } ?? false }
+        let spares = lanes.flatMap(\.newest)
+        let candidates = (pass.chosen + spares).filter { isInDoubt($0.sequence) }
+        let superseded = pass.superseded.filter { isInDoubt($0.sequence) }
+        if candidates.isEmpty && superseded.isEmpty { return }
+        var confirmation = Confirmation(
+            of: Set(candidates.compactMap(\.sequence) + superseded.map(\.sequence)),
+            chosen: Set(candidates.map(\.entry.name)),
+            superseded: Dictionary(
+                superseded.map { ($0.entry.name, $0.newer) }, uniquingKeysWith: { first, _ in first }))
+        var ways = ways
+        try spool.forEachStandingName { name, _ in
+            let way = ways.way(of: name)
+            if way.isSequential { confirmation.note(EntryName(name), of: way.route, to: way.destination) }
+        }
+        self.ways = ways
+        let count = pass.chosen.count
+        pass.chosen.removeAll { !confirmation.confirms($0.entry.name, in: $0.sequence) }
+        pass.superseded.removeAll { !confirmation.confirms(supersededBy: $0.newer, in: $0.sequence) }
+        for lane in lanes {
+            lane.newest.removeAll { !confirmation.confirms($0.entry.name, in: $0.sequence) }
+        }
+        if pass.chosen.count < count {
+            pass.waiting += count - pass.chosen.count
+            pass.mayComeDue(now)
+        }
+    }
+
+    // MARK: - Parts
+
+    private func eligibility(of name: ListedName, _ way: Ways.Way) -> Eligibility {
+        // `--now` is for what waited before this run: what the run itself has deferred waits like everything else, or it
+        // would go round in circles.
+        let ignoresBackoff = options.ignoresBackoff && (deferred.isEmpty || !deferred.contains(name.id))
+        return Policy.eligibility(of: name, at: now, longestDelay: way.longestDelay, ignoringBackoff: ignoresBackoff)
+    }
+
+    private func isLeftAlone(_ name: ListedName) -> Bool {
+        !leftAlone.isEmpty && leftAlone.contains(name.id)
+    }
+}

@@ -1,0 +1,39 @@
+import Policy
+import Spool
+
+/// What one listing of the queue yields.
+struct Pass {
+    /// An older value of a key.
+    struct Superseded {
+        var entry: Entry
+        /// The newer operation that stands for it.
+        var newer: OperationID
+        var sequence: SequenceKey
+    }
+
+    /// In the order in which to attempt them.
+    var chosen: [Candidate] = []
+    /// Due, but beyond the limit.
+    var leftDue = 0
+    /// Waiting for a time that comes by itself: its own, or that of its destination. What waits for a person does not.
+    var waiting = 0
+    var nextDue: Timestamp?
+    var superseded: [Superseded] = []
+    /// Expired, by their route, behind a destination that is closed; no more than the limit.
+    var expired: [Candidate] = []
+    /// How many more of these there are.
+    var leftExpired = 0
+    /// Files in `new/` under names of their own.
+    var foreign = 0
+    /// When the listing began.
+    let began = ContinuousClock.now
+    /// How long it took: the next one waits in proportion.
+    var cost: Duration = .zero
+
+    /// Nothing is to be claimed.
+    var isEmpty: Bool { chosen.isEmpty && superseded.isEmpty && expired.isEmpty }
+
+    mutating func mayComeDue(_ moment: Timestamp) {
+        nextDue = min(nextDue ?? moment, moment)
+    }
+}

@@ -1,0 +1,45 @@
+/// Base64 (RFC 4648 §4 and §5), as far as finding a secret in it needs it.
+enum Base64 {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    private static let values: [UInt8?] = {
+        var values = [UInt8?](repeating: nil, count: 256)
+        for (value, letter) in alphabet.enumerated() { values[Int(letter)] = UInt8(value) }
+        values[Int(UInt8(ascii: "-"))] = 62
+        values[Int(UInt8(ascii: "_"))] = 63
+        return values
+    }()
+
+    /// Whether the byte is a letter of either alphabet.
+    static func isLetter(_ byte: UInt8) -> Bool { values[Int(byte)] != nil }
+
+    /// The letters that stand for these bytes alone where `offset` other bytes (0 to 2) stand before them in a group of
+    /// three, whatever follows. Letters that they share with a neighbour are left out.
+    static func letters(of bytes: [UInt8], after offset: Int) -> [UInt8] {
+        let bits = (offset * 8, (offset + bytes.count) * 8)
+        let padded = [UInt8](repeating: 0, count: offset) + bytes + [0, 0]
+        let first = (bits.0 + 5) / 6
+        let end = bits.1 / 6
+        guard first < end else { return [] }
+        return (first..<end).map { letter in
+            let bit = letter * 6
+            let pair = UInt16(padded[bit / 8]) << 8 | UInt16(padded[bit / 8 + 1])
+            return alphabet[Int(pair >> UInt16(10 - bit % 8) & 63)]
+        }
+    }
+
+    /// The bytes that a text in either alphabet stands for, padded or not; `nil` where it is none.
+    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        var letters = Array(text)
+        while letters.count > 1, letters.last == UInt8(ascii: "=") { letters.removeLast() }
+        guard letters.count % 4 != 1 else { return nil }
+        var bytes: [UInt8] = []
+        var collected: UInt32 = 0
+        for (index, letter) in letters.enumerated() {
+            guard let value = values[Int(letter)] else { return nil }
+            collected = (collected << 6 | UInt32(value)) & 0xFFFF
+            // After the second, third and fourth letter of a group a byte is whole.
+            if index % 4 != 0 { bytes.append(UInt8(truncatingIfNeeded: collected >> (6 - UInt32(index % 4) * 2))) }
+        }
+        return bytes
+    }
+}

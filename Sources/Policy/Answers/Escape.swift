@@ -1,0 +1,105 @@
+/// An escape at a place of a text: `%2F`, `+` for a blank, `\/`, `\u002f`, `\x2f`, `&amp;`, `&#47;`, `&#x2f;`.
+struct Escape: Hashable {
+    /// What it stands for.
+    var bytes: [UInt8]
+    /// How many bytes of the text it takes.
+    var length: Int
+    /// The text ends within it.
+    var isCut = false
+
+    /// Whether this is the first byte of an escape.
+    static func canBegin(with byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "%"), UInt8(ascii: "+"), UInt8(ascii: "\\"), UInt8(ascii: "&"): true
+        default: false
+        }
+    }
+
+    /// `nil` where none begins at `place`.
+    init?(in text: [UInt8], at place: Int) {
+        let rest = text[place...].prefix(12)
+        let found: Escape?
+        switch text[place] {
+        case UInt8(ascii: "%"): found = Self.hexadecimal(rest, prefix: 1, digits: 2).map { Self.byte($0) }
+        case UInt8(ascii: "+"): found = Escape(bytes: [0x20], length: 1)
+        case UInt8(ascii: "\\"): found = Self.backslash(rest)
+        case UInt8(ascii: "&"): found = Self.entity(rest)
+        default: return nil
+        }
+        if let found {
+            self = found
+        } else if place + rest.count == text.count, rest.count < 12 {
+            // What is no escape yet may become one.
+            self.init(bytes: [], length: rest.count, isCut: true)
+        } else {
+            return nil
+        }
+    }
+
+    private init(bytes: [UInt8], length: Int, isCut: Bool = false) {
+        self.bytes = bytes
+        self.length = length
+        self.isCut = isCut
+    }
+
+    private static func byte(_ number: (value: UInt32, length: Int)) -> Escape {
+        Escape(bytes: [UInt8(truncatingIfNeeded: number.value)], length: number.length)
+    }
+
+    private static func scalar(_ value: UInt32, _ length: Int) -> Escape? {
+        Unicode.Scalar(value).map { Escape(bytes: Array(String(Character($0)).utf8), length: length) }
+    }
+
+    /// Reads `digits` hexadecimal digits that follow `prefix` bytes; `nil` if there are fewer.
+    private static func hexadecimal(
+        _ text: ArraySlice<UInt8>, prefix: Int, digits: Int
+    ) -> (value: UInt32, length: Int)? {
+        let digitBytes = text.dropFirst(prefix).prefix(digits)
+        guard digitBytes.count == digits, digitBytes.allSatisfy(\.isHexadecimalDigit) else { return nil }
+        return UInt32(String(decoding: digitBytes, as: UTF8.self), radix: 16).map { ($0, prefix + digits) }
+    }
+
+    private static func backslash(_ text: ArraySlice<UInt8>) -> Escape? {
+        guard let letter = text.dropFirst().first else { return nil }
+        switch letter {
+        case UInt8(ascii: "u"):
+            guard let (value, length) = hexadecimal(text, prefix: 2, digits: 4) else { return nil }
+            guard (0xD800..<0xDC00).contains(value) else { return scalar(value, length) }
+            // Half of a surrogate pair, and the other half behind it.
+            let second = text.dropFirst(length)
+            guard second.starts(with: #"\u"#.utf8), let (low, more) = hexadecimal(second, prefix: 2, digits: 4),
+                (0xDC00..<0xE000).contains(low)
+            else { return nil }
+            return scalar(0x10000 + (value - 0xD800) << 10 + (low - 0xDC00), length + more)
+        case UInt8(ascii: "x"): return hexadecimal(text, prefix: 2, digits: 2).flatMap { scalar($0, $1) }
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "'"):
+            return Escape(bytes: [letter], length: 2)
+        default: return nil
+        }
+    }
+
+    private static let entities: [(name: String, byte: UInt8)] = [
+        ("&amp;", UInt8(ascii: "&")), ("&lt;", UInt8(ascii: "<")), ("&gt;", UInt8(ascii: ">")),
+        ("&quot;", UInt8(ascii: "\"")), ("&apos;", UInt8(ascii: "'")),
+    ]
+
+    private static func entity(_ text: ArraySlice<UInt8>) -> Escape? {
+        for (name, byte) in entities where text.starts(with: name.utf8) {
+            return Escape(bytes: [byte], length: name.utf8.count)
+        }
+        guard let end = text.firstIndex(of: UInt8(ascii: ";")), text.starts(with: "&#".utf8) else { return nil }
+        let number = text[(text.startIndex + 2)..<end]
+        let isHexadecimal = number.first.map { $0 | 0x20 == UInt8(ascii: "x") } ?? false
+        let digits = isHexadecimal ? number.dropFirst() : number
+        guard !digits.isEmpty, digits.allSatisfy(\.isHexadecimalDigit) else { return nil }
+        return UInt32(String(decoding: digits, as: UTF8.self), radix: isHexadecimal ? 16 : 10)
+            .flatMap { scalar($0, end + 1 - text.startIndex) }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isHexadecimalDigit: Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
+            || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self | 0x20)
+    }
+}

@@ -1,0 +1,106 @@
+import CSystem
+
+/// The CRC-32C of an operation file's header line and body, which stands in the header line as its last field:
+/// `,"crc32c":"1a2b3c4d"}`.
+///
+/// It covers every byte from the first one of the file to the last one of the body, without its own eight digits. So it
+/// covers its own name and the newline that ends the header line, and not the lines of attempts, which are appended later.
+enum Checksum {
+    static let field = "crc32c"
+
+    private static let prefix = Array(",\"\(field)\":\"".utf8)
+    private static let suffix = Array("\"}".utf8)
+    private static let digits = 8
+    /// Bytes that the field adds to a header line.
+    static let length = prefix.count + digits + 1
+
+    /// The field as it ends a header line, with zeros for its digits, brace included.
+    private static let blank = prefix + [UInt8](repeating: UInt8(ascii: "0"), count: digits) + suffix
+
+    // MARK: - Writing
+
+    /// Adds the field to a header line that ends with its brace. Its digits are zeros until `fill` is called.
+    static func append(to line: inout [UInt8]) {
+        line.removeLast()
+        line += blank
+    }
+
+    /// Writes the digits into a file whose header line ends before `headerEnd` with the field, and whose body ends before
+    /// `bodyEnd`.
+    static func fill(_ file: inout [UInt8], headerEnd: Int, bodyEnd: Int) {
+        let place = digits(beforeEnd: headerEnd)
+        let text = hexadecimal(computed(file, without: place, to: bodyEnd))
+        file.replaceSubrange(place, with: text.utf8)
+    }
+
+    /// The header line without the field; the line itself if it has none.
+    static func removed(from line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        guard case .present = presence(Array(line), headerEnd: line.count) else { return line }
+        return line.dropLast(blank.count) + [UInt8(ascii: "}")]
+    }
+
+    // MARK: - Reading
+
+    /// What a header line says at its end.
+    enum Presence: Equatable {
+        case absent
+        /// Where the digits stand.
+        case present(Range<Int>)
+        /// One or two bytes differ from what a checksum looks like. Without this a single flipped bit in the field's name
+        /// would make it a field that drainq does not know, and the file one without a checksum.
+        case damaged
+    }
+
+    /// Looks for the field at the end of a header line.
+    static func presence(_ bytes: [UInt8], headerEnd: Int) -> Presence {
+        let start = headerEnd - blank.count
+        guard start >= 0 else { return .absent }
+        let place = digits(beforeEnd: headerEnd)
+        var differences = 0
+        for (offset, byte) in blank.enumerated() where !place.contains(start + offset) {
+            if bytes[start + offset] != byte { differences += 1 }
+        }
+        switch differences {
+        case 0: return .present(place)
+        case 1, 2: return .damaged
+        default: return .absent
+        }
+    }
+
+    /// Returns why header and body of a file are not what was written; `nil` if they are, or if the file has no checksum.
+    static func objection(to bytes: [UInt8], headerEnd: Int, bodyEnd: Int) -> String? {
+        switch presence(bytes, headerEnd: headerEnd) {
+        case .absent: return nil
+        case .damaged: return "the checksum at the end of the header line is damaged"
+        case .present(let place):
+            let found = hexadecimal(computed(bytes, without: place, to: bodyEnd))
+            if bytes[place].elementsEqual(found.utf8) { return nil }
+            let expected = QueuePath.escaped(Array(bytes[place]))
+            return "header and body have the checksum \(found), the header says \(expected): "
+                + "the file was changed or damaged"
+        }
+    }
+
+    // MARK: - Parts
+
+    private static func digits(beforeEnd headerEnd: Int) -> Range<Int> {
+        let end = headerEnd - suffix.count
+        return end - digits..<end
+    }
+
+    private static func computed(_ bytes: [UInt8], without place: Range<Int>, to end: Int) -> UInt32 {
+        bytes.withUnsafeBytes { buffer in
+            let crc = crc32c(0, UnsafeRawBufferPointer(rebasing: buffer[..<place.lowerBound]))
+            return crc32c(crc, UnsafeRawBufferPointer(rebasing: buffer[place.upperBound..<end]))
+        }
+    }
+
+    private static func crc32c(_ crc: UInt32, _ bytes: UnsafeRawBufferPointer) -> UInt32 {
+        csystem_crc32c(crc, bytes.baseAddress, bytes.count)
+    }
+
+    private static func hexadecimal(_ crc: UInt32) -> String {
+        let text = String(crc, radix: 16)
+        return String(repeating: "0", count: digits - text.utf8.count) + text
+    }
+}

@@ -1,0 +1,56 @@
+/// The names lock: while a process holds it, no other process gives an operation that waits another name.
+///
+/// `readdir` may return neither the old nor the new name of a file that is renamed while its directory is read. A run that
+/// decides an order from such a listing would send a newer operation before the older one that it did not see. So two
+/// sides take the lock on `state/names.lock`:
+///
+/// - A run that decides an order holds it from the first directory of its census to the last one of its choice, and
+///   never while it sends.
+/// - Whoever moves an operation within `new/` and `deferred/`, or back into them, holds it for that move: `retry`, `hold`,
+///   `release`, recovery, and the removal of earlier generations. A run recovers also without the sequence lock.
+///
+/// Three kinds of changes need no lock:
+///
+/// - `add` and `import`: an operation that a listing misses entered after it.
+/// - `drop`: an operation that a listing misses is gone.
+/// - Claims and their ends: only the holder of the sequence lock claims what has an order, and it does not list meanwhile.
+///
+/// Names that change without this lock (a person's `mv`, a run with another configuration) are not safe from being missed
+/// twice; a name that one of the two listings has and the other has not stops its sequence until the next pass
+/// (`Census.isSettled`). Where locks reach this host only, the lock keeps away only this host's processes.
+extension SpoolDirectory {
+    /// How long a process waits for the names lock: longer than a listing of ten million names takes.
+    static let namesPatience: Duration = .seconds(30)
+
+    /// Calls `body` while no other process holds the names lock. Throws EWOULDBLOCK, and does not call it, where the lock
+    /// is not free within `patience`. The end of the process gives the lock back too.
+    package func withNamesLock<Result>(
+        patience: Duration = SpoolDirectory.namesPatience, _ body: () throws(SpoolError) -> Result
+    ) throws(SpoolError) -> Result {
+        if holdsNames { return try body() }
+        let lock = try lockNames(patience)
+        holdsNames = true
+        defer {
+            holdsNames = false
+            lock.unlock()
+        }
+        return try body()
+    }
+
+    private func lockNames(_ patience: Duration) throws(SpoolError) -> LockFile {
+        let path = QueuePath("state/names.lock")
+        return try attempt("lock", path) { () throws(Errno) in
+            let lock = if let namesLock { namesLock } else { try LockFile(path, self) }
+            namesLock = lock
+            var pause: Duration = .milliseconds(1)
+            var waited: Duration = .zero
+            while try !lock.tryLock() {
+                if waited >= patience { throw .wouldBlock }
+                system.sleep(pause)
+                waited += pause
+                pause = min(pause * 2, .milliseconds(50))
+            }
+            return lock
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import LoopbackReceiver
+import Policy
+import Testing
+
+@testable import Delivery
+
+/// An answer counts for the request that it answers, and for no other; an attempt is one request.
+@Suite(.serialized) struct OwnAnswerTests {
+    /// A client with one connection, and a server that the test plays.
+    final class Scene {
+        let server: PlayedServer
+        let sink = AgentSink(concurrency: 1)
+        private var tickets = 0
+
+        init() throws { server = try PlayedServer() }
+
+        deinit { sink.close() }
+
+        /// Begins an attempt.
+        func submit(_ body: String, bodyFile: BodyFile? = nil, freshConnection: Bool = false) throws {
+            tickets += 1
+            try sink.submit(
+                OutgoingRequest(
+                    method: "POST", url: server.url + "/", body: bodyFile == nil ? Array(body.utf8) : nil,
+                    bodyFile: bodyFile,
+                    timeouts: Timeouts(connect: .seconds(5), request: .seconds(5), total: .seconds(10)),
+                    transport: .libcurl, freshConnection: freshConnection), ticket: tickets)
+        }
+
+        /// The end of that attempt.
+        func result() throws -> AttemptReport.Result {
+            let reports = try sink.reports(until: .now + .seconds(12))
+            return try #require(reports.first { $0.ticket == tickets }).report.result
+        }
+
+        /// A whole attempt on a connection that the server leaves open.
+        func exchange(_ connection: PlayedServer.Connection, _ status: String) throws -> AttemptReport.Result {
+            #expect(try !connection.readRequest().isEmpty)
+            connection.send("HTTP/1.1 \(status)\r\nContent-Length: 2\r\n\r\nok")
+            return try result()
+        }
+    }
+
+    @Test func `a stray answer on a kept connection is nobody's`() throws {
+        let scene = try Scene()
+        try scene.submit("first")
+        let first = try scene.server.accept()
+        #expect(try scene.exchange(first, "200 OK").answer?.status == 200)
+        first.send("HTTP/1.1 422 Stray\r\nContent-Length: 0\r\n\r\n")
+        try scene.submit("second")
+        let second = try scene.server.accept()
+        #expect(try scene.exchange(second, "201 Created").answer?.status == 201)
+        #expect(try first.isClosedByClient())
+    }
+
+    @Test func `the beginning of a stray answer is enough`() throws {
+        let scene = try Scene()
+        try scene.submit("first")
+        let first = try scene.server.accept()
+        #expect(try scene.exchange(first, "200 OK").answer?.status == 200)
+        first.send("H")
+        try scene.submit("second")
+        #expect(try scene.exchange(scene.server.accept(), "201 Created").answer?.status == 201)
+        #expect(try first.isClosedByClient())
+    }
+
+    @Test func `a kept connection that the server has closed is replaced before anything is sent`() throws {
+        let scene = try Scene()
+        try scene.submit("first")
+        let first = try scene.server.accept()
+        #expect(try scene.exchange(first, "200 OK").answer?.status == 200)
+        first.close()
+        try scene.submit("second")
+        #expect(try scene.exchange(scene.server.accept(), "201 Created").answer?.status == 201)
+        #expect(scene.server.isQuiet)
+    }
+
+    @Test func `an answer that comes before the request is nobody's`() throws {
+        let full = try PlayedServer()
+        let sink = AgentSink(concurrency: 1)
+        defer { sink.close() }
+        // By a tunnel, so that the server's word is there before libcurl chooses what to send.
+        var request = OutgoingRequest(
+            method: "POST", url: "http://127.0.0.1:9/", body: [1], timeouts: Timeouts(total: .seconds(10)),
+            transport: .libcurl)
+        request.connection.proxy = .url("socks5h://127.0.0.1:\(full.port)")
+        try sink.submit(request, ticket: 1)
+        let proxy = try full.accept()
+        try proxy.skipInput()
+        proxy.sendBytes([5, 0])
+        try proxy.skipInput()
+        proxy.sendBytes([5, 0, 0, 1, 127, 0, 0, 1, 0, 9] + Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8))
+        let report = try #require(try sink.reports(until: .now + .seconds(12)).first).report
+        #expect(report.result.failure == .malformedAnswer, "\(report.result)")
+    }
+
+    @Test func `a request whose kept connection dies is not sent again within the attempt`() throws {
+        let scene = try Scene()
+        try scene.submit("first")
+        let connection = try scene.server.accept()
+        #expect(try scene.exchange(connection, "200 OK").answer?.status == 200)
+        try scene.submit("second")
+        #expect(try connection.readRequest() == "second")
+        connection.close()
+        // libcurl begins a second connection, and is not let send on it.
+        let other = try scene.server.accept()
+        #expect(try other.isClosedByClient())
+        let result = try scene.result()
+        #expect(result.failure == .reset, "\(result)")
+        try scene.submit("third")
+        #expect(try scene.exchange(scene.server.accept(), "201 Created").answer?.status == 201)
+    }
+
+    @Test(arguments: ["400 Bad Request", "501 Unsupported method"])
+    func `a refusal that closes a kept connection may be about what was left on it`(status: String) throws {
+        let scene = try Scene()
+        let refusal = "HTTP/1.1 \(status)\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        try scene.submit("first")
+        let first = try scene.server.accept()
+        #expect(try scene.exchange(first, "204 No Content").answer?.status == 204)
+        try scene.submit("second")
+        try first.readHead()
+        first.send(refusal)
+        first.close()
+        let result = try scene.result()
+        #expect(result.failure == .malformedAnswer, "\(result)")
+        // On a connection of its own the same answer is believed.
+        try scene.submit("second", freshConnection: true)
+        let second = try scene.server.accept()
+        #expect(try second.readRequest() == "second")
+        second.send(refusal)
+        #expect(try scene.result().answer.map { "\($0.status)" } == String(status.prefix(3)))
+    }
+
+    @Test func `a fresh connection is opened where it is asked for`() throws {
+        let scene = try Scene()
+        try scene.submit("first")
+        let first = try scene.server.accept()
+        #expect(try scene.exchange(first, "200 OK").answer?.status == 200)
+        try scene.submit("second", freshConnection: true)
+        #expect(try scene.exchange(scene.server.accept(), "201 Created").answer?.status == 201)
+    }
+
+    @Test func `an answer that comes before the body counts, and its connection is not used again`() throws {
+        let length = 64 << 20
+        let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
+        defer { try? FileManager.default.removeItem(at: file) }
+        try FileHandle(forWritingTo: file).truncate(atOffset: UInt64(length))
+        let scene = try Scene()
+        try scene.submit("", bodyFile: try BodyFile(describing: file.path))
+        let first = try scene.server.accept()
+        try first.readHead()
+        first.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        #expect(try first.skipRequest() == length)
+        #expect(try scene.result().answer?.status == 200)
+        #expect(try first.isClosedByClient())
+        try scene.submit("second")
+        #expect(try scene.exchange(scene.server.accept(), "201 Created").answer?.status == 201)
+    }
+
+    @Test(arguments: [
+        // Cut, by length, by chunks and by nothing; of an encoding that cannot be undone; with trailers; endless.
+        "Content-Length: 10\r\n\r\ncut", "Transfer-Encoding: chunked\r\n\r\n5\r\ncut",
+        "Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nplain",
+        "Transfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+    ])
+    func `a status that refuses decides, whatever becomes of the body`(rest: String) throws {
+        for status in [302, 400, 503] {
+            let text = "HTTP/1.1 \(status) No\r\n\(rest)"
+            let result = try attempt(.always(Answer.verbatim(text).ending(.close(at: .end))), by: .libcurl)
+            #expect(result.answer?.status == status, "\(result)")
+        }
+    }
+
+    @Test func `a status that refuses decides where the body never ends`() throws {
+        let answer = Answer.status(400, body: "0123456789").paced(.init(bytes: 1, every: .seconds(5), onlyBody: true))
+        let result = try attempt(.always(answer), by: .libcurl) { $0.timeouts.request = .milliseconds(200) }
+        #expect(result.answer?.status == 400, "\(result)")
+        let slow = Answer.status(400, body: "0123456789").paced(
+            .init(bytes: 1, every: .milliseconds(200), onlyBody: true))
+        let late = try attempt(.always(slow), by: .libcurl) { $0.timeouts.total = .milliseconds(700) }
+        #expect(late.answer?.status == 400, "\(late)")
+    }
+}

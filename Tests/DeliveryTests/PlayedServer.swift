@@ -1,0 +1,142 @@
+import Foundation
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A server that a test plays itself, step by step: nothing is read or sent but when the test says so.
+final class PlayedServer {
+    /// What a step waits for does not come.
+    struct Silence: Error {}
+
+    /// A connection to a client.
+    final class Connection {
+        private let descriptor: Int32
+        private var received: [UInt8] = []
+        private var isOpen = true
+
+        init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+        deinit { close() }
+
+        /// Reads a whole request and returns its body.
+        func readRequest() throws -> String {
+            let head = try readHead()
+            let size = head.utf8.count + Self.length(head)
+            while received.count < size { try readMore() }
+            defer { received.removeFirst(size) }
+            return String(decoding: received[head.utf8.count..<size], as: UTF8.self)
+        }
+
+        /// Reads a whole request, forgets it, and returns the length of its body.
+        func skipRequest() throws -> Int {
+            let head = try readHead()
+            var left = head.utf8.count + Self.length(head) - received.count
+            while left > 0 {
+                received = []
+                try readMore()
+                left -= received.count
+            }
+            received = []
+            return Self.length(head)
+        }
+
+        private static func length(_ head: String) -> Int {
+            let length = head.firstRange(of: "content-length: ").map { head[$0.upperBound...].prefix { $0.isNumber } }
+            return length.flatMap { Int($0) } ?? 0
+        }
+
+        /// Reads the head of a request, returns it in lower case, and leaves its body where it is.
+        @discardableResult
+        func readHead() throws -> String {
+            while true {
+                let text = String(decoding: received, as: UTF8.self)
+                if let end = text.range(of: "\r\n\r\n") { return text[..<end.upperBound].lowercased() }
+                try readMore()
+            }
+        }
+
+        private func readMore() throws {
+            try awaitInput(descriptor)
+            var space = [UInt8](repeating: 0, count: 1 << 16)
+            let count = recv(descriptor, &space, space.count, 0)
+            guard count > 0 else { throw Silence() }
+            received += space[..<count]
+        }
+
+        /// Reads what comes and forgets it.
+        func skipInput() throws {
+            try readMore()
+            received = []
+        }
+
+        func sendBytes(_ bytes: [UInt8]) {
+            _ = write(descriptor, bytes, bytes.count)
+        }
+
+        /// Whether the client has closed the connection, or does so soon.
+        func isClosedByClient() throws -> Bool {
+            try awaitInput(descriptor)
+            var byte: UInt8 = 0
+            return recv(descriptor, &byte, 1, 0) <= 0
+        }
+
+        /// Returns when the bytes are at the client, whether it has read them or not.
+        func send(_ text: String) {
+            sendBytes(Array(text.utf8))
+        }
+
+        func close() {
+            if isOpen { closeDescriptor(descriptor) }
+            isOpen = false
+        }
+    }
+
+    let port: Int
+    private let descriptor: Int32
+
+    init() throws {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        self.descriptor = descriptor
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && listen(descriptor, 16) == 0
+                    && getsockname(descriptor, $0, &length) == 0
+            }
+        }
+        guard bound else { throw Silence() }
+        port = Int(in_port_t(bigEndian: address.sin_port))
+    }
+
+    deinit { closeDescriptor(descriptor) }
+
+    var url: String { "http://127.0.0.1:\(port)" }
+
+    /// Takes the next connection.
+    func accept() throws -> Connection {
+        try awaitInput(descriptor)
+        return Connection(acceptConnection(descriptor))
+    }
+
+    /// Whether nobody waits to be accepted.
+    var isQuiet: Bool {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&waiting, 1, 0) == 0
+    }
+}
+
+/// Waits for something to read, at most ten seconds.
+private func awaitInput(_ descriptor: Int32) throws {
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    guard poll(&waiting, 1, 10_000) > 0 else { throw PlayedServer.Silence() }
+}
+
+// The C functions, under names that methods of the same name do not hide.
+private func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
+private func acceptConnection(_ descriptor: Int32) -> Int32 { accept(descriptor, nil, nil) }

@@ -1,0 +1,128 @@
+import Foundation
+import Policy
+import Spool
+import Testing
+
+/// Who renames what waits stands back while an order is decided.
+struct NamesLockTests {
+    let queue: TemporaryQueue
+    let now = TemporaryQueue.now
+
+    init() throws {
+        queue = try TemporaryQueue()
+    }
+
+    /// Another process, for which time passes at once; it says how long it has waited.
+    private func other(_ waited: @escaping (Duration) -> Void = { _ in }) throws -> SpoolDirectory {
+        var system = SystemCalls.real
+        system.sleep = waited
+        return try queue.open(system)
+    }
+
+    @Test func `an operator does not rename what waits while the names lock is held`() throws {
+        let entries = try queue.add(["a", "b", "c"])
+        let lister = try queue.open()
+        var waited = Duration.zero
+        let operators = try other { waited += $0 }
+        _ = try #require(try lister.hold(entries[2]))
+        var held = entries[2]
+        held.name.isHeld = true
+        let steps: [() throws -> Void] = [
+            { _ = try operators.hold(entries[0]) },
+            { _ = try operators.retry(entries[1], now: now, notBefore: now + .seconds(1)) },
+            { _ = try operators.release(held, now: now) },
+        ]
+        try lister.withNamesLock { () throws(SpoolError) in
+            for step in steps {
+                waited = .zero
+                let error = #expect(throws: SpoolError.self) { try step() }
+                #expect(error?.description == "cannot lock 'state/names.lock': Resource temporarily unavailable")
+                #expect(waited >= .seconds(30))
+            }
+        }
+        #expect(try Set(queue.entries()) == [entries[0], entries[1], held])
+        for step in steps { try step() }
+        #expect(try queue.entries().count { $0.name.isHeld } == 1)
+    }
+
+    @Test func `an operator may drop what waits while the names lock is held`() throws {
+        let entry = try queue.add(["a"])[0]
+        let operators = try other()
+        let lister = try queue.open()
+        let isDropped = try lister.withNamesLock { () throws(SpoolError) in try operators.drop(entry) }
+        #expect(isDropped)
+    }
+
+    @Test func `what a dead run held comes back when the names lock is free`() throws {
+        let entry = try queue.add(["a"])[0]
+        do {
+            let run = try queue.open().beginRun(now: now)
+            _ = try #require(try run.claim(entry))
+        }
+        let lister = try queue.open()
+        let run = try other().beginRun(now: now)
+        let early = try lister.withNamesLock { () throws(SpoolError) in try run.recover(now: now) }
+        #expect(early.returned.isEmpty && early.errors.map(\.isLocked) == [true])
+        #expect(try run.recover(now: now).returned.count == 1)
+        try run.end()
+    }
+
+    @Test func `the names lock is free again after an error, and taken within itself`() throws {
+        let lister = try queue.open()
+        #expect(throws: SpoolError.self) {
+            try lister.withNamesLock { () throws(SpoolError) in
+                try lister.withNamesLock { () throws(SpoolError) in _ = try lister.readState("spare") }
+            }
+        }
+        let patience = Duration.zero
+        try other().withNamesLock(patience: patience) { () throws(SpoolError) in }
+    }
+
+    // MARK: - Places
+
+    @Test func `a kept place stands in its sequence until it is given up`() throws {
+        let name = EntryName(naming: queue.operation("a").header)
+        let (open, reader) = (try queue.open(), try queue.open())
+        func standing() throws -> [String] {
+            var found: [String] = []
+            try reader.forEachStandingName { name, state in found.append("\(name.id) \(state)") }
+            return found
+        }
+        let place = try open.keepPlace(of: name)
+        #expect(try standing() == ["a claimed"])
+        #expect(try queue.recover() == Recovery() && standing() == ["a claimed"])
+        place.release()
+        #expect(try standing().isEmpty && queue.names("tmp").isEmpty)
+    }
+
+    @Test func `a place whose process died is given up by the next run`() throws {
+        let name = EntryName(naming: queue.operation("a").header)
+        let calls = InterceptedCalls()
+        do {
+            let open = try queue.open(calls.calls)
+            let place = try open.keepPlace(of: name)
+            calls.reset(.crash(at: 1))
+            place.release()
+        }
+        #expect(queue.names("tmp").count == 1)
+        try queue.recover()
+        #expect(queue.names("tmp").isEmpty)
+        #expect(try queue.entries().isEmpty)
+    }
+
+    @Test func `an operation that was attempted before it is queued comes with its attempts and its time`() throws {
+        var operation = queue.operation("a")
+        operation.attempts = [TemporaryQueue.record()]
+        var name = EntryName(naming: operation.header)
+        name.attempts = 1
+        name.gate = .due(now + .seconds(60))
+        let open = try queue.open()
+        let accepted = try open.accept(operation, as: name, limits: Limits(), hasOwnID: true)
+        guard case .accepted(let written)? = accepted.results.first else { throw Errno(0) }
+        #expect(try queue.entries() == [Entry(state: .deferred, name: written)])
+        #expect(written.attempts == 1 && written.gate != .open)
+        #expect(
+            try open.accept(operation, as: name, limits: Limits(), hasOwnID: true).results
+                == [.duplicate(of: .deferred)])
+    }
+}
