@@ -114,11 +114,7 @@ final class Lane {
     }
 
     /// Whether it is on this machine: no network is no reason not to ask it.
-    var isLocal: Bool {
-        if settings.connection.unixSocket != nil { return true }
-        guard let host = Origin(url: destination.name)?.host else { return false }
-        return host == "localhost" || host.hasSuffix(".localhost") || host.hasPrefix("127.") || host == "[::1]"
-    }
+    var isLocal: Bool { destination.isLocal(settings) }
 }
 
 /// An entry that is due, where it goes, and what it must not overtake.

@@ -48,6 +48,17 @@ package struct LedgerFile {
         return try result.get()
     }
 
+    /// Notes since when this machine has no network; `nil` where it has one again.
+    func record(offline: DestinationLedger.Offline?) throws(SpoolError) {
+        _ = try spool.updateState(Self.name, durable: false) { old in
+            guard case .success(var ledger) = Self.decode(old), (ledger.offline == nil) != (offline == nil) else {
+                return nil
+            }
+            ledger.offline = offline
+            return Self.encode(ledger)
+        }
+    }
+
     /// Notes that a probe of a held destination begins; false where it is not time for one, as where another process has
     /// just begun it.
     func beginProbe(

@@ -135,7 +135,7 @@ extension Run {
     private func begin(_ round: inout Round, _ claims: SpoolRun) -> Duration? {
         while round.flying.count < round.concurrency {
             let elapsed = ContinuousClock.now - started
-            let wait = pace.wait(at: elapsed)
+            let wait = max(pace.wait(at: elapsed), waitOfGate())
             if wait > .zero, hasWork(round) { return wait }
             let flight: Flight?
             if let work = nextUrgent(elapsed) {

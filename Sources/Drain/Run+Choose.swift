@@ -7,26 +7,26 @@ extension Run {
     func choose(budget: Int) throws(SpoolError) -> Pass {
         let now = world.now()
         try readLedger(now)
-        let decisions = conditions()
+        lookAround(now)
         let order: Chooser.Order = isPlanning ? .shown : hasOrder ? .decided : .elsewhere
         let budget = isPlanning ? budget : min(budget, portion)
         do throws(SpoolError) {
-            return try choose(budget: budget, order, now, decisions)
+            return try choose(budget: budget, order, now)
         } catch let error where error.isLocked && hasOrder {
             // Whoever holds the names lock keeps back what has an order, and nothing else.
             if !isNamesLockTold { inputOutput(error) }
             isNamesLockTold = true
-            return try choose(budget: budget, .elsewhere, now, decisions)
+            return try choose(budget: budget, .elsewhere, now)
         }
     }
 
     private func choose(
-        budget: Int, _ order: Chooser.Order, _ now: Timestamp, _ decisions: (any: String?, local: String?)
+        budget: Int, _ order: Chooser.Order, _ now: Timestamp
     ) throws(SpoolError) -> Pass {
         var chooser = Chooser(
             spool: spool, configuration: configuration, destinations: destinations, options: options, now: now,
             order: order, leftAlone: leftAlone, deferred: waiting)
-        return try chooser.choose(budget: budget) { openLane($0, now, decisions) }
+        return try chooser.choose(budget: budget) { openLane($0, now) }
     }
 
     // MARK: - Destinations
@@ -55,17 +55,16 @@ extension Run {
             if try spool.isPaused { summary.end = .paused }
             let heard = try LedgerFile(spool: spool).read()
             for lane in lanes.values { lane.hear(heard[lane.destination.name]) }
+            lookAroundAgain()
         } catch {
             inputOutput(error)
         }
     }
 
     /// The lane of a way's destination, a new one where this run has not met it, as far as the conditions let it go.
-    private func openLane(_ way: Ways.Way, _ now: Timestamp, _ decisions: (any: String?, local: String?)) -> Lane {
+    private func openLane(_ way: Ways.Way, _ now: Timestamp) -> Lane {
         let lane = lanes[way.destination.digest] ?? makeLane(way.destination, now)
-        let reason = lane.isLocal ? decisions.local : decisions.any
-        lane.lacksConditions = reason != nil
-        summary.conditions = reason ?? summary.conditions
+        pass(lane)
         if !lane.isClosed { prepareSink(for: way.route, lane.settings) }
         return lane
     }
@@ -124,24 +123,5 @@ extension Run {
             if !isLedgerLost { inputOutput(error) }
             isLedgerLost = true
         }
-    }
-
-    /// Why nothing may be attempted now, elsewhere and on this machine itself: no network is no reason there.
-    private func conditions() -> (any: String?, local: String?) {
-        let asked = configuration.conditions
-        if asked.asksNothing { return (nil, nil) }
-        let surroundings = world.surroundings(asked)
-        var spacing: Duration?
-        func reason(_ conditions: Conditions) -> String? {
-            switch conditions.decision(in: surroundings) {
-            case .wait(let reason): return reason
-            case .go(let wanted):
-                spacing = spacing ?? wanted
-                return nil
-            }
-        }
-        let reasons = (reason(asked), reason(Conditions(power: asked.power)))
-        if let spacing, pace.interval < spacing { pace = Pace(interval: spacing) }
-        return reasons
     }
 }

@@ -9,7 +9,11 @@ extension Run {
         if received.isSuspect { return sendAgain(flight) }
         let report = SealedReport(received, flight.redaction)
         let (count, now, longest) = (flight.members.count, world.now(), flight.lane.settings.retryAfterMax)
-        let together = Classification.verdict(on: report, route: flight.route, now: now, retryAfterMax: longest)
+        var together = Classification.verdict(on: report, route: flight.route, now: now, retryAfterMax: longest)
+        if let absence = absence(behind: received, of: flight.lane), let error = received.error {
+            together = together.excused(by: absence, route: flight.route)
+            close(for: absence, error)
+        }
         let each = flight.route.batch?.verdicts(
             on: report, members: count, route: flight.route, now: now, retryAfterMax: longest)
         if (each ?? [together]).allSatisfy(\.isUnauthenticated), hasOtherSecrets(for: flight) {
@@ -58,7 +62,8 @@ extension Run {
             if event == .delivered, lane.closure?.reason == .held, !flight.isProbe { continue }
             note(event, in: lane, at: now)
         }
-        let meaning = StormGuard<Withheld>.Answer(verdict)
+        // A sample that no server has answered says nothing of the others.
+        let meaning = StormGuard<Withheld>.Answer(verdict) ?? (flight.isSample ? .other : nil)
         let status = verdict.status
         if let hold = lane.state.hold, flight.isProbe,
             verdict.outcome == .held || status != nil && status == hold.status

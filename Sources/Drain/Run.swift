@@ -18,6 +18,8 @@ package final class Run {
         package var credentials: Credentials
         /// Called only where the configuration has conditions.
         package var surroundings: (Conditions) -> Surroundings
+        /// Called only when an attempt has met a network error, or a run before has found no network.
+        package var networkWays: () -> NetworkWays
         /// What there is to make attempts by. Of libcurl it is the sink that knows.
         package var transports: [Transport]
 
@@ -25,6 +27,7 @@ package final class Run {
             version: String, now: @escaping () -> Timestamp, generator: any RandomNumberGenerator,
             credentials: Credentials = .none,
             surroundings: @escaping (Conditions) -> Surroundings = { _ in Surroundings() },
+            networkWays: @escaping () -> NetworkWays = { NetworkWays() },
             transports: [Transport] = Transport.allCases,
             makeSink: @escaping (_ concurrency: Int) -> any Sink
         ) {
@@ -33,6 +36,7 @@ package final class Run {
             self.generator = generator
             self.credentials = credentials
             self.surroundings = surroundings
+            self.networkWays = networkWays
             self.transports = transports
             self.makeSink = makeSink
         }
@@ -67,6 +71,8 @@ package final class Run {
     var ignoresCoolDown: Bool { options.ignoresBackoff && isFirstPass }
     var isFirstPass = true
     var lastListened = ContinuousClock.now
+    /// What the conditions and the network let go at the moment.
+    var gate = Gate()
     /// Nothing is claimed: only asked what would be.
     var isPlanning = false
     var pace: Pace

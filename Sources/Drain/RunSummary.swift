@@ -40,7 +40,7 @@ package struct RunSummary: Hashable, Sendable {
     package var superseded = 0
     /// Of those that failed, how many had expired unsent.
     package var expired = 0
-    /// Why nothing was attempted, where the configuration's conditions were not met.
+    /// Why nothing was attempted, where the configuration's conditions were not met or this machine has no network.
     package var conditions: String?
     package var failed = 0
     package var quarantined = 0
@@ -75,6 +75,8 @@ package enum RunEvent: Sendable {
     case destinationHeld(destination: String, record: AttemptRecord)
     /// A hold that this run met has ended: by a delivery, another answer than before, or a change of what it was blamed on.
     case holdEnded(destination: String)
+    /// An attempt has shown that this machine has no network. `isNew` is false where a run before has said so.
+    case networkAbsent(NetworkAbsence, isNew: Bool)
     /// Taken away unsent: a newer operation of its key stands for it.
     case superseded(EntryName, by: OperationID, destination: String)
     case recovered(Recovery)

@@ -173,7 +173,10 @@ package final class Sending {
                 return .broken(Postponement(operation: operation, name: name, reason: error.description))
             }
             let report = SealedReport(received, made.redaction)
-            let verdict = verdict(on: report, route, settings)
+            var verdict = verdict(on: report, route, settings)
+            if let error = received.error, let absence = absence(behind: error, destination, settings) {
+                verdict = verdict.excused(by: absence, route: route)
+            }
             if verdict.isUnauthenticated, !hasRefreshed, !made.secrets.values.isEmpty {
                 hasRefreshed = true
                 isSecondTry = world.credentials.refresh(made.secrets)
@@ -189,7 +192,7 @@ package final class Sending {
                 inBatch: false, keepsDelivered: false,
                 start: began, now: world.now(), using: &world.generator)
             let outcome = event(settlement, operation, name, destination, route)
-            operation.attempts.append(settlement.record)
+            if !verdict.isUntouched { operation.attempts.append(settlement.record) }
             switch settlement.disposition {
             case .delivered: return .delivered(outcome, answer: received.body)
             case .failed(let countsAttempt) where verdict.outcome == .deferred:
@@ -197,10 +200,12 @@ package final class Sending {
                 name.note(countsAttempt, due: world.now())
                 return postponed(Self.words(settlement.record))
             case .failed: return .failed(outcome)
+            case .putBack where verdict.isUntouched: return postponed(verdict.rule.description)
             case .putBack, .held, .superseded, .quarantined:
                 return postponed(Self.words(settlement.record), isHeld: verdict.outcome == .held)
             case .deferred(let due, let countsAttempt):
                 name.note(countsAttempt, due: due)
+                if verdict.absence != nil { return postponed(verdict.rule.description) }
                 if try !waits(until: due, name, turn) { return postponed(Self.words(settlement.record)) }
             }
         }
@@ -210,6 +215,14 @@ package final class Sending {
         let (now, longest) = (world.now(), settings.retryAfterMax)
         let own = route.batch?.verdicts(on: report, members: 1, route: route, now: now, retryAfterMax: longest)?.first
         return own ?? Classification.verdict(on: report, route: route, now: now, retryAfterMax: longest)
+    }
+
+    /// Why this machine has no network, where that is what the error comes of.
+    private func absence(
+        behind error: NetworkError, _ destination: Destination, _ settings: DestinationSettings
+    ) -> NetworkAbsence? {
+        if destination.isReachedLocally(settings) { return nil }
+        return world.networkWays().absence(behind: error) ?? (error == .offline ? .reported : nil)
     }
 
     // MARK: - One attempt

@@ -94,10 +94,12 @@ package struct AttemptRecord: Hashable, Sendable {
     package var retryAfter: Int?
     /// A cleaned excerpt of the answer or of the error's detail: no control characters, at most 200 characters.
     package var excerpt: String?
+    /// Who is to blame; `nil` for a delivery, for what was not attempted, and in records of earlier versions.
+    package var accused: Accused?
 
     package init(
         at: Timestamp, duration: Duration, outcome: Outcome, status: Int? = nil, error: String? = nil, rule: String,
-        retryAfter: Int? = nil, excerpt: String? = nil
+        retryAfter: Int? = nil, excerpt: String? = nil, accused: Accused? = nil
     ) {
         self.at = at
         self.duration = duration
@@ -107,5 +109,6 @@ package struct AttemptRecord: Hashable, Sendable {
         self.rule = rule
         self.retryAfter = retryAfter
         self.excerpt = excerpt
+        self.accused = accused
     }
 }

@@ -64,6 +64,7 @@ package enum OperationFile {
         line.member("rule", record.rule)
         line.member("retryAfter", record.retryAfter)
         line.member("excerpt", record.excerpt)
+        line.member("accused", record.accused?.rawValue)
         return line.ended()
     }
 
@@ -226,6 +227,7 @@ package enum OperationFile {
             at: at, duration: .milliseconds((try? fields.integer("durationMs")) ?? 0), outcome: outcome,
             status: try? fields.integer("status"), error: try? fields.string("error"),
             rule: (try? fields.string("rule")) ?? "", retryAfter: try? fields.integer("retryAfter"),
-            excerpt: try? fields.string("excerpt"))
+            excerpt: try? fields.string("excerpt"),
+            accused: (try? fields.string("accused")).flatMap { $0 }.flatMap(Accused.init(rawValue:)))
     }
 }

@@ -206,3 +206,39 @@ private let zeros = String(repeating: "0", count: 32)
         #expect(machine.isOnBattery == isOnBattery)
     }
 }
+
+@Suite struct `The ways out of this machine` {
+    private func ways(_ machine: Machine) -> NetworkWays { NetworkWays.read(root: machine.root) }
+
+    @Test(arguments: [
+        ([route("eth0")], true, true),
+        ([route("eth0", to: "000200C0", flags: "0001", mask: "00FFFFFF")], true, false),
+        ([route("eth0", to: "0000FEA9", flags: "0001", mask: "0000FFFF")], false, false),
+        ([route("down0"), route("lo")], false, false),
+        ([], false, false),
+    ])
+    func `a route to the own subnet is one, a link-local one is none`(routes: [String], any: Bool, byDefault: Bool)
+        throws
+    {
+        let machine = try Machine(
+            ipv4: routes,
+            ipv6: [
+                "fe800000000000000000000000000000 40 \(zeros) 00 \(zeros) 00000100 00000001 00000000 00000001     eth0"
+            ],
+            interfaces: ["eth0": ("up", "1"), "down0": ("down", "0"), "lo": ("unknown", "1")])
+        #expect(ways(machine).hasRoute == any && ways(machine).hasDefaultRoute == byDefault)
+    }
+
+    @Test(
+        arguments: [
+            (nil, false), ("", false), ("search example.com\n", false), ("# nameserver 192.0.2.1\n", false),
+            ("options edns0\nnameserver 127.0.0.53\n", true), ("nameserver\t2001:db8::1", true),
+        ] as [(String?, Bool)])
+    func `a name server stands in resolv.conf`(content: String?, isThere: Bool) throws {
+        let machine = try Machine()
+        try content.map { try machine.write("etc/resolv.conf", $0) }
+        #if os(Linux)
+            #expect(ways(machine).hasResolver == isThere)
+        #endif
+    }
+}

@@ -23,6 +23,7 @@ final class Bench {
     var tick = Duration.zero
     var credentials = Credentials.none
     var surroundings = Surroundings()
+    var networkWays = NetworkWays()
     var libcurlDefect: String?
     var isSuspect: (OutgoingRequest) -> Bool = { _ in false }
 
@@ -67,7 +68,7 @@ final class Bench {
     func world(_ answer: @escaping (OutgoingRequest) -> AttemptReport.Result) -> Run.World {
         Run.World(
             version: "1", now: { self.read() }, generator: SystemRandomNumberGenerator(), credentials: credentials,
-            surroundings: { _ in self.surroundings },
+            surroundings: { _ in self.surroundings }, networkWays: { self.networkWays },
             makeSink: { concurrency in
                 let sink = FakeSink(concurrency: concurrency, answer: answer)
                 sink.defect = self.libcurlDefect

@@ -83,7 +83,7 @@ struct JSONOutputTests {
             BODY
             hi
             {"at":"2026-11-21T09:15:00Z","durationMs":3,"outcome":"deferred","status":503,"rule":"r","retryAfter":7,"excerpt":"e"}
-            {"at":"2026-11-21T09:16:00Z","durationMs":3,"outcome":"deferred","error":"timeout","rule":"r"}
+            {"at":"2026-11-21T09:16:00Z","durationMs":3,"outcome":"deferred","error":"timeout","rule":"r","accused":"destination"}
 
             """.replacing("BODY", with: header)
         let stem = "20261121T091500.000000Z-ID,k=8254c329a92850f6d539dd37"

@@ -18,21 +18,21 @@ import Testing
     {
         let decision = Conditions(network: network).decision(in: surroundings)
         switch decision {
-        case .go(let spacing): #expect(goes && spacing == nil)
+        case .go(let delay): #expect(goes && delay == .zero)
         case .wait(let reason): #expect(!goes && reason.contains("conditions.network is '\(network.rawValue)'"))
         }
     }
 
-    @Test func `on battery it goes, waits or goes slowly, on mains power it goes`() {
+    @Test func `on battery it goes, waits or begins later, on mains power it goes`() {
         let slowly = Conditions(power: .delayOnBattery(.seconds(5)))
-        #expect(Conditions(power: .any).decision(in: Self.battery) == .go(spacing: nil))
-        #expect(slowly.decision(in: Self.battery) == .go(spacing: .seconds(5)))
+        #expect(Conditions(power: .any).decision(in: Self.battery) == .go(delay: .zero))
+        #expect(slowly.decision(in: Self.battery) == .go(delay: .seconds(5)))
         guard case .wait = Conditions(power: .mains).decision(in: Self.battery) else {
             Issue.record("on battery something goes that asks for mains power")
             return
         }
         for conditions in [slowly, Conditions(power: .mains)] {
-            #expect(conditions.decision(in: Surroundings()) == .go(spacing: nil))
+            #expect(conditions.decision(in: Surroundings()) == .go(delay: .zero))
         }
     }
 }

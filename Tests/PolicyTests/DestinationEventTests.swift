@@ -56,10 +56,10 @@ import Testing
         let expected: [DestinationEvent] =
             switch error {
             case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .reset, .emptyAnswer, .truncated,
-                .malformedAnswer, .offline, .agentDied, .other:
+                .malformedAnswer, .agentDied, .other:
                 [.unreachable(error.rawValue)]
             case .tls: [.held(reason: "error tls: default holds", blamed: "print")]
-            case .proxy, .badURL, .bodyFileChanged, .cancelled: []
+            case .offline, .proxy, .badURL, .bodyFileChanged, .cancelled: []
             }
         #expect(events(failure(error)) == expected)
         #expect(guardAnswer(failure(error)) == nil)

@@ -42,7 +42,8 @@ import Testing
             settled.record
                 == AttemptRecord(
                     at: Self.now - .seconds(2), duration: .milliseconds(1500), outcome: .deferred, status: 503,
-                    rule: "status 503: default 500-599 defers", excerpt: "{ \"a\":\\u{1b}1}"))
+                    rule: "status 503: default 500-599 defers", excerpt: "{ \"a\":\\u{1b}1}",
+                    accused: .destination))
         #expect(settled.isRecorded)
         let failure = settle(.failure(.reset, detail: "Connection reset\nby peer"))
         #expect(failure.record.error == "reset")

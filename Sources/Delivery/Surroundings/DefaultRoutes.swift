@@ -1,5 +1,8 @@
 /// The ways out of this machine, as Linux tells them in /proc and /sys.
 struct DefaultRoutes {
+    /// Whether there is a route of any kind over an interface that is up, loopback, link-local and multicast routes aside;
+    /// `true` where the kernel does not tell.
+    let hasAny: Bool
     /// Whether there is one, over an interface that is up; `true` where the kernel does not tell.
     let areThere: Bool
     /// Those interfaces, that of the preferred route first.
@@ -10,22 +13,23 @@ struct DefaultRoutes {
             KernelFile.text("\(root)/proc/net/route").map(Self.inIPv4),
             KernelFile.text("\(root)/proc/net/ipv6_route").map(Self.inIPv6),
         ].compactMap { $0 }
-        interfaces = tables.joined().sorted { $0.metric < $1.metric }.map(\.interface)
-            .filter { Self.isUp($0, root: root) }
+        let routes = tables.joined().filter { Self.isUp($0.interface, root: root) }
+        hasAny = tables.isEmpty || !routes.isEmpty
+        interfaces = routes.filter(\.isDefault).sorted { $0.metric < $1.metric }.map(\.interface)
         areThere = tables.isEmpty || !interfaces.isEmpty
     }
 
-    private typealias Route = (interface: String, metric: UInt32)
+    private typealias Route = (interface: String, metric: UInt32, isDefault: Bool)
 
     /// Lines of: interface, destination, gateway, flags, reference count, use, metric, mask, …; addresses and flags in
     /// hexadecimal, under a line of headings.
     private static func inIPv4(_ table: String) -> [Route] {
         table.split(separator: "\n").dropFirst().compactMap { line in
             let fields = line.split { $0 == "\t" || $0 == " " }
-            guard fields.count >= 8, fields[1] == "00000000", fields[7] == "00000000", isUsable(fields[3]) else {
-                return nil
-            }
-            return (String(fields[0]), UInt32(fields[6]) ?? 0)
+            // Addresses are in the machine's order of bytes: 169.254.0.0 ends in FEA9.
+            guard fields.count >= 8, isUsable(fields[3]), !fields[1].hasSuffix("FEA9") else { return nil }
+            let isDefault = fields[1] == "00000000" && fields[7] == "00000000"
+            return (String(fields[0]), UInt32(fields[6]) ?? 0, isDefault)
         }
     }
 
@@ -34,10 +38,12 @@ struct DefaultRoutes {
     private static func inIPv6(_ table: String) -> [Route] {
         table.split(separator: "\n").compactMap { line in
             let fields = line.split(separator: " ")
-            guard fields.count >= 10, fields[0].allSatisfy({ $0 == "0" }), fields[1] == "00", isUsable(fields[8]) else {
+            guard fields.count >= 10, isUsable(fields[8]), !fields[0].hasPrefix("fe8"), !fields[0].hasPrefix("ff")
+            else {
                 return nil
             }
-            return (String(fields[9]), UInt32(fields[5], radix: 16) ?? 0)
+            let isDefault = fields[0].allSatisfy { $0 == "0" } && fields[1] == "00"
+            return (String(fields[9]), UInt32(fields[5], radix: 16) ?? 0, isDefault)
         }
     }
 

@@ -5,11 +5,14 @@ struct KnownDestinations {
     let table: DestinationTable
     /// By name; none for a destination of which there is nothing to remember.
     let states: [String: DestinationState]
+    /// Since when a run has found this machine without a network.
+    let offline: DestinationLedger.Offline?
     /// Those that messages may propose.
     private let names: [String]
 
     init(_ configuration: Configuration, _ ledger: DestinationLedger) {
         states = ledger.destinations
+        offline = ledger.offline
         let table = DestinationTable(configuration, knowing: Array(states.keys))
         self.table = table
         let routed = ([TypeName.default] + configuration.routes.keys).map { type in

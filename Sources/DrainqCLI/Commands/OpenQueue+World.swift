@@ -39,6 +39,7 @@ extension OpenQueue {
             version: programVersion, now: { Timestamp.now() }, generator: SystemRandomNumberGenerator(),
             credentials: credentials,
             surroundings: { [environment] in Surroundings.read(for: $0, environment: environment) },
+            networkWays: { NetworkWays.read() },
             transports: AgentProgram.own(for: .urlsession).isInstalled ? Transport.allCases : [.libcurl],
             makeSink: { AgentSink(concurrency: $0) })
     }

@@ -141,7 +141,8 @@ extension ConfigurationChapters {
         case .tls: "The certificate or the handshake cannot be trusted."
         case .proxy: "The proxy failed; neither operation nor destination is charged."
         case .badURL: "The URL cannot be requested; nothing was sent."
-        case .offline: "The machine has no network."
+        case .offline:
+            "This machine has no network; nobody is charged.\nEvery network error that comes of that means this."
         case .bodyFileChanged: "The file that is the body is not what it was."
         case .agentDied: "The process that made the attempt died.\nWhether the request arrived is not known."
         case .cancelled: "The run ended first."

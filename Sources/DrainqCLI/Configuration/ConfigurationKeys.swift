@@ -56,15 +56,16 @@ enum ConfigurationKeys {
             """
             The network that a run needs to attempt anything: any; online, a way out; or unmetered, a way out that is not \
             known to be metered. Without it the run attempts nothing, says why with --verbose and ends with status 75. A \
-            destination on this machine needs none. On Linux the kernel tells, and NetworkManager, through nmcli, whether it \
+            destination on this machine needs none. A run looks again while it sends. With any, an attempt that fails because \
+            this machine has no network at all is not counted either, see drainq(1). On Linux the kernel tells, and NetworkManager, through nmcli, whether it \
             is metered.
             """,
             into: \.conditions.network),
         ConfigurationKey(
             "conditions.power", .power, default: #""any""#, example: #""5s""#, "any, ac, or a delay on battery",
             """
-            The power that a run needs: any; ac, the mains; or a duration such as \"5s\", which on battery is kept between \
-            the beginnings of two attempts. A machine without a battery is always on mains power.
+            The power that a run needs: any; ac, the mains; or a duration such as \"5s\", which a run on battery waits, once, \
+            before it sends anything. A machine without a battery is always on mains power.
             """,
             into: \.conditions.power),
         ConfigurationKey(

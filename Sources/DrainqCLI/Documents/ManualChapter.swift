@@ -183,6 +183,16 @@ extension ManualChapter {
                 The whole queue can be paused with `drainq pause`; a run then attempts nothing and ends with 0. \
                 Where `conditions` of the configuration are not met, nothing is attempted either, but the run ends \
                 with 75; with --verbose it says why.
+
+                No network is nobody's attempt. Where an attempt meets a network error and this machine has no \
+                interface but loopback, no route or no name server that would explain it, the run counts no attempt, \
+                sends nothing more to other machines and ends with 75. The first run that finds that says so; later \
+                ones look first and say it with --verbose alone, until there is a network again. Destinations on \
+                loopback go on.
+
+                For every attempt that is no delivery one is to blame, and only that one pays: this machine, the \
+                delivery agent, the network, the destination, the credentials, the batch or the operation. `drainq \
+                explain ANSWER` and `drainq show` say which.
                 """),
         ])
 

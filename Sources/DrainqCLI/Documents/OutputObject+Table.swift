@@ -53,6 +53,7 @@ extension OutputObject {
         Field("rule", .text, "what decided"),
         .maybe("retryAfter", .count, "how many seconds the server asked for"),
         .maybe("excerpt", .text, "the beginning of the answer, cleaned"),
+        .maybe("accused", .word(Accused.allCases.map(\.rawValue)), "who is to blame, where it was no delivery"),
     ]
 
     private static let story = OutputObject(
@@ -276,6 +277,7 @@ extension OutputObject {
                 .maybe("otherwise", .word(outcomes), "what it means where that is not so"),
                 Field("operation", .text, "what becomes of the operation"),
                 Field("countsAttempt", .flag, "whether it counts as an attempt"),
+                .maybe("accused", .word(Accused.allCases.map(\.rawValue)), "who is to blame, where it is no delivery"),
                 Field("destination", .list(.text), "what becomes of the destination, a sentence each"),
                 .maybe("retry", .object(schedule), "when the next attempts are"),
             ]),

@@ -89,6 +89,8 @@ struct ExplainedRoute {
         case .delivered:
             retention.delivered > .zero
                 ? "it is kept in delivered/ for \(retention.delivered.quantity)" : "it is done: its file is removed"
+        case .deferred where verdict.isUntouched:
+            "it stays as it is, due at once, and no attempt is counted; the run sends nothing more to other machines"
         case .deferred:
             "it stays in the queue until its next attempt; this one is "
                 + (countsAttempt(verdict) ? "counted" : "not counted")

@@ -12,6 +12,8 @@ struct Explanation: Encodable {
     /// What becomes of the operation.
     var operation: String
     var countsAttempt: Bool
+    /// Who is to blame; only of what is no delivery.
+    var accused: String?
     /// What becomes of the destination, a sentence each; `it` is the destination.
     var destination: [String]
     /// When the next attempts are; only where there is one.
@@ -91,7 +93,7 @@ extension Explanation {
         self.init(
             answer: answer.description, route: explained.view, outcome: verdict.outcome.rawValue,
             rule: verdict.rule.description, operation: explained.operation(after: verdict),
-            countsAttempt: explained.countsAttempt(verdict),
+            countsAttempt: explained.countsAttempt(verdict), accused: verdict.accused()?.rawValue,
             destination: explained.destination(after: answer, verdict))
         if verdict.outcome == .delivered, let (provided, otherwise) = explained.acceptance(of: answer) {
             self.provided = provided
@@ -113,6 +115,7 @@ extension Explanation {
         }
         say("rule", rule)
         if let provided, let otherwise { say("provided", "\(provided); otherwise it is \(otherwise)") }
+        if let accused = accused.flatMap(Accused.init) { say("to blame", accused.inWords) }
         say("operation", operation)
         say("destination", route.destination)
         for sentence in destination { say("", sentence) }

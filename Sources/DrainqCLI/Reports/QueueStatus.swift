@@ -82,7 +82,7 @@ struct QueueStatus: Encodable {
     var behind = 0
     /// Waiting operations that a newer one stands for.
     var superseded = 0
-    /// Why a run would attempt nothing now, as the configuration's conditions have it.
+    /// Why a run would attempt nothing now: the configuration's conditions, or a network that is away.
     var conditions: String?
     var lastRun: SummaryView?
 }
@@ -117,6 +117,8 @@ extension QueueStatus {
             case .wait(let reason) = asked.decision(in: .read(for: asked, environment: queue.environment))
         {
             conditions = reason
+        } else if let offline = known.offline {
+            conditions = NetworkWays.read().absence(behind: offline.error)?.description
         }
         // A remembered run that cannot be read is no reason to refuse the status.
         if let bytes = try queue.spool.readState("last-run.json") {

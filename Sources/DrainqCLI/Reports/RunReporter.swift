@@ -63,6 +63,10 @@ struct RunReporter {
             }
         case .holdEnded(let destination):
             if voice == .everything { Messages.notice("'\(destination)' is no longer held") }
+        case .networkAbsent(let absence, let isNew):
+            if voice == .everything || voice == .actionable, isNew {
+                Messages.warning("\(absence)", hint: "no attempt is counted; what is due waits until there is one")
+            }
         case .superseded(let name, by: let newer, _):
             if voice == .everything { Messages.info("\(name.id) \(name.type) superseded by \(newer)") }
         case .stopping(let inFlight, let grace):

@@ -97,7 +97,7 @@ struct StoryReport {
             "\(begin)\(outcome)  \(escapedForDisplay(met))  in \(InWords.short(record.duration))", indent: "     ")
         lines[0] = lines[0].replacing(
             outcome, with: terminal.painted(outcome, record.outcome.paint), maxReplacements: 1)
-        var details = [record.rule]
+        var details = [record.rule + (record.accused.map { "; to blame: \($0.inWords)" } ?? "")]
         if let seconds = record.retryAfter {
             details.append("the server asked for \(InWords.rough(.seconds(seconds)))")
         }

@@ -76,6 +76,7 @@ struct RecordView: Encodable {
     var rule: String
     var retryAfter: Int?
     var excerpt: String?
+    var accused: String?
 
     init(_ record: AttemptRecord) {
         at = record.at.rfc3339
@@ -86,6 +87,7 @@ struct RecordView: Encodable {
         rule = record.rule
         retryAfter = record.retryAfter
         excerpt = record.excerpt
+        accused = record.accused?.rawValue
     }
 }
 
@@ -102,6 +104,8 @@ struct AttemptView: Encodable {
     var rule: String
     /// The beginning of an answer that was no delivery, cleaned.
     var excerpt: String?
+    /// Who is to blame for an attempt that was no delivery.
+    var accused: String?
     var attempts: Int
     var attemptsAllowed: Int?
     var due: String?
@@ -118,6 +122,7 @@ struct AttemptView: Encodable {
         error = event.record.error
         rule = event.record.rule
         excerpt = event.record.outcome == .delivered ? nil : event.record.excerpt
+        accused = event.record.accused?.rawValue
         attempts = event.attempts
         attemptsAllowed = event.attemptsAllowed
         due = event.nextDue?.rfc3339

@@ -12,6 +12,8 @@ package struct Verdict: Hashable, Sendable {
     package var status: Int?
     /// Why there is no answer.
     package var error: NetworkError?
+    /// Why this machine has no network, where that kept the answer from coming.
+    package private(set) var absence: NetworkAbsence?
 
     package init(
         outcome: Outcome, rule: Rule, retryAfter: Duration? = nil, isRateLimited: Bool = false,
@@ -31,17 +33,34 @@ package struct Verdict: Hashable, Sendable {
 
     /// Whether this was one of the operation's attempts. File, name, `explain` and metrics all show this decision.
     ///
-    /// A wait that the server asked for is none, nor is a failure of a proxy, an attempt that this program ended, or one
-    /// that holds the destination.
+    /// A wait that the server asked for is none, nor is one that the network or this machine is to blame for, or one that
+    /// holds the destination.
     package var countsAttempt: Bool {
-        if error == .proxy || error == .cancelled { return false }
+        if accused()?.excusesOperation ?? false { return false }
         return outcome != .held && !isOnlyAskedToWait
+    }
+
+    /// Whether the operation stays as it was, due at once: without a network nothing was sent.
+    package var isUntouched: Bool {
+        outcome == .deferred && (error == .offline || absence != nil && error?.provesNotSent ?? false)
+    }
+
+    /// The same end where this machine has no network: it is put off and nobody is charged, unless the route says something
+    /// else of `offline`.
+    package func excused(by absence: NetworkAbsence, route: Route) -> Verdict {
+        guard let error else { return self }
+        var verdict = Classification.verdict(on: .offline, route: route)
+        if case .error = verdict.rule { verdict.rule = .noNetwork(error, absence) }
+        verdict.error = error
+        verdict.absence = absence
+        return verdict
     }
 
     /// The same answer with another meaning, and without what it asked for.
     package func becoming(_ outcome: Outcome, rule: Rule) -> Verdict {
         var verdict = Verdict(outcome: outcome, rule: rule)
-        (verdict.status, verdict.error) = (status, error)
+        (verdict.status, verdict.error, verdict.canonical) = (status, error, canonical)
+        verdict.absence = absence
         return verdict
     }
 

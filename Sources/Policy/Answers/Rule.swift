@@ -2,6 +2,8 @@
 package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     case status(Int, default: ClosedRange<Int>, Outcome)
     case error(NetworkError, default: Outcome)
+    /// This machine has no network, and that is what the error comes of.
+    case noNetwork(NetworkError, NetworkAbsence)
     /// What a callable function has said.
     case canonical(CanonicalStatus, default: Outcome)
     /// A 2xx that does not agree with the route's `accept` rule or protocol.
@@ -38,6 +40,8 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
             "status \(status): default \(range.shortDescription) \(outcome.verb)s"
         case .error(let error, let outcome):
             "error \(error.rawValue): default \(outcome.verb)s"
+        case .noNetwork(let error, let absence):
+            "error \(error.rawValue): \(absence): defers"
         case .canonical(let status, let outcome):
             "callable \(status.rawValue): default \(outcome.verb)s"
         case .notAccepted(let objection, let outcome):

@@ -15,6 +15,8 @@ package struct Settlement: Hashable, Sendable {
     ///   whatever step the schedule is at, and only the age bounds it. With any other status a Retry-After can only
     ///   extend the schedule's delay. One of 0 asks for nothing.
     /// - A proxy's own failure is no attempt either: neither the operation nor its server had any part in it.
+    /// - Without a network the operation stays as it was. Where its request may have left before, that is recorded, and the
+    ///   operation is due at once.
     /// - An attempt that this program ended is none either, and its operation is due at once. From the second in a row on
     ///   it waits as the schedule says, so that short runs do not send an operation again and again. The age bounds it.
     /// - An operation that shared its request, as `inBatch` says, is not given up because its attempts or its age are used
@@ -31,6 +33,9 @@ package struct Settlement: Hashable, Sendable {
         case .delivered: disposition = .delivered(keep: keepsDelivered)
         case .held: disposition = .putBack
         case .failed: disposition = .failed(countsAttempt: verdict.countsAttempt)
+        case .deferred where verdict.isUntouched: disposition = .putBack
+        case .deferred where verdict.absence != nil:
+            disposition = .deferred(until: now.roundedUpToMilliseconds, countsAttempt: false)
         case .deferred:
             (disposition, rule) = whenDeferred(
                 report, verdict, of: operation, name: name, route: route, inBatch: inBatch, now: now,
@@ -41,13 +46,16 @@ package struct Settlement: Hashable, Sendable {
         let record = AttemptRecord(
             at: start, duration: report.duration, outcome: outcome, status: verdict.status ?? report.status,
             error: report.error?.rawValue ?? verdict.canonical?.rawValue, rule: rule.description,
-            retryAfter: verdict.retryAfter.map { Int($0.components.seconds) }, excerpt: report.excerpt?.description)
+            retryAfter: verdict.retryAfter.map { Int($0.components.seconds) }, excerpt: report.excerpt?.description,
+            accused: verdict.accused(members: inBatch ? 2 : 1))
         return Settlement(disposition: disposition, rule: rule, record: record)
     }
 
     /// Settles an operation of which no request can be made.
     package static func decide(on error: RequestError, now: Timestamp) -> Settlement {
-        unsent(error.outcome, rule: .request(error), now: now)
+        var settlement = unsent(error.outcome, rule: .request(error), now: now)
+        settlement.record.accused = Verdict(outcome: error.outcome, rule: .request(error)).accused()
+        return settlement
     }
 
     /// Settles an operation that has expired; `nil` if it has not. To be asked before every attempt.
@@ -133,6 +141,7 @@ package struct Settlement: Hashable, Sendable {
 extension AttemptRecord {
     /// Whether the attempt is one of those that the name counts.
     package var isCounted: Bool {
+        if accused?.excusesOperation ?? false { return false }
         if error == NetworkError.proxy.rawValue || error == NetworkError.cancelled.rawValue { return false }
         let wasAskedToWait = (retryAfter ?? 0) > 0 && (isRateLimited || status == 503)
         return switch outcome {

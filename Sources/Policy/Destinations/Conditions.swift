@@ -12,7 +12,7 @@ package struct Conditions: Hashable, Sendable {
         case any
         /// On mains power; a machine without a battery always is.
         case mains
-        /// On battery, each attempt begins so long after the one before.
+        /// On battery, a run waits so long before it sends anything.
         case delayOnBattery(Duration)
     }
 
@@ -41,8 +41,8 @@ package struct Surroundings: Hashable, Sendable {
 
 extension Conditions {
     package enum Decision: Hashable, Sendable {
-        /// At most one attempt begins within `spacing`, `nil` for as fast as it goes.
-        case go(spacing: Duration?)
+        /// Attempts begin `delay` after the run has found something to send.
+        case go(delay: Duration)
         /// Nothing is attempted, and this is why: `the network is metered, and conditions.network is 'unmetered'`.
         case wait(reason: String)
     }
@@ -55,11 +55,11 @@ extension Conditions {
         if network == .unmetered, surroundings.isMetered == true {
             return .wait(reason: "the network is metered, and conditions.network is 'unmetered'")
         }
-        guard surroundings.isOnBattery else { return .go(spacing: nil) }
+        guard surroundings.isOnBattery else { return .go(delay: .zero) }
         switch power {
-        case .any: return .go(spacing: nil)
+        case .any: return .go(delay: .zero)
         case .mains: return .wait(reason: "the machine runs on battery, and conditions.power is 'ac'")
-        case .delayOnBattery(let delay): return .go(spacing: delay)
+        case .delayOnBattery(let delay): return .go(delay: delay)
         }
     }
 

@@ -1,6 +1,6 @@
 extension DestinationEvent {
     /// What an attempt's end says of its destination, in the order in which it is to be applied; nothing where it says
-    /// nothing: a proxy's own failure, or an attempt that this program ended or never made.
+    /// nothing: what the network, a proxy or this program is to blame for.
     ///
     /// - A connection that fails in any way, and a 502, 503 or 504 without Retry-After, say that nobody is there. So does
     ///   a 2xx that looks like somebody else's (`accept`): a captive portal's page is not the server.
@@ -11,7 +11,8 @@ extension DestinationEvent {
         of report: SealedReport, _ verdict: Verdict, route: Route, settings: DestinationSettings, blamed: String?,
         now: Timestamp
     ) -> [DestinationEvent] {
-        if case .failure(.cancelled, _) = report.original.result { return [] }
+        let accused = verdict.accused()
+        if verdict.absence != nil || verdict.error == .cancelled { return [] }
         var hold: DestinationEvent {
             .held(
                 reason: verdict.rule.reason(excerpt: report.error == nil ? nil : report.excerpt?.description),
@@ -27,7 +28,8 @@ extension DestinationEvent {
             }
             if outcome == .deferred, let name = absence(answer.status, verdict) { return [.unreachable(name)] }
             return [.answered]
-        case (.failure(let error, _), _): return error.isOfConnection ? [.unreachable(error.rawValue)] : []
+        case (.failure(let error, _), _):
+            return accused == .destination || accused == .agent ? [.unreachable(error.rawValue)] : []
         }
     }
 
@@ -46,22 +48,6 @@ extension DestinationEvent {
         if let canonical = verdict.canonical { return canonical == .unavailable ? canonical.rawValue : nil }
         if case .notAccepted(let objection, _) = verdict.rule { return objection.isFromStranger ? "not accepted" : nil }
         return [502, 503, 504].contains(status) ? "status \(status)" : nil
-    }
-}
-
-extension NetworkError {
-    /// Whether it says that the server cannot be reached or talks nonsense; what a request or this machine's proxy is to
-    /// blame for says nothing of it.
-    ///
-    /// `offline` does: the machine's own network is away for all destinations alike, and suspending them spares the
-    /// operations attempts that cannot succeed. So does `agent-died`: a server that kills agents is left alone.
-    fileprivate var isOfConnection: Bool {
-        switch self {
-        case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .reset, .emptyAnswer, .truncated,
-            .malformedAnswer, .tls, .offline, .agentDied, .other:
-            true
-        case .proxy, .badURL, .bodyFileChanged, .cancelled: false
-        }
     }
 }
 

@@ -1,8 +1,10 @@
 /// What runs remember of every destination, as one document: `state/destinations.json`.
 ///
 /// ```
-/// { "version": 1, "salt": "…", "destinations": { "https://api.example.com": { … } } }
+/// { "version": 1, "salt": "…", "offline": { "since": "…", "error": "dns" },
+///   "destinations": { "https://api.example.com": { … } } }
 /// ```
+/// `offline` is there from the run that finds this machine without a network to the one that finds it with one.
 /// The fields of a destination stand with `DestinationState`. Of a destination of which there is nothing to remember
 /// there is no entry. Reading fails only for a newer version, which may hold back what this program would let go;
 /// a document that is none is an empty ledger, and of a damaged one the rest is read. Losing it costs a probe.
@@ -20,8 +22,20 @@ package struct DestinationLedger: Hashable, Sendable {
 
     /// What the fingerprints of this ledger are made with; `nil` until one is drawn.
     package private(set) var salt: String?
+    /// Since when this machine has no network, and the error that showed it; `nil` where it has one.
+    package var offline: Offline?
     /// By name; none is blank.
     package private(set) var destinations: [String: DestinationState]
+
+    package struct Offline: Hashable, Sendable {
+        package var since: Timestamp
+        package var error: NetworkError
+
+        package init(since: Timestamp, error: NetworkError) {
+            self.since = since
+            self.error = error
+        }
+    }
 
     package init() {
         destinations = [:]
@@ -86,6 +100,7 @@ extension DestinationLedger: Codable {
     private enum CodingKeys: String, CodingKey {
         case version
         case salt
+        case offline
         case destinations
     }
 
@@ -107,6 +122,7 @@ extension DestinationLedger: Codable {
         if version > Self.version { throw NewerVersion(version: version) }
         guard version == Self.version else { return }
         salt = try? fields.decode(String.self, forKey: .salt)
+        offline = try? fields.decode(Offline.self, forKey: .offline)
         let entries = (try? fields.decode([String: Entry].self, forKey: .destinations)) ?? [:]
         destinations = entries.compactMapValues(\.state).filter { !$0.value.isBlank }
     }
@@ -115,6 +131,31 @@ extension DestinationLedger: Codable {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encode(Self.version, forKey: .version)
         try fields.encodeIfPresent(salt, forKey: .salt)
+        try fields.encodeIfPresent(offline, forKey: .offline)
         try fields.encode(destinations, forKey: .destinations)
+    }
+}
+
+extension DestinationLedger.Offline: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case since
+        case error
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        let time = try fields.decode(String.self, forKey: .since)
+        guard let since = Timestamp(rfc3339: time) else {
+            throw DecodingError.dataCorruptedError(forKey: .since, in: fields, debugDescription: "no time")
+        }
+        self.init(
+            since: since,
+            error: (try? fields.decode(String.self, forKey: .error)).flatMap(NetworkError.init) ?? .offline)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(since.rfc3339, forKey: .since)
+        try fields.encode(error.rawValue, forKey: .error)
     }
 }

@@ -1,0 +1,64 @@
+package import Policy
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension NetworkWays {
+    /// What this machine has of a network now, as its process sees it: interfaces by getifaddrs(3), routes and name servers
+    /// by the kernel's and the resolver's files. What cannot be found out counts as there.
+    ///
+    /// - Parameter root: where /proc and /etc are; for tests. Interfaces are always those of this machine.
+    package static func read(root: String = "") -> NetworkWays {
+        let routes = DefaultRoutes(root: root)
+        return NetworkWays(
+            hasInterface: hasInterface, hasRoute: routes.hasAny, hasDefaultRoute: routes.areThere,
+            hasResolver: hasResolver(root: root))
+    }
+
+    /// Loopback and addresses that need no network (169.254.0.0/16, fe80::/10) do not count.
+    private static var hasInterface: Bool {
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return true }
+        defer { freeifaddrs(list) }
+        let wanted = UInt32(IFF_UP) | UInt32(IFF_RUNNING)
+        var next = list
+        while let entry = next?.pointee {
+            next = entry.ifa_next
+            let flags = UInt32(entry.ifa_flags)
+            guard flags & wanted == wanted, flags & UInt32(IFF_LOOPBACK) == 0, let address = entry.ifa_addr else {
+                continue
+            }
+            if isRoutable(address) { return true }
+        }
+        return false
+    }
+
+    private static func isRoutable(_ address: UnsafeMutablePointer<sockaddr>) -> Bool {
+        switch Int32(address.pointee.sa_family) {
+        case AF_INET:
+            address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                UInt32(bigEndian: $0.pointee.sin_addr.s_addr) >> 16 != 0xA9FE
+            }
+        case AF_INET6:
+            address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+                withUnsafeBytes(of: $0.pointee.sin6_addr) { $0[0] != 0xFE || $0[1] & 0xC0 != 0x80 }
+            }
+        default: false
+        }
+    }
+
+    /// resolv.conf(5) names a server. Without the file names are asked of this machine itself, where nobody answers.
+    private static func hasResolver(root: String) -> Bool {
+        #if os(Linux)
+            let lines = (KernelFile.text("\(root)/etc/resolv.conf") ?? "").split(separator: "\n")
+            return lines.contains { line in
+                line.split { $0 == " " || $0 == "\t" }.prefix(2).first == "nameserver"
+            }
+        #else
+            return true
+        #endif
+    }
+}

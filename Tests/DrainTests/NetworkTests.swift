@@ -1,0 +1,132 @@
+import Delivery
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+@Suite struct NetworkTests {
+    private static let away = NetworkWays(hasInterface: false, hasRoute: false, hasDefaultRoute: false)
+
+    private func sayings(_ bench: Bench) -> [Bool] {
+        bench.events.compactMap { if case .networkAbsent(_, let isNew) = $0 { isNew } else { nil } }
+    }
+
+    @Test func `runs without a network spend no attempts, say so once, and all is delivered when it is back`() throws {
+        let bench = try Bench()
+        bench.networkWays = Self.away
+        try bench.add(3)
+        try bench.add(2, type: "other")
+        let first = try bench.run(RunOptions(concurrency: 1)) { _ in .failure(.dns, detail: "") }
+        #expect(first.attempts == 1 && first.waiting == 5 && first.failed + first.deferred + first.held == 0)
+        #expect(first.conditions == "this machine has no network: no interface but loopback is up")
+        for _ in 0..<5 {
+            let later = try bench.run { _ in .failure(.dns, detail: "") }
+            #expect(later.attempts == 0 && later.waiting == 5)
+            #expect(later.conditions == first.conditions)
+        }
+        #expect(sayings(bench) == [true])
+        #expect(try bench.names(.new).map(\.attempts) == [0, 0, 0, 0, 0])
+        #expect(try bench.state(of: "http://one").isBlank)
+        bench.networkWays = NetworkWays()
+        #expect(try bench.run().delivered == 5)
+        bench.networkWays = Self.away
+        try bench.add(1)
+        _ = try bench.run { _ in .failure(.refused, detail: "") }
+        #expect(sayings(bench) == [true, true])
+    }
+
+    @Test func `what was in flight is charged to nobody either`() throws {
+        let bench = try Bench()
+        bench.networkWays = Self.away
+        try bench.add(20)
+        let summary = try bench.run(RunOptions(concurrency: 5)) { _ in .failure(.unreachable, detail: "") }
+        #expect(summary.attempts <= 5 && summary.waiting == 20)
+        #expect(try bench.names(.new).count == 20)
+    }
+
+    @Test func `a request that may have left is recorded, and its attempt is not counted`() throws {
+        let bench = try Bench()
+        bench.networkWays = Self.away
+        try bench.add(1)
+        let summary = try bench.run { _ in .failure(.timeout, detail: "") }
+        #expect(summary.failed == 0)
+        let name = try #require(try bench.names(.deferred).first)
+        #expect(name.attempts == 0)
+        guard case .operation(let stored)? = try bench.spool.read(Entry(state: .deferred, name: name)) else {
+            Issue.record("it cannot be read")
+            return
+        }
+        #expect(stored.operation.attempts.map(\.accused) == [.network])
+        #expect(stored.operation.attempts.map(\.isCounted) == [false])
+        bench.networkWays = NetworkWays()
+        bench.now = bench.now + .seconds(1)
+        #expect(try bench.run().delivered == 1)
+    }
+
+    @Test func `destinations on loopback go on, and theirs are errors as ever`() throws {
+        let bench = try Bench()
+        bench.networkWays = Self.away
+        bench.configuration.routes[TypeName("other")!] = Route(url: "http://127.0.0.1/")
+        try bench.add(2)
+        try bench.add(2, type: "other")
+        let summary = try bench.run(RunOptions(concurrency: 1)) {
+            $0.url.hasPrefix("http://one") ? .failure(.dns, detail: "") : .status(204)
+        }
+        #expect(summary.delivered == 2 && summary.waiting == 2)
+        try bench.add(1, type: "other")
+        let refused = try bench.run(RunOptions(types: [TypeName("other")!])) { _ in .failure(.refused, detail: "") }
+        #expect(refused.deferred == 1)
+        #expect(try bench.names(.deferred).map(\.attempts) == [1])
+    }
+
+    @Test func `a sample without a network says nothing of the operations that wait for it`() throws {
+        let bench = try Bench()
+        bench.networkWays = Self.away
+        try bench.add(30)
+        let summary = try bench.run(RunOptions(limit: 10, concurrency: 1)) {
+            Int(String(decoding: $0.body ?? [], as: UTF8.self))! < 5 ? .status(404) : .failure(.dns, detail: "")
+        }
+        #expect(summary.failed == 0)
+        #expect(try bench.names(.new).count == 30)
+    }
+
+    @Test func `conditions are looked at again during a run`() throws {
+        let bench = try Bench()
+        bench.configuration.conditions = Conditions(network: .unmetered)
+        try bench.add(60)
+        var run: Run?
+        let world = bench.world { _ in
+            if bench.sink?.requests.count == 2 {
+                bench.surroundings = Surroundings(isMetered: true)
+                // Time has passed.
+                run?.lastListened = .now - .seconds(2)
+                run?.gate.nextLook = .now
+            }
+            return .status(204)
+        }
+        run = Run(
+            spool: bench.spool, configuration: bench.configuration, options: RunOptions(concurrency: 1), world: world
+        ) { _ in }
+        let summary = try #require(try run?())
+        #expect(summary.delivered == 2 && summary.waiting == 58)
+        #expect(summary.conditions == "the network is metered, and conditions.network is 'unmetered'")
+    }
+
+    @Test func `what is sent at once without a network is queued as it was`() throws {
+        let bench = try Bench()
+        bench.networkWays = Self.away
+        let header = OperationHeader(id: OperationID("a")!, createdAt: bench.now)
+        let result = try Sending(
+            spool: bench.spool, configuration: bench.configuration, options: Sending.Options(),
+            world: bench.world { _ in .failure(.dns, detail: "") }
+        ) { _ in }(Operation(header: header, body: []))
+        guard case .postponed(let postponed) = result else {
+            Issue.record("it is not to be queued")
+            return
+        }
+        #expect(
+            !postponed.isHeld && postponed.operation.attempts.isEmpty && postponed.name == EntryName(naming: header))
+        #expect(postponed.reason.contains("this machine has no network"))
+    }
+}

@@ -1,0 +1,122 @@
+import Policy
+import Testing
+
+@Suite struct AccusedTests {
+    private static let route = Route(url: "http://one/")
+
+    private static func verdict(_ answer: String, on route: Route = route) -> Verdict {
+        switch ClassificationOverride.Match(answer) {
+        case .statuses(let range)?: Classification.verdict(onStatus: range.lowerBound, route: route)
+        case .error(let error)?: Classification.verdict(on: error, route: route)
+        default: Verdict(outcome: .held, rule: .canonical(CanonicalStatus(rawValue: answer)!, default: .held))
+        }
+    }
+
+    @Test(
+        arguments: [
+            (nil, "200 204"),
+            (.network, "offline proxy"),
+            (.agent, "agent-died"),
+            (
+                .destination,
+                "dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer "
+                    + "tls other 500 502 503 429 408 302"
+            ),
+            (.credentials, "401 403 407"),
+            (.operation, "400 404 410 422 501 body-file bad-url"),
+        ] as [(Accused?, String)])
+    func `for every answer one is to blame`(accused: Accused?, answers: String) {
+        for answer in answers.split(separator: " ") {
+            #expect(Self.verdict(String(answer)).accused() == accused, "\(answer)")
+        }
+    }
+
+    @Test func `what a route makes of a status says who is to blame`() {
+        var route = Self.route
+        func classify(_ outcome: Outcome) -> Accused? {
+            route.classify = [.init(match: .statuses(403...403), outcome: outcome)]
+            return Self.verdict("403", on: route).accused()
+        }
+        #expect(classify(.deferred) == .destination)
+        #expect(classify(.failed) == .operation)
+        #expect(classify(.held) == .credentials)
+        #expect(classify(.delivered) == nil)
+    }
+
+    @Test func `a request of several is to blame before any of its members`() {
+        #expect(Self.verdict("400").accused(members: 2) == .batch)
+        #expect(Self.verdict("503").accused(members: 2) == .destination)
+    }
+
+    @Test func `the network and this machine charge no attempt`() {
+        for error in NetworkError.allCases {
+            let verdict = Classification.verdict(on: error, route: Self.route)
+            if verdict.accused() == .network || verdict.accused() == .machine { #expect(!verdict.countsAttempt) }
+        }
+    }
+
+    // MARK: - No network
+
+    private static let there = NetworkWays()
+    private static let alone = NetworkWays(
+        hasInterface: false, hasRoute: false, hasDefaultRoute: false, hasResolver: true)
+    private static let unrouted = NetworkWays(hasRoute: false, hasDefaultRoute: false)
+    private static let subnet = NetworkWays(hasDefaultRoute: false)
+    private static let nameless = NetworkWays(hasResolver: false)
+
+    @Test(
+        arguments: [
+            (there, .dns, nil), (there, .offline, nil),
+            (alone, .dns, .noInterface), (alone, .refused, .noInterface), (alone, .timeout, .noInterface),
+            (alone, .tls, nil), (alone, .cancelled, nil), (alone, .agentDied, nil), (alone, .bodyFileChanged, nil),
+            (unrouted, .unreachable, .noRoute), (unrouted, .proxy, .noRoute),
+            (subnet, .dns, .noRoute), (subnet, .offline, .noRoute), (subnet, .unreachable, nil),
+            (subnet, .connectTimeout, nil), (subnet, .refused, nil),
+            (nameless, .dns, .noResolver), (nameless, .refused, nil),
+        ] as [(NetworkWays, NetworkError, NetworkAbsence?)])
+    func `an error is explained by what the machine lacks`(
+        ways: NetworkWays, error: NetworkError, absence: NetworkAbsence?
+    ) {
+        #expect(ways.absence(behind: error) == absence)
+    }
+
+    @Test(arguments: NetworkError.allCases)
+    func `without a network no error costs an attempt, whatever the route says of it`(error: NetworkError) {
+        var route = Self.route
+        route.classify = [.init(match: .error(error), outcome: .failed)].filter { _ in error != .offline }
+        let verdict = Classification.verdict(on: error, route: route).excused(by: .noRoute, route: route)
+        #expect(verdict.outcome == .deferred && !verdict.countsAttempt && verdict.accused() == .network)
+        #expect(verdict.isUntouched == (error.provesNotSent || error == .offline))
+        #expect(
+            verdict.rule.description
+                == "error \(error.rawValue): this machine has no network: there is no route out: defers")
+    }
+
+    @Test func `a route may say what it means to be offline`() {
+        var route = Self.route
+        route.classify = [.init(match: .error(.offline), outcome: .failed)]
+        let verdict = Classification.verdict(on: .dns, route: route).excused(by: .noRoute, route: route)
+        #expect(verdict.outcome == .failed && !verdict.countsAttempt && !verdict.isUntouched)
+    }
+
+    @Test(arguments: [
+        ("http://127.0.0.1:8080", true), ("http://localhost", true), ("http://[::1]:80", true),
+        ("http://a.localhost", true), ("https://api.example.com", false), ("http://10.0.0.1", false),
+    ])
+    func `loopback needs no network`(name: String, isLocal: Bool) {
+        let destination = Destination(named: name)
+        let settings = DestinationSettings()
+        #expect(destination.isReachedLocally(settings) == isLocal && destination.isLocal(settings) == isLocal)
+    }
+
+    @Test(arguments: [
+        ("http://127.0.0.1:3128", true), ("socks5h://user:${secret:p}@localhost:1080", true),
+        ("http://proxy.example.com:3128", false), ("nonsense", false),
+    ])
+    func `what goes through a proxy needs the way to the proxy`(proxy: String, isLocal: Bool) {
+        let settings = DestinationSettings(connection: ConnectionOptions(proxy: .url(proxy)))
+        #expect(Destination(named: "https://api.example.com").isReachedLocally(settings) == isLocal)
+        #expect(Destination(named: "http://127.0.0.1").isReachedLocally(settings) == isLocal)
+        #expect(!Destination(named: "https://api.example.com").isLocal(settings))
+    }
+}
