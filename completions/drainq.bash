@@ -47,7 +47,7 @@ _drainq() {
             --config)
                 ((i++))
                 ;;
-            init|add|send|run|list|show|status|retry|drop|hold|release|pause|resume|export|import|check|explain|demo|receive|completions|manual|version|help)
+            init|add|send|run|list|show|status|retry|drop|hold|release|pause|resume|export|import|check|explain|demo|receive|completions|manual|schema|version|help)
                 command=${command:-${line[i]}}
                 ;;
         esac
@@ -95,7 +95,7 @@ _drainq() {
     esac
     case $command in
         '')
-            words='init add send run list show status retry drop hold release pause resume export import check explain demo receive completions manual version help'
+            words='init add send run list show status retry drop hold release pause resume export import check explain demo receive completions manual schema version help'
             options='-q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         init)
@@ -172,12 +172,15 @@ _drainq() {
         manual)
             options='-h --help --version'
             ;;
+        schema)
+            options='-h --help --version'
+            ;;
         version)
             options='-h --help --version'
             ;;
         help)
             options='-h --help --version'
-            words='init add send run list show status retry drop hold release pause resume export import explain check demo receive completions manual version help'
+            words='init add send run list show status retry drop hold release pause resume export import explain check demo receive completions manual schema version help'
             ;;
     esac
     [[ $current == -* ]] && words=$options

@@ -56,6 +56,7 @@ complete -c drainq -n '__drainq_is ""' -a demo -d 'drain a sample queue into an 
 complete -c drainq -n '__drainq_is ""' -a receive -d 'receive requests on the loopback interface'
 complete -c drainq -n '__drainq_is ""' -a completions -d 'print completions for a shell'
 complete -c drainq -n '__drainq_is ""' -a manual -d 'print this manual'
+complete -c drainq -n '__drainq_is ""' -a schema -d 'print a JSON Schema of the configuration'
 complete -c drainq -n '__drainq_is ""' -a version -d 'print the version'
 complete -c drainq -n '__drainq_is ""' -a help -d 'explain a command'
 complete -c drainq -n '__drainq_is init' -l url -x -d 'where operations go'
@@ -123,8 +124,8 @@ complete -c drainq -n '__drainq_is "" init add send run list show status retry d
 complete -c drainq -n '__drainq_is "" add send run list show status retry drop hold release import check explain receive' -l json -d 'print JSON, an object on each line'
 complete -c drainq -n '__drainq_is "" init add send run list show status retry drop hold release pause resume export import check explain demo receive' -s v -l verbose -d 'say more on standard error'
 complete -c drainq -n '__drainq_is "" init add send run list show status retry drop hold release pause resume export import check explain demo receive' -l quiet -d 'say only errors, also on a terminal'
-complete -c drainq -n '__drainq_is "" init add send run list show status retry drop hold release pause resume export import explain check demo receive completions manual version help' -s h -l help -d 'explain the command'
-complete -c drainq -n '__drainq_is "" init add send run list show status retry drop hold release pause resume export import explain check demo receive completions manual version help' -l version -d 'print the version'
+complete -c drainq -n '__drainq_is "" init add send run list show status retry drop hold release pause resume export import explain check demo receive completions manual schema version help' -s h -l help -d 'explain the command'
+complete -c drainq -n '__drainq_is "" init add send run list show status retry drop hold release pause resume export import explain check demo receive completions manual schema version help' -l version -d 'print the version'
 complete -c drainq -n '__drainq_is add' -F
 complete -c drainq -n '__drainq_is send' -F
 complete -c drainq -n '__drainq_is show' -a '(__drainq_queue id list --limit 100)'
@@ -136,4 +137,4 @@ complete -c drainq -n '__drainq_is export' -a '(__drainq_queue id list --limit 1
 complete -c drainq -n '__drainq_is import' -F
 complete -c drainq -n '__drainq_is explain' -a 'dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED'
 complete -c drainq -n '__drainq_is completions' -a 'bash zsh fish'
-complete -c drainq -n '__drainq_is help' -a 'init add send run list show status retry drop hold release pause resume export import explain check demo receive completions manual version help'
+complete -c drainq -n '__drainq_is help' -a 'init add send run list show status retry drop hold release pause resume export import explain check demo receive completions manual schema version help'

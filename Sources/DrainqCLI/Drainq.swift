@@ -8,9 +8,14 @@ package func run(
     ignoreBrokenPipes()
     let status: ExitStatus
     do throws(CommandFailure) {
-        let command = try parsed(arguments)
-        standardOutput.setWhenClosed(command.command.outputWhenClosed)
-        status = try perform(command, environment: environment)
+        if arguments.isEmpty {
+            status = try withoutCommand(environment: environment)
+        } else {
+            let command = try parsed(arguments)
+            standardOutput.setWhenClosed(command.command.outputWhenClosed)
+            proposeCommands(for: command.text(.queue))
+            status = try perform(command, environment: environment)
+        }
     } catch {
         for message in error.messages { Messages.error(message.text, hint: message.hint) }
         status = error.status
@@ -51,6 +56,7 @@ private func perform(_ command: ParsedCommand, environment: [String: String]) th
     case .receive: try receive(command)
     case .completions: completions(command)
     case .manual: manual()
+    case .schema: schema()
     case .version: version()
     case .help: help(command)
     case .agent: beLibcurlsAgent()
@@ -67,7 +73,8 @@ extension CommandName {
     /// Commands that only show end when nobody reads them; those that do work finish it.
     var outputWhenClosed: Output.WhenClosed {
         switch self {
-        case .list, .show, .status, .export, .check, .explain, .completions, .manual, .version, .help: .endProcess
+        case .list, .show, .status, .export, .check, .explain, .completions, .manual, .schema, .version, .help:
+            .endProcess
         case .initialize, .add, .send, .run, .retry, .drop, .hold, .release, .pause, .resume, .import, .demo, .receive,
             .agent:
             .discard

@@ -1,3 +1,5 @@
+import Policy
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -11,7 +13,7 @@ extension SpoolDirectory {
     func checkTrust() throws(SpoolError) {
         for directory in ["."] + Self.directories {
             guard let status = try status(QueuePath(directory), "look at") else { continue }
-            let path = directory == "." ? self.path : directory
+            let path = directory == "." ? self.path : "\(self.path)/\(directory)"
             guard status.kind == .directory else {
                 throw SpoolError(kind: .notAQueue, verb: "use", path: path, code: ENOTDIR)
             }
@@ -40,7 +42,7 @@ extension SpoolDirectory {
         guard let status else { return }
         let isKnown = [0, system.user(), root.owner].contains(status.owner)
         guard let distrust = status.writers ?? (isKnown ? nil : .owner(status.owner)) else { return }
-        throw SpoolError(kind: .untrusted(distrust), verb: "use", path: path.description, code: EPERM)
+        throw SpoolError(kind: .untrusted(distrust), verb: "use", path: "\(self.path)/\(path.description)", code: EPERM)
     }
 }
 
@@ -63,12 +65,12 @@ package enum Distrust: Hashable, Sendable {
         }
     }
 
-    /// What mends it.
-    package var hint: String {
+    /// The command that mends it, or the way out where there is none.
+    package func hint(for path: String) -> String {
         switch self {
-        case .others: "chmod o-w; drainq check --repair sets the modes of a queue"
-        case .group: "chmod g-w, or g+s on a directory whose group is trusted as its owner is"
-        case .notSticky: "chmod +t makes it a place that others may only put files into"
+        case .others: "chmod o-w \(shellWord(path))"
+        case .group: "chmod g-w \(shellWord(path))"
+        case .notSticky: "chmod +t \(shellWord(path))"
         case .owner: "run drainq as that user, or name the file with --config"
         }
     }

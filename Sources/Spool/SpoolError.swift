@@ -1,3 +1,5 @@
+import Policy
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -67,13 +69,13 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A command or a fact that helps; `nil` where there is none.
     package var hint: String? {
         switch kind {
-        case .noSuchQueue: "drainq init makes a queue"
+        case .noSuchQueue: "drainq init --queue \(shellWord("\(path)"))"
         case .permission: "the queue must be writable by the user that runs drainq"
         case .notAQueue: "a queue has the directories new, deferred, claimed and tmp; drainq init makes them"
         case .newerFormat: "use the drainq that wrote it, or a newer one"
         case .notRemovedAfterDelivery: "it has been delivered; it will be delivered again unless the file is removed"
         case .lostHold: "this run stops and touches nothing more; the next one takes over what it had claimed"
-        case .untrusted(let distrust): distrust.hint
+        case .untrusted(let distrust): distrust.hint(for: "\(path)")
         case .io:
             switch code {
             case ENOLCK, ENOTSUP, EOPNOTSUPP, ENOSYS:

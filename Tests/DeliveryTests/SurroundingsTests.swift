@@ -30,9 +30,12 @@ private final class Machine {
         for (file, content) in files { try write("sys/class/power_supply/\(name)/\(file)", content + "\n") }
     }
 
-    func surroundings(_ conditions: Conditions, nmcli: String = "/nonexistent/nmcli") -> Surroundings {
+    func surroundings(_ conditions: Conditions, nmcli: String = "/nonexistent/nmcli", limit: Duration = .seconds(60))
+        -> Surroundings
+    {
         Surroundings.read(
-            for: conditions, environment: ProcessInfo.processInfo.environment, root: root, nmcli: nmcli)
+            for: conditions, environment: ProcessInfo.processInfo.environment, root: root, nmcli: nmcli,
+            limit: limit)
     }
 
     var isOnline: Bool { surroundings(Conditions(network: .online)).isOnline }
@@ -169,7 +172,8 @@ private let zeros = String(repeating: "0", count: 32)
     @Test func `a tool that hangs is not waited for`() throws {
         let machine = try Machine(ipv4: [route("eth0")], interfaces: ["eth0": ("up", "1")])
         let start = ContinuousClock.now
-        let surroundings = machine.surroundings(Conditions(network: .unmetered), nmcli: try script("sleep 1000"))
+        let surroundings = machine.surroundings(
+            Conditions(network: .unmetered), nmcli: try script("sleep 1000"), limit: .milliseconds(100))
         #expect(surroundings == Surroundings(isMetered: nil))
         #expect(ContinuousClock.now - start < .seconds(10))
     }

@@ -37,7 +37,8 @@ import Testing
     }
 
     private func readExamples<Draft: Equatable>(of keys: [ConfigurationKey<Draft>], into draft: Draft) throws {
-        for key in keys {
+        // What only an editor reads changes nothing.
+        for key in keys where key.entry.path != "$schema" {
             guard let text = key.entry.exampleText else { continue }
             var findings = ConfigurationFindings(directory: "/")
             var changed = draft
@@ -120,7 +121,8 @@ import Testing
 
     private func readDefaults<Draft>(of keys: [ConfigurationKey<Draft>], into draft: inout Draft) throws {
         var findings = ConfigurationFindings(directory: "/")
-        for key in keys {
+        // What only an editor reads changes nothing.
+        for key in keys where key.entry.path != "$schema" {
             guard let text = key.entry.defaultText else { continue }
             key.read(try JSON5Parser.value(of: Array(text.utf8)), &draft, &findings)
         }

@@ -44,7 +44,7 @@ struct SpoolDirectoryTests {
             return nil
         }
         let missing = error(queue.path + "/none")
-        #expect(missing?.kind == .noSuchQueue && missing?.hint == "drainq init makes a queue")
+        #expect(missing?.kind == .noSuchQueue && missing?.hint == "drainq init --queue \(queue.path)/none")
         #expect(error(queue.path + "/new")?.kind == .notAQueue)
         #expect(error(queue.path + "/state/format")?.kind == .notAQueue)
         try queue.put("2\n", at: "state/format")

@@ -46,8 +46,9 @@ struct TrustTests {
         #expect(queue.names("new").count == (distrust == nil ? 1 : 0))
         if let distrust {
             #expect(
-                refusals[0]?.description == "cannot use '\(part == "." ? queue.path : part)': \(distrust.reason)")
-            #expect(refusals[0]?.hint == distrust.hint)
+                refusals[0]?.description
+                    == "cannot use '\(part == "." ? queue.path : "\(queue.path)/\(part)")': \(distrust.reason)")
+            #expect(refusals[0]?.hint == distrust.hint(for: part == "." ? queue.path : "\(queue.path)/\(part)"))
             #expect(
                 try open.damages(now: now).contains { if case .directoryMode(part, _) = $0 { true } else { false } })
             _ = open.repair(now: now)
@@ -64,7 +65,7 @@ struct TrustTests {
         symlink(elsewhere, "\(queue.path)/\(part)")
         let before = try FileManager.default.subpathsOfDirectory(atPath: elsewhere).sorted()
         let refused = refusal { () throws(SpoolError) in _ = try open.beginRun(now: now) }
-        #expect(refused?.kind == .notAQueue && refused?.path == part)
+        #expect(refused?.kind == .notAQueue && refused?.path == "\(queue.path)/\(part)")
         #expect(try FileManager.default.subpathsOfDirectory(atPath: elsewhere).sorted() == before)
     }
 

@@ -152,6 +152,6 @@ struct WritableQueueTests {
     @Test func `where there is no queue, it says so and how one is made`() throws {
         let error = try #require(throws: WriteError.self) { try WritableQueue(at: path) }
         #expect(error.kind == .noQueue)
-        #expect(error.hint == "drainq init makes a queue")
+        #expect(error.hint == "drainq init --queue \(path)")
     }
 }

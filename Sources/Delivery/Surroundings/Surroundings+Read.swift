@@ -9,16 +9,18 @@ extension Surroundings {
     ///
     /// - Parameters:
     ///   - environment: for nmcli.
-    ///   - root: where /sys and /proc are, and nmcli what is run; for tests.
+    ///   - root: where /sys and /proc are, nmcli what is run, limit the time that it has; for tests.
     package static func read(
-        for conditions: Conditions, environment: [String: String], root: String = "", nmcli: String = "nmcli"
+        for conditions: Conditions, environment: [String: String], root: String = "", nmcli: String = "nmcli",
+        limit: Duration = .seconds(2)
     ) -> Surroundings {
         var surroundings = Surroundings()
         if conditions.network != .any {
             let routes = DefaultRoutes(root: root)
             surroundings.isOnline = routes.areThere
             if conditions.network == .unmetered, surroundings.isOnline {
-                surroundings.isMetered = isMetered(through: routes.interfaces, nmcli, environment: environment)
+                surroundings.isMetered = isMetered(
+                    through: routes.interfaces, nmcli, environment: environment, within: limit)
             }
         }
         if conditions.power != .any { surroundings.isOnBattery = isOnBattery(root: root) }
@@ -30,14 +32,14 @@ extension Surroundings {
     /// The answer of NetworkManager for the interface that the first default route goes through; where that one is none of
     /// its own, such as a tunnel, for any that it knows about.
     private static func isMetered(
-        through interfaces: [String], _ nmcli: String, environment: [String: String]
+        through interfaces: [String], _ nmcli: String, environment: [String: String], within limit: Duration
     ) -> Bool? {
         // Terse, with names of fields, and in English: since NetworkManager 1.2.
         let command = ExternalCommand(
             [nmcli, "-t", "-f", "GENERAL.DEVICE,GENERAL.METERED", "device", "show"], directory: "/",
             environment: environment.merging(["LC_ALL": "C"]) { $1 })
         // It fails where NetworkManager does not run.
-        let ended = command.run(within: .seconds(2))
+        let ended = command.run(within: limit)
         guard ended.failure == nil else { return nil }
         var answers: [String: Bool] = [:]
         var device = ""

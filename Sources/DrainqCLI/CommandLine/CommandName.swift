@@ -21,6 +21,7 @@ package enum CommandName: String, CaseIterable, Sendable {
     case receive
     case completions
     case manual
+    case schema
     case version
     case help
     /// The delivery agent: started by a run, never by a person, and in no document.

@@ -344,6 +344,15 @@ extension CommandDescription {
             .manual, "print this manual",
             "Prints the manual page in the mdoc language of `mandoc` and `groff`.",
             examples: [Example("drainq manual | man -l -", "read the manual without installing it")]),
+        CommandDescription(
+            .schema, "print a JSON Schema of the configuration",
+            """
+            Prints a JSON Schema (draft 7) of `drainq.json`, with which an editor completes and checks the file while it is \
+            written. Name it in the file: `$schema: "./drainq.schema.json"`. `drainq check` finds more than a schema can.
+            """,
+            examples: [
+                Example("drainq schema > drainq.schema.json", "beside the configuration that names it")
+            ]),
         CommandDescription(.version, "print the version", "Prints the name and the version."),
         CommandDescription(
             .help, "explain a command",

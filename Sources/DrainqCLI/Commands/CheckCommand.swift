@@ -17,7 +17,7 @@ func check(_ command: ParsedCommand, environment: [String: String]) throws(Comma
         let path = try queuePath(option: command.text(.queue), environment: environment)
         var findings = Findings(asJSON: command.flag(.json), isQuiet: command.flag(.quiet))
         let isRepairing = command.flag(.repair)
-        var configuration = Configuration()
+        var configuration: Configuration?
         do {
             configuration = try readConfiguration(at: command.text(.config), queue: path)
             findings.fine("configuration")
@@ -28,7 +28,8 @@ func check(_ command: ParsedCommand, environment: [String: String]) throws(Comma
         }
         do {
             try checkLayout(path, isRepairing: isRepairing, &findings)
-            var queue = OpenQueue(spool: try SpoolDirectory(opening: path), configuration: configuration)
+            var queue = OpenQueue(
+                spool: try SpoolDirectory(opening: path), configuration: configuration ?? Configuration())
             queue.environment = environment
             try queue.applyTransport(of: environment)
             findings.fine("directory")
@@ -40,9 +41,12 @@ func check(_ command: ParsedCommand, environment: [String: String]) throws(Comma
             try checkDamage(queue.spool, isRepairing: isRepairing, &findings)
             try checkClaims(queue, &findings)
             try checkFiles(queue, &findings)
-            try checkRoutes(queue, &findings)
-            checkTransports(queue, &findings)
-            checkSecrets(queue, environment, &findings)
+            // A configuration that cannot be read says nothing of routes.
+            if configuration != nil {
+                try checkRoutes(queue, &findings)
+                checkTransports(queue, &findings)
+                checkSecrets(queue, environment, &findings)
+            }
         } catch let error as SpoolError {
             findings.problems(CommandFailure(error), "directory")
         }
@@ -117,7 +121,7 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
     }
     findings.fine("\(read) files")
     let kept = try queue.spool.quarantined().count
-    if kept > 0 { findings.fact("\(kept) in quarantine: drainq list --state quarantined") }
+    if kept > 0 { findings.fact("\(kept) in quarantine: \(pasted("list", "--state", "quarantined"))") }
 }
 
 /// A type that waits and has nowhere to go is found here, and not by the first run.
@@ -149,7 +153,7 @@ private func checkTransports(_ queue: OpenQueue, _ findings: inout Findings) {
         isFine = false
         findings.problem(
             .configuration, "operations of type '\(type)' cannot be sent: \(explained.view.transportReason)",
-            hint: "drainq explain --type \(type)")
+            hint: pasted("explain", "--type", type.description))
     }
     for (name, settings) in configuration.destinations.sorted(by: { $0.key < $1.key }) {
         let certificate = settings.connection.clientCertificate
@@ -176,7 +180,8 @@ private func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _
         if case .file = source {
             isFine = false
             findings.problem(
-                .configuration, "the secret '\(name)' \(failure)", hint: "until it is there its destination is held")
+                .configuration, "the secret '\(name)' \(failure)",
+                hint: "its destination is held until the secret can be read")
         } else {
             findings.fact("the secret '\(name)' \(failure); a run with an environment of its own may have it")
         }

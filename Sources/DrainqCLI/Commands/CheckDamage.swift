@@ -78,15 +78,15 @@ extension Damage {
     /// What `--repair` does about it, or what a person can do.
     var remedy: String {
         switch self {
-        case .missingDirectory: "drainq check --repair makes it"
-        case .directoryMode, .fileModes: "drainq check --repair sets it"
-        case .leftover: "drainq check --repair removes it, and so does the next run"
-        case .deadRun: "drainq check --repair returns what it had claimed, and so does the next run"
-        case .interruptedMove: "drainq check --repair keeps the latter name"
-        case .earlierGeneration: "drainq check --repair removes it"
+        case .missingDirectory: "\(pasted("check", "--repair")) makes it"
+        case .directoryMode, .fileModes: "\(pasted("check", "--repair")) sets it"
+        case .leftover: "\(pasted("check", "--repair")) removes it, and so does the next run"
+        case .deadRun: "\(pasted("check", "--repair")) returns what it had claimed, and so does the next run"
+        case .interruptedMove: "\(pasted("check", "--repair")) keeps the latter name"
+        case .earlierGeneration: "\(pasted("check", "--repair")) removes it"
         case .conflict: "keep one of them: only a person knows which"
-        case .unreadableState: "drainq check --repair moves it aside"
-        case .orphanedReason: "drainq check --repair removes it"
+        case .unreadableState: "\(pasted("check", "--repair")) moves it aside"
+        case .orphanedReason: "\(pasted("check", "--repair")) removes it"
         }
     }
 

@@ -12,6 +12,12 @@ func manual() -> ExitStatus {
     return .ok
 }
 
+/// `drainq schema`
+func schema() -> ExitStatus {
+    standardOutput.write(configurationSchema())
+    return .ok
+}
+
 /// `drainq version`
 func version() -> ExitStatus {
     standardOutput.line("drainq \(programVersion)")

@@ -38,7 +38,7 @@ private struct Exportation {
         if filter.states.contains(.quarantined) {
             throw CommandFailure(
                 .usage, "cannot export what is in quarantine: it is no operation",
-                hint: "'drainq retry --state quarantined' has it read again")
+                hint: "'\(pasted("retry", "--state", "quarantined"))' has it read again")
         }
         for state in QueueState.allCases where filter.states.contains(where: { $0.queueStates.contains(state) }) {
             var failure: (any Error)?
@@ -71,7 +71,8 @@ private struct Exportation {
                 case .operation(let entry): _ = try write(entry)
                 case .quarantined:
                     applying.insert(.failed)
-                    Messages.error("cannot export '\(mention)': it is no operation", hint: "drainq show \(mention)")
+                    Messages.error(
+                        "cannot export '\(mention)': it is no operation", hint: pasted("show", mention.description))
                 }
             }
         }
@@ -88,7 +89,7 @@ private struct Exportation {
             if operation.header.bodyFile != nil { bodyFiles += 1 }
         } catch {
             if case .newerFormat = error.kind { applying.insert(.configuration) } else { applying.insert(.dataInvalid) }
-            Messages.error("cannot export '\(entry.path)': \(error.detail)", hint: "drainq check")
+            Messages.error("cannot export '\(entry.path)': \(error.detail)", hint: pasted("check"))
         }
         return true
     }
@@ -106,7 +107,8 @@ private struct Exportation {
         }
         if quarantined > 0 {
             Messages.notice(
-                "\(quarantined) in quarantine are not exported: 'drainq list --state quarantined' shows them")
+                "\(quarantined) in quarantine are not exported: '\(pasted("list", "--state", "quarantined"))' shows them"
+            )
         }
     }
 }

@@ -105,7 +105,14 @@ private func tell(
     isAlready: (DestinationState) -> String? = { _ in nil }
 ) throws -> ExitStatus {
     let known = try queue.knownDestinations()
-    let names = try command.texts(.destination).map { text in try known.destination(named: text).name }
+    let names = try command.texts(.destination).map { text in
+        let destination = try known.destination(named: text)
+        // An operation may have brought a URL of its own.
+        guard try known.isKnown(destination) || queue.spool.waits(for: destination, known.table) else {
+            throw known.unknown(text)
+        }
+        return destination.name
+    }
     for name in names where !command.flag(.quiet) {
         if let words = isAlready(known.states[name] ?? DestinationState()) { Messages.notice("'\(name)' \(words)") }
     }
@@ -128,6 +135,17 @@ private func record(
         } else {
             standardOutput.line(escapedForDisplay(name))
         }
+    }
+}
+
+extension SpoolDirectory {
+    /// Whether an operation that may be sent yet goes to the destination.
+    fileprivate func waits(for destination: Destination, _ table: DestinationTable) throws -> Bool {
+        var found = false
+        for state in [QueueState.new, .deferred, .claimed] where !found {
+            try forEachEntry(in: state) { found = found || table.destination(of: $0.name).digest == destination.digest }
+        }
+        return found
     }
 }
 

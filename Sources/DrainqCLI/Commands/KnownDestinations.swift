@@ -29,12 +29,21 @@ struct KnownDestinations {
         (states[destination.name] ?? DestinationState()).opening(table.settings(of: destination), at: now)
     }
 
+    /// Whether a route, the configuration or a run has named the destination.
+    func isKnown(_ destination: Destination) -> Bool { names.contains(destination.name) }
+
+    /// An error that names the nearest destination there is.
+    func unknown(_ name: String) -> CommandFailure {
+        CommandFailure(
+            .usage, "there is no destination '\(name)'",
+            hint: nearest(to: name, in: names).map { "did you mean '\($0)'?" }
+                ?? "\(pasted("status", "--json")) has all; one that is to come is named in 'destinations' of drainq.json"
+        )
+    }
+
     /// The destination that a person means: an origin in any spelling, or a name that status shows.
     func destination(named name: String) throws(CommandFailure) -> Destination {
         if let destination = table.destination(named: name) { return destination }
-        throw CommandFailure(
-            .usage, "there is no destination '\(name)'",
-            hint: nearest(to: name, in: names).map { "did you mean '\($0)'?" }
-                ?? "'drainq status' shows them; an origin is written https://api.example.com")
+        throw unknown(name)
     }
 }

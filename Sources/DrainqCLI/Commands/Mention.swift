@@ -32,7 +32,7 @@ extension Mention {
     var hint: String {
         // What `jq .id` prints of a file in quarantine, which has none.
         description == "null"
-            ? "what is in quarantine has no id: give its path, or the whole line of drainq list --json" : "drainq list"
+            ? "what is in quarantine has no id: give its path, or the whole line of drainq list --json" : pasted("list")
     }
 }
 

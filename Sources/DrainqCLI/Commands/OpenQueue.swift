@@ -79,7 +79,7 @@ func readConfiguration(at path: String?, queue: String) throws -> Configuration 
             hint: status == .inputOutput ? nil : "the configuration must be readable by the user that runs drainq")
     }
     return try ConfigurationFile.read(
-        bytes, name: path ?? "drainq.json", directory: configurationDirectory(file))
+        bytes, name: file, directory: configurationDirectory(file))
 }
 
 extension ExitStatus {

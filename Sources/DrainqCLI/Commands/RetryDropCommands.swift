@@ -140,14 +140,15 @@ struct Action {
                     let id = entry.name.id
                     if let reason = objection(entry) {
                         status = .failed
-                        Messages.error("cannot \(verb) '\(id)': \(reason)", hint: "drainq show \(id)")
+                        Messages.error("cannot \(verb) '\(id)': \(reason)", hint: pasted("show", id.description))
                     } else if try command.flag(.dryRun) || body(queue, entry, moment) {
                         hasBegun = true
                         done.append((entry, moment))
                         moment = moment.next(spacing)
                     } else {
                         status = .failed
-                        Messages.error("cannot \(verb) '\(id)': a run has just taken it", hint: "drainq show \(id)")
+                        Messages.error(
+                            "cannot \(verb) '\(id)': a run has just taken it", hint: pasted("show", id.description))
                     }
                 }
             }
@@ -165,7 +166,7 @@ struct Action {
             let path = "quarantine/\(item.fileName)"
             if let reason = onQuarantined == nil ? "it is quarantined" : try objectionToQuarantined(queue, item) {
                 status = .failed
-                Messages.error("cannot \(verb) '\(path)': \(reason)", hint: "drainq show \(item.fileName)")
+                Messages.error("cannot \(verb) '\(path)': \(reason)", hint: pasted("show", item.fileName))
             } else if try command.flag(.dryRun) || onQuarantined?(queue, item, moment) == true {
                 answer(ActionResult(state: QueueState.quarantine.word, path: path, due: moment.due), path, command)
                 moment = moment.next(spacing)

@@ -13,7 +13,7 @@ func show(_ command: ParsedCommand, environment: [String: String]) throws(Comman
         var status = ExitStatus.ok
         for mention in mentions {
             guard let found = found[mention] else {
-                Messages.error("no operation '\(mention)' in the queue", hint: "drainq list")
+                Messages.error("no operation '\(mention)' in the queue", hint: pasted("list"))
                 status = .failed
                 continue
             }
@@ -54,7 +54,7 @@ private struct Showing {
         guard let file = try queue.spool.read(entry) else { return }
         switch file {
         case .notAnOperation(let reason):
-            Messages.error("cannot read '\(entry.path)': \(reason)", hint: "drainq check")
+            Messages.error("cannot read '\(entry.path)': \(reason)", hint: pasted("check"))
         case .newerFormat(let version):
             Messages.error("'\(entry.path)' has format \(version), newer than this drainq reads")
         case .operation(let stored):

@@ -12,7 +12,7 @@ extension ConfigurationValue<AcceptRule> {
 
 extension ConfigurationValue<String> {
     static let mediaType = ConfigurationValue(
-        "media type", hint: "a media type is written application/json, without parameters"
+        "media type", .text(), hint: "a media type is written application/json, without parameters"
     ) { value in
         guard let parts = value.string?.split(separator: "/", omittingEmptySubsequences: false), parts.count == 2,
             parts.allSatisfy({ HeaderField(name: String($0), value: "").defect != .name })
@@ -23,7 +23,9 @@ extension ConfigurationValue<String> {
 
 extension ConfigurationValue<Outcome> {
     /// What an answer can be that is no delivery.
-    static let refusal = ConfigurationValue("outcome") { value, findings in
+    static let refusal = ConfigurationValue(
+        "outcome", .words(Outcome.allCases.filter { $0 != .delivered }.map(\.verb))
+    ) { value, findings in
         let outcomes = Outcome.allCases.filter { $0 != .delivered }
         if let outcome = outcomes.first(where: { $0.verb == value.string }) { return outcome }
         findings.addUnlisted(value, words: outcomes.map(\.verb))

@@ -25,7 +25,9 @@ extension ClassificationOverride.Match {
 }
 
 extension ConfigurationValue<[ClassificationOverride]> {
-    static let classify = ConfigurationValue("outcomes") { value, findings in
+    static let classify = ConfigurationValue(
+        "outcomes", .map(.words(Outcome.allCases.map(\.verb)))
+    ) { value, findings in
         findings.members(of: value, hint: "outcomes are written { \"404\": \"defer\", tls: \"hold\" }").map { members in
             members.compactMap { member in findings.within(member.name) { override(member, &$0) } }
         }

@@ -29,6 +29,8 @@ struct ConfigurationKey<Draft>: Sendable {
     /// What the object behind this key may have; their paths begin below the key. Only the manual and a person's mistake
     /// ask for them, and who reads a configuration does not wait for that.
     let members: @Sendable () -> [ConfigurationEntry]
+    /// What may be written there, for `drainq schema`.
+    let shape: @Sendable () -> ConfigurationShape
     let read: @Sendable (JSON5Value, inout Draft, inout ConfigurationFindings) -> Void
 
     init<Value>(
@@ -40,6 +42,7 @@ struct ConfigurationKey<Draft>: Sendable {
             path: path, kind: kind.name, defaultText: defaultText, exampleText: exampleText, summary: summary,
             prose: prose)
         members = kind.members
+        shape = kind.shape
         read = { value, draft, findings in
             if let value = kind.read(value, &findings) { set(&draft, value) }
         }
@@ -66,14 +69,17 @@ struct ConfigurationKey<Draft>: Sendable {
         }
     }
 
-    /// A key whose members have names of the user's, each an object with `members`, and are read by `read`.
-    init(
-        _ path: String, map kind: String, of members: @autoclosure @escaping @Sendable () -> [ConfigurationEntry],
+    /// A key whose members have names of the user's, each an object of `keys`, and are read by `read`. The manual calls
+    /// such a name `placeholder`.
+    init<Member>(
+        _ path: String, map kind: String, by placeholder: String,
+        of keys: @autoclosure @escaping @Sendable () -> [ConfigurationKey<Member>],
         example exampleText: String? = nil, _ summary: String, _ prose: String,
         read: @escaping @Sendable (JSON5Value, inout Draft, inout ConfigurationFindings) -> Void
     ) {
         entry = ConfigurationEntry(path: path, kind: kind, exampleText: exampleText, summary: summary, prose: prose)
-        self.members = members
+        members = { keys().flatMap(\.entries).map { $0.prefixed(placeholder + ".") } }
+        shape = { .map(.object(of: keys())) }
         self.read = read
     }
 
@@ -89,7 +95,7 @@ extension ConfigurationValue {
         _ name: String, of keys: @autoclosure @escaping @Sendable () -> [ConfigurationKey<Draft>], from draft: Draft,
         finish: @escaping @Sendable (Draft, SourcePosition, inout ConfigurationFindings) -> Value?
     ) -> ConfigurationValue {
-        ConfigurationValue(name, members: { keys().flatMap(\.entries) }) { value, findings in
+        ConfigurationValue(name, .object(of: keys()), members: { keys().flatMap(\.entries) }) { value, findings in
             var draft = draft
             let before = findings.errors.count
             readObject(value, by: keys(), into: &draft, &findings)

@@ -13,7 +13,14 @@ enum ConfigurationKeys {
             "The version of the format, always 1. A file that says a newer one is refused, and nothing else in it is read.",
             set: { _, _ in }),
         ConfigurationKey(
-            "routes", map: "routes by type", of: route.flatMap(\.entries).map { $0.prefixed("<type>.") },
+            "$schema", .plainText, example: #""./drainq.schema.json""#, "for editors",
+            """
+            The place of a JSON Schema, by which an editor checks and completes the file as it is written: drainq schema \
+            prints it. drainq itself does not look at this key.
+            """,
+            set: { _, _ in }),
+        ConfigurationKey(
+            "routes", map: "routes by type", by: "<type>", of: route,
             example: #"{ default: { url: "https://api.example.com/v1/{type}" }, note: { ordering: "key" } }"#,
             "by the type of an operation",
             """
@@ -23,8 +30,7 @@ enum ConfigurationKeys {
             """,
             read: readRoutes),
         ConfigurationKey(
-            "destinations", map: "settings by destination",
-            of: destination.flatMap(\.entries).map { $0.prefixed("<name>.") },
+            "destinations", map: "settings by destination", by: "<name>", of: destination,
             example: #"{ "https://api.example.com": { concurrency: 5, rate: "20/s" } }"#, "how each place is treated",
             """
             How a destination is treated: everything that goes to one scheme, host and port, whichever route it takes. \
@@ -33,7 +39,7 @@ enum ConfigurationKeys {
             """,
             read: readDestinations),
         ConfigurationKey(
-            "secrets", map: "secrets by name", of: secret.flatMap(\.entries).map { $0.prefixed("<name>.") },
+            "secrets", map: "secrets by name", by: "<name>", of: secret,
             example: #"{ api: { file: "api.token" } }"#, "what ${secret:api} stands for",
             """
             Where credentials come from: each is looked up when a request is made, and is in no operation, argument list, \
@@ -120,6 +126,13 @@ enum ConfigurationKeys {
         guard let members = findings.members(of: value, hint: "routes are written { default: { url: \"https://…\" } }")
         else { return }
         let isDefault = { (member: JSON5Value.Member) in member.name == TypeName.default.description }
+        if !members.contains(where: isDefault),
+            let misspelt = members.first(where: { nearest(to: $0.name, in: [TypeName.default.description]) != nil })
+        {
+            findings.add(
+                "there is no route 'default', and \(quote(misspelt.name)) looks like it", at: misspelt.position,
+                hint: "did you mean 'default'? a type of that name needs a route 'default' beside it")
+        }
         for member in members.filter(isDefault) + members.filter({ !isDefault($0) }) {
             findings.within(member.name) { findings in
                 guard let type = TypeName(member.name) else {
@@ -200,7 +213,7 @@ enum ConfigurationKeys {
 }
 
 extension ConfigurationValue<Int> {
-    static let version = ConfigurationValue("version") { value, findings in
+    static let version = ConfigurationValue("version", .integer(1...1)) { value, findings in
         let number = value.integer
         if number == 1 { return 1 }
         let reason = number.map { $0 > 1 } ?? false ? "is newer than this drainq" : "is not a version"

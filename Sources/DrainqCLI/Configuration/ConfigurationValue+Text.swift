@@ -1,12 +1,13 @@
 extension ConfigurationValue<String> {
     /// A text that has something in it.
-    static let plainText = ConfigurationValue("text", article: "a", hint: "text stands in quotes, and is not empty") {
-        value in
+    static let plainText = ConfigurationValue(
+        "text", .text(pattern: "."), hint: "text stands in quotes, and is not empty"
+    ) { value in
         value.string.flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
     }
 
     /// A file's path, made absolute.
-    static let path = ConfigurationValue("path") { value, findings in
+    static let path = ConfigurationValue("path", .text()) { value, findings in
         guard let text = plainText.read(value, &findings) else { return nil }
         if text.hasPrefix("~") {
             findings.add("\(value.quoted) is not a path", at: value.position, hint: "'~' is for shells: write the path")
@@ -25,7 +26,7 @@ extension ConfigurationFindings {
 
 extension ConfigurationValue<[String]> {
     /// An argument vector; a name with a slash is a path.
-    static let command = ConfigurationValue("command") { value, findings in
+    static let command = ConfigurationValue("command", .list(.text(), atLeast: 1)) { value, findings in
         let hint = "a command is a list of its name and arguments: [\"/usr/local/bin/token\", \"api\"]"
         guard var words = ConfigurationValue<String>.argument.list(hint: hint).read(value, &findings) else {
             return nil
@@ -39,7 +40,9 @@ extension ConfigurationValue<[String]> {
     }
 
     /// Directories by their absolute paths; none at all is a list too.
-    static let directories = ConfigurationValue("list of directories") { value, findings in
+    static let directories = ConfigurationValue(
+        "list of directories", .list(.text(pattern: "^/"), atLeast: 0)
+    ) { value, findings in
         let hint = "directories are absolute paths: [\"/var/lib/uploads\"]"
         guard case .array(let elements) = value.content else {
             findings.add("\(value.quoted) is not a list of directories", at: value.position, hint: hint)
@@ -58,7 +61,7 @@ extension ConfigurationValue<[String]> {
 }
 
 extension ConfigurationValue<String> {
-    fileprivate static let argument = ConfigurationValue("word", hint: "words are text in quotes") { value in
+    fileprivate static let argument = ConfigurationValue("word", .text(), hint: "words are text in quotes") { value in
         value.string.flatMap { $0.utf8.contains(0) ? nil : $0 }
     }
 }

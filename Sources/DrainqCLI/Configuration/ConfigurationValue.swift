@@ -5,21 +5,28 @@ struct ConfigurationValue<Value>: Sendable {
     let name: String
     /// What it may have, where it is an object.
     let members: @Sendable () -> [ConfigurationEntry]
+    /// For `drainq schema`.
+    let shape: @Sendable () -> ConfigurationShape
     /// `nil` always goes with a finding.
     let read: @Sendable (JSON5Value, inout ConfigurationFindings) -> Value?
 
     init(
-        _ name: String, members: @escaping @Sendable () -> [ConfigurationEntry] = { [] },
+        _ name: String, _ shape: @autoclosure @escaping @Sendable () -> ConfigurationShape,
+        members: @escaping @Sendable () -> [ConfigurationEntry] = { [] },
         read: @escaping @Sendable (JSON5Value, inout ConfigurationFindings) -> Value?
     ) {
         self.name = name
         self.members = members
+        self.shape = shape
         self.read = read
     }
 
     /// A value that is either right or `'…' is not a …`.
-    init(_ name: String, article: String = "a", hint: String, parse: @escaping @Sendable (JSON5Value) -> Value?) {
-        self.init(name) { value, findings in
+    init(
+        _ name: String, _ shape: @autoclosure @escaping @Sendable () -> ConfigurationShape, article: String = "a",
+        hint: String, parse: @escaping @Sendable (JSON5Value) -> Value?
+    ) {
+        self.init(name, shape()) { value, findings in
             if let parsed = parse(value) { return parsed }
             findings.add("\(value.quoted) is not \(article) \(name)", at: value.position, hint: hint)
             return nil
@@ -28,7 +35,7 @@ struct ConfigurationValue<Value>: Sendable {
 
     /// The same, and what is read has to be true of it besides.
     func checked(_ reason: String, hint: String? = nil, _ holds: @escaping @Sendable (Value) -> Bool) -> Self {
-        ConfigurationValue(name, members: members) { value, findings in
+        ConfigurationValue(name, shape(), members: members) { value, findings in
             guard let parsed = read(value, &findings) else { return nil }
             if holds(parsed) { return parsed }
             findings.add("\(value.quoted) is \(reason)", at: value.position, hint: hint)
@@ -38,7 +45,9 @@ struct ConfigurationValue<Value>: Sendable {
 }
 
 extension ConfigurationValue<Duration> {
-    static let duration = ConfigurationValue("duration", hint: "durations are written 500ms 90s 5m 2h 3d") { value in
+    static let duration = ConfigurationValue(
+        "duration", .text(), hint: "durations are written 500ms 90s 5m 2h 3d"
+    ) { value in
         value.string.flatMap { Duration(quantity: $0) }
     }
 
@@ -54,14 +63,19 @@ extension ConfigurationValue<[Duration]> {
 
 extension ConfigurationValue<Int> {
     /// A size in bytes.
-    static let size = ConfigurationValue("size", hint: "sizes are written 512B 64KiB 10MB 1.5GB") { value in
+    static let size = ConfigurationValue(
+        "size", .oneOf([.text(), .integer(0...Int.max)]), hint: "sizes are written 512B 64KiB 10MB 1.5GB"
+    ) { value in
         (value.string ?? value.integer.map(String.init)).flatMap { ByteCount(quantity: $0)?.bytes }
     }
 
     static let positiveSize = size.checked("too small", hint: "it has to be more than nothing") { $0 > 0 }
 
     static func count(_ range: ClosedRange<Int>) -> ConfigurationValue {
-        ConfigurationValue("count", hint: "a count is a whole number from \(range.lowerBound) to \(range.upperBound)") {
+        ConfigurationValue(
+            "count", .integer(range),
+            hint: "a count is a whole number from \(range.lowerBound) to \(range.upperBound)"
+        ) {
             $0.integer.flatMap { range.contains($0) ? $0 : nil }
         }
     }
@@ -70,7 +84,7 @@ extension ConfigurationValue<Int> {
 extension ConfigurationValue<Double> {
     static func number(_ range: ClosedRange<Double>) -> ConfigurationValue {
         let hint = "a number from \(range.lowerBound) to \(range.upperBound)"
-        return ConfigurationValue("number", hint: hint) { value in
+        return ConfigurationValue("number", .number(range), hint: hint) { value in
             value.number.flatMap { Double($0) }.flatMap { range.contains($0) ? $0 : nil }
         }
     }
@@ -79,7 +93,7 @@ extension ConfigurationValue<Double> {
 extension ConfigurationValue where Value: RawRepresentable & Sendable, Value.RawValue == String {
     /// One of the words of an enumeration.
     static func word(among values: [Value]) -> ConfigurationValue {
-        ConfigurationValue("word") { value, findings in
+        ConfigurationValue("word", .words(values.map(\.rawValue))) { value, findings in
             if let word = values.first(where: { $0.rawValue == value.string }) { return word }
             findings.addUnlisted(value, words: values.map(\.rawValue))
             return nil
@@ -95,14 +109,14 @@ extension ConfigurationValue where Value: CaseIterable & RawRepresentable & Send
 extension ConfigurationValue {
     /// The same, or `null`.
     var orNull: ConfigurationValue<Value?> {
-        ConfigurationValue<Value?>(name, members: members) { value, findings in
+        ConfigurationValue<Value?>(name, .oneOf([shape(), .null]), members: members) { value, findings in
             value.isNull ? .some(nil) : read(value, &findings).map(Optional.some)
         }
     }
 
     /// A list of them, not empty.
     func list(hint: String) -> ConfigurationValue<[Value]> {
-        ConfigurationValue<[Value]>("list of \(name)s") { value, findings in
+        ConfigurationValue<[Value]>("list of \(name)s", .list(shape(), atLeast: 1)) { value, findings in
             guard case .array(let elements) = value.content, !elements.isEmpty else {
                 let what = if case .array = value.content { "an empty list" } else { value.quoted }
                 findings.add("\(what) is not a list of \(name)s", at: value.position, hint: hint)
@@ -115,7 +129,9 @@ extension ConfigurationValue {
 }
 
 extension ConfigurationValue<Bool> {
-    static let truth = ConfigurationValue("true or false", article: "either", hint: "without quotes") { value in
+    static let truth = ConfigurationValue(
+        "true or false", .boolean, article: "either", hint: "without quotes"
+    ) { value in
         if case .boolean(let truth) = value.content { truth } else { nil }
     }
 }
@@ -130,15 +146,16 @@ extension ConfigurationFindings {
 }
 
 extension ConfigurationValue<String> {
-    static let method = ConfigurationValue("method", hint: "methods are written in capitals: POST PUT PATCH DELETE") {
-        value in
+    static let method = ConfigurationValue(
+        "method", .text(pattern: "^[A-Z-]{1,32}$"), hint: "methods are written in capitals: POST PUT PATCH DELETE"
+    ) { value in
         guard let text = value.string, (1...32).contains(text.utf8.count), text != "CONNECT", text != "TRACE",
             text.utf8.allSatisfy({ (0x41...0x5A).contains($0) || $0 == UInt8(ascii: "-") })
         else { return nil }
         return text
     }
 
-    static let urlTemplate = ConfigurationValue("URL") { value, findings in
+    static let urlTemplate = ConfigurationValue("URL", .text()) { value, findings in
         guard let text = value.string else {
             findings.add("\(value.quoted) is not a URL", at: value.position, hint: "a URL is text in quotes")
             return nil

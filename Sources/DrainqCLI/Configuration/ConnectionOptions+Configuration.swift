@@ -13,7 +13,7 @@ extension ConfigurationValue<ConnectionOptions.ClientCertificate> {
 }
 
 extension ConfigurationValue<ConnectionOptions.Proxy> {
-    static let proxy = ConfigurationValue("proxy") { value, findings in
+    static let proxy = ConfigurationValue("proxy", .text()) { value, findings in
         switch value.string {
         case "environment": return .environment
         case "direct": return .direct
@@ -72,7 +72,7 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
 }
 
 extension ConfigurationValue<Rate> {
-    static let rate = ConfigurationValue("rate", hint: "rates are written 20/s 90/m 1000/h") { value in
+    static let rate = ConfigurationValue("rate", .text(), hint: "rates are written 20/s 90/m 1000/h") { value in
         value.string.flatMap { Rate(quantity: $0) }
     }
 }
@@ -84,7 +84,7 @@ extension ConfigurationValue<Duration> {
 }
 
 extension ConfigurationValue<Conditions.Power> {
-    static let power = ConfigurationValue("any, ac or duration") { value, findings in
+    static let power = ConfigurationValue("any, ac or duration", .text()) { value, findings in
         switch value.string {
         case "any": return .any
         case "ac": return .mains

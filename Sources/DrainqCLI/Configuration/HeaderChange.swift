@@ -16,7 +16,7 @@ struct HeaderChange: Hashable, Sendable {
 }
 
 extension ConfigurationValue<[HeaderChange]> {
-    static let headers = ConfigurationValue("header fields") { value, findings in
+    static let headers = ConfigurationValue("header fields", .map(.oneOf([.text(), .null]))) { value, findings in
         findings.members(of: value, hint: "headers are written { Name: \"value\" }").map { members in
             var seen: [String: String] = [:]
             return members.compactMap { member in

@@ -27,7 +27,13 @@ extension ConfigurationValue<JSONCondition> {
 
 extension ConfigurationValue<[JSONCondition]> {
     /// One condition, or a list of them, which may be empty.
-    static let conditions = ConfigurationValue("condition or list") { value, findings in
+    static let conditions = ConfigurationValue(
+        "condition or list",
+        .oneOf([
+            ConfigurationValue<JSONCondition>.condition.shape(),
+            .list(ConfigurationValue<JSONCondition>.condition.shape(), atLeast: 0),
+        ])
+    ) { value, findings in
         let one = ConfigurationValue<JSONCondition>.condition
         guard case .array(let elements) = value.content else { return one.read(value, &findings).map { [$0] } }
         let conditions = elements.map { one.read($0, &findings) }
@@ -37,7 +43,8 @@ extension ConfigurationValue<[JSONCondition]> {
 
 extension ConfigurationValue<JSONPointer> {
     static let pointer = ConfigurationValue(
-        "JSON Pointer", hint: "a pointer is \"\", or begins with a slash: \"/result/success\" (RFC 6901)"
+        "JSON Pointer", .text(pattern: "^(/|$)"),
+        hint: "a pointer is \"\", or begins with a slash: \"/result/success\" (RFC 6901)"
     ) { value in
         value.string.flatMap { JSONPointer($0) }
     }
@@ -45,14 +52,16 @@ extension ConfigurationValue<JSONPointer> {
 
 extension ConfigurationValue<Bool> {
     /// A key whose being there is all it says.
-    static let onlyTrue = ConfigurationValue("true", article: "the word", hint: "write true, or leave the key out") {
+    static let onlyTrue = ConfigurationValue(
+        "true", .boolean, article: "the word", hint: "write true, or leave the key out"
+    ) {
         $0.content == .boolean(true) ? true : nil
     }
 }
 
 extension ConfigurationValue<JSONValue> {
     /// Any value that a JSON document can have.
-    static let json = ConfigurationValue("JSON") { value, findings in jsonValue(of: value, &findings) }
+    static let json = ConfigurationValue("JSON", .any) { value, findings in jsonValue(of: value, &findings) }
 
     private static func jsonValue(of value: JSON5Value, _ findings: inout ConfigurationFindings) -> JSONValue? {
         switch value.content {

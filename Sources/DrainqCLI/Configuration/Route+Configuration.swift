@@ -2,7 +2,7 @@ import Policy
 
 extension ConfigurationValue<String> {
     /// What a route calls its destination: a name, or an origin in its normal form.
-    static let destination = ConfigurationValue("destination") { value, findings in
+    static let destination = ConfigurationValue("destination", .text()) { value, findings in
         guard let text = plainText.read(value, &findings) else { return nil }
         return destinationName(text, at: value.position, &findings)
     }
@@ -31,15 +31,18 @@ func destinationName(
 
 extension ConfigurationValue<BodyTemplate> {
     /// Any text; of an empty one nothing is sent.
-    static let bodyTemplate = ConfigurationValue("text", hint: "an envelope is text: '{ \"event\": {payload} }'") {
-        value in
+    static let bodyTemplate = ConfigurationValue(
+        "text", .text(), hint: "an envelope is text: '{ \"event\": {payload} }'"
+    ) { value in
         value.string.map { BodyTemplate(text: $0) }
     }
 }
 
 extension ConfigurationValue<Set<OverridableField>> {
     /// A list, which may be empty.
-    static let overrides = ConfigurationValue("list of words") { value, findings in
+    static let overrides = ConfigurationValue(
+        "list of words", .list(ConfigurationValue<OverridableField>.word.shape(), atLeast: 0)
+    ) { value, findings in
         guard case .array(let elements) = value.content else {
             findings.add(
                 "\(value.quoted) is not a list", at: value.position,

@@ -79,7 +79,7 @@ struct ScheduleDraft: Hashable, Sendable {
 
 extension ConfigurationValue<BackoffSchedule> {
     /// The name of a preset.
-    static let preset = ConfigurationValue("preset") { value, findings in
+    static let preset = ConfigurationValue("preset", .words(BackoffSchedule.presets.map(\.name))) { value, findings in
         let names = BackoffSchedule.presets.map(\.name)
         if let preset = BackoffSchedule.presets.first(where: { $0.name == value.string }) { return preset.schedule }
         findings.add(
@@ -89,7 +89,9 @@ extension ConfigurationValue<BackoffSchedule> {
     }
 
     /// A preset by its name, or an object of the keys `ConfigurationKeys.schedule`.
-    static let schedule = ConfigurationValue("schedule") { value, findings in
+    static let schedule = ConfigurationValue(
+        "schedule", .oneOf([preset.shape(), .object(of: ConfigurationKeys.schedule)])
+    ) { value, findings in
         guard case .object = value.content else { return preset.read(value, &findings) }
         var draft = ScheduleDraft()
         let before = findings.errors.count

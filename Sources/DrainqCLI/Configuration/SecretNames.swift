@@ -20,7 +20,7 @@ extension ConfigurationFindings {
 
 extension ConfigurationValue<String> {
     /// A text that may have secrets in it.
-    static let secretText = ConfigurationValue("text") { value, findings in
+    static let secretText = ConfigurationValue("text", .text()) { value, findings in
         guard let text = plainText.read(value, &findings) else { return nil }
         return findings.mentionSecrets(of: text, at: value.position) ? text : nil
     }

@@ -42,21 +42,25 @@ extension ConfigurationValue<SecretSource> {
 extension ConfigurationValue<String> {
     /// A variable of the environment (POSIX, "Name").
     static let variable = ConfigurationValue(
-        "variable", hint: "a variable is letters, digits and '_', and does not begin with a digit"
+        "variable", .text(pattern: "^[A-Za-z_][A-Za-z0-9_]*$"),
+        hint: "a variable is letters, digits and '_', and does not begin with a digit"
     ) { value in
         value.string.flatMap { $0.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]*/) == nil ? nil : $0 }
     }
 
     /// The name of a file in systemd's directory of credentials.
-    static let credential = ConfigurationValue("credential", hint: "a credential is a file's name, without a slash") {
-        value in
+    static let credential = ConfigurationValue(
+        "credential", .text(), hint: "a credential is a file's name, without a slash"
+    ) { value in
         value.string.flatMap { isName($0) ? $0 : nil }
     }
 }
 
 extension ConfigurationValue<[String]> {
     /// Variables by their names; none at all is a list too.
-    static let variables = ConfigurationValue("list of variables") { value, findings in
+    static let variables = ConfigurationValue(
+        "list of variables", .list(ConfigurationValue<String>.variable.shape(), atLeast: 0)
+    ) { value, findings in
         if case .array(let elements) = value.content, elements.isEmpty { return [] }
         return ConfigurationValue<String>.variable.list(hint: "variables are written [\"AWS_PROFILE\"]")
             .read(value, &findings)

@@ -1,3 +1,5 @@
+import Policy
+
 /// `_arguments` for the options, a state for each command; works from `fpath` and when sourced.
 func zshCompletions() -> String {
     let commands = CommandDescription.visible
@@ -93,9 +95,4 @@ private func label(_ placeholder: String) -> String {
 private func bracketed(_ text: String) -> String {
     text.replacing("\\", with: "\\\\").replacing("[", with: "\\[").replacing("]", with: "\\]").replacing(
         ":", with: "\\:")
-}
-
-/// One word of a POSIX shell.
-func shellQuoted(_ text: String) -> String {
-    "'" + text.replacing("'", with: "'\\''") + "'"
 }

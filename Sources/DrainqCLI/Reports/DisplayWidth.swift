@@ -30,14 +30,14 @@ extension StringProtocol {
     }
 
     /// The text in lines of at most `width` columns, broken at blanks; those at its beginning stay. A word that is longer
-    /// stays whole on a line of its own: ids, paths and commands are there to be copied.
+    /// stays whole on a line of its own, and so does a command: ids, paths and commands are there to be copied.
     func wrapped(to width: Int, indent: String = "") -> [String] {
         if displayWidth <= width { return [String(self)] }
         var lines: [String] = []
         var line = String(prefix { $0 == " " })
         var used = line.count
         var isEmpty = true
-        for word in split(separator: " ") {
+        for word in unbroken {
             let next = word.displayWidth
             if !isEmpty, used + 1 + next > width {
                 lines.append(line)
@@ -50,6 +50,26 @@ extension StringProtocol {
             isEmpty = false
         }
         return lines + [line]
+    }
+
+    /// The words of the text; a command in quotes, `'drainq …'`, is one of them.
+    private var unbroken: [String] {
+        var units: [String] = []
+        var command = ""
+        for word in split(separator: " ") {
+            guard !command.isEmpty || word.hasPrefix("'drainq") else {
+                units.append(String(word))
+                continue
+            }
+            command += (command.isEmpty ? "" : " ") + word
+            let body = word.reversed().drop { ",.;:)".contains($0) }
+            if body.first == "'", body.count > 1, command.count(where: { $0 == "'" }).isMultiple(of: 2) {
+                units.append(command)
+                command = ""
+            }
+        }
+        // A quote that nothing closes.
+        return units + command.split(separator: " ").map(String.init)
     }
 }
 

@@ -97,7 +97,7 @@ struct ExplainedRoute {
         case .held: "it is put back as it was; no attempt is counted"
         case .failed:
             "it goes to failed/" + (retention.failed.map { ", where it stays for \($0.quantity)" } ?? "")
-                + "; 'drainq retry' tries it again"
+                + "; 'drainq retry ID' tries it again"
         }
     }
 
@@ -141,6 +141,6 @@ struct ExplainedRoute {
     private var holdSentence: String {
         let probe = settings.holdProbe.map { ", until a probe is delivered (every \($0.quantity))" } ?? ""
         return "it is held until its credentials or configuration change\(probe), or until "
-            + "'drainq release --destination \(destination.name)'"
+            + "'\(pasted("release", "--destination", destination.name))'"
     }
 }

@@ -109,7 +109,7 @@ extension Explanation {
         var lines = ["\(answer) on the route '\(route.type)': \(outcome)"]
         func say(_ name: String, _ text: String) {
             let indent = String(repeating: " ", count: 14)
-            for (index, line) in wrap(text.split(separator: " ").map(String.init), width: 66).enumerated() {
+            for (index, line) in text.wrapped(to: 66).enumerated() {
                 lines.append(index == 0 ? "  \(name)".padded(to: 14) + line : indent + line)
             }
         }

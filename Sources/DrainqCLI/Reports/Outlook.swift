@@ -111,18 +111,18 @@ extension Waiting {
         switch self {
         case .nothing: return "the next run may send it"
         case .time(let time): return "the next attempt is at \(moment(time))"
-        case .person: return "held by itself, until 'drainq release \(id)'"
+        case .person: return "held by itself, until '\(pasted("release", id.description))'"
         case .older(let older): return "behind '\(older)', which goes first"
         case .newer(let newer): return "replaced by '\(newer)', which is newer: the next run removes it unsent"
-        case .resume: return "the queue is paused, until 'drainq resume'"
+        case .resume: return "the queue is paused, until '\(pasted("resume"))'"
         case .destination(let closure):
             let until = closure.until.map { ", until \(moment($0))" } ?? ""
             switch closure.reason {
             case .paused:
-                return "its destination is paused, until 'drainq resume --destination \(destination)'"
+                return "its destination is paused, until '\(pasted("resume", "--destination", destination))'"
             case .held:
                 let probe = closure.until.map { "; it is probed at \(moment($0))" } ?? ""
-                return "its destination is held, until 'drainq release --destination \(destination)'\(probe)"
+                return "its destination is held, until '\(pasted("release", "--destination", destination))'\(probe)"
             case .askedToWait: return "its destination has asked for time\(until)"
             case .suspended: return "its destination is left alone after failures\(until)"
             }

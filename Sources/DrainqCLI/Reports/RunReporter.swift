@@ -91,11 +91,12 @@ struct RunReporter {
         case .json: JSONLine.write(SummaryView(summary, status))
         case .actionable:
             if failures > Self.shown {
-                Messages.error("and \(failures - Self.shown) more failed", hint: command("list --state failed"))
+                Messages.error("and \(failures - Self.shown) more failed", hint: pasted("list", "--state", "failed"))
             }
             if strangers > Self.shown {
                 Messages.error(
-                    "and \(strangers - Self.shown) more are not operations", hint: command("list --state quarantined"))
+                    "and \(strangers - Self.shown) more are not operations",
+                    hint: pasted("list", "--state", "quarantined"))
             }
         case .everything: Messages.notice(sentence(summary))
         }
@@ -117,11 +118,14 @@ struct RunReporter {
             Messages.say(event.level, line(event))
         case .actionable:
             if event.hasFailed, failures <= Self.shown {
-                Messages.error("'\(event.id)' failed: \(event.record.cause)", hint: command("show \(event.id)"))
+                Messages.error(
+                    "'\(event.id)' failed: \(event.record.cause)", hint: pasted("show", event.id.description))
             } else if event.isHeldByItself {
                 Messages.error(
                     "'\(event.id)' is held: \(event.record.rule)",
-                    hint: "'\(command("retry \(event.id)"))' sends it again, '\(command("drop \(event.id)"))' does not")
+                    hint:
+                        "'\(pasted("retry", event.id.description))' sends it again, '\(pasted("drop", event.id.description))' does not"
+                )
             }
         }
     }
@@ -161,18 +165,9 @@ struct RunReporter {
         return text
     }
 
-    /// A command about this queue, as it can be pasted into a shell.
-    private func command(_ words: String) -> String {
-        "drainq \(words)" + (queue.map { " --queue \(Self.isPlain($0) ? $0 : shellQuoted($0))" } ?? "")
-    }
-
-    private static func isPlain(_ path: String) -> Bool {
-        path.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0)) }
-    }
-
     private func hint(for record: AttemptRecord) -> String {
         let fact = fact(of: record)
-        return queue == nil ? fact : "\(fact); \(command("status"))"
+        return queue == nil ? fact : "\(fact); \(pasted("status"))"
     }
 
     private func fact(of record: AttemptRecord) -> String {

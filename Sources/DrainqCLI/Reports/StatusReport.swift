@@ -32,20 +32,24 @@ struct StatusReport {
 
     /// What stays as it is until somebody does something.
     private var forPeople: [String] {
-        var lines = status.paused ? ["paused: no run attempts anything until 'drainq resume'"] : []
+        var lines = status.paused ? ["paused: no run attempts anything until '\(pasted("resume"))'"] : []
         lines += status.holds.map { hold in
             let age = Timestamp(rfc3339: hold.since).map { InWords.rough(max(now - $0, .zero)) } ?? "-"
             let probe = hold.nextProbe.map { "; next probe \(words($0))" } ?? ""
             return "held: '\(hold.destination)' for \(age): \(hold.reason)\(probe)"
-                + "; 'drainq release --destination \(hold.destination)' ends it"
+                + "; '\(pasted("release", "--destination", hold.destination))' ends it"
         }
         for row in status.destinations where row.paused {
-            lines.append("paused: '\(row.destination)'; 'drainq resume --destination \(row.destination)' ends it")
+            lines.append(
+                "paused: '\(row.destination)'; '\(pasted("resume", "--destination", row.destination))' ends it")
         }
         let counts = [
-            (status.heldByThemselves, "held by themselves", "'drainq list --state held' shows them"),
-            (count(.failed), "failed", "'drainq list --state failed' shows them, 'drainq retry' sends them again"),
-            (count(.quarantined), "quarantined", "'drainq list --state quarantined' says why"),
+            (status.heldByThemselves, "held by themselves", "'\(pasted("list", "--state", "held"))' shows them"),
+            (
+                count(.failed), "failed",
+                "'\(pasted("list", "--state", "failed"))' shows them, '\(pasted("retry", "--state", "failed"))' sends them again"
+            ),
+            (count(.quarantined), "quarantined", "'\(pasted("list", "--state", "quarantined"))' says why"),
         ]
         for (count, word, help) in counts where count > 0 { lines.append("\(word): \(count); \(help)") }
         return lines

@@ -20,7 +20,7 @@ struct StoryReport {
             let excerpt = BodyExcerpt(operation.body, terminal)
             lines += excerpt.lines.map { "  " + $0 }
             if let rest = excerpt.rest {
-                lines += terminal.wrapped("  … \(rest); 'drainq show --json \(view.id)' has all")
+                lines += terminal.wrapped("  … \(rest); '\(pasted("show", "--json", view.id))' has all")
             }
         }
         return lines
@@ -34,7 +34,7 @@ struct StoryReport {
         var text: String
         switch state {
         case .claimed: text = "being attempted" + (view.run.map { ", by run \($0)" } ?? "")
-        case .failed: text = "given up, until 'drainq retry \(view.id)'"
+        case .failed: text = "given up, until '\(pasted("retry", view.id))'"
         case .delivered: text = "delivered, and this copy kept"
         case .new, .deferred, .held, .quarantined:
             text = waiting?.sentence(now, id: operation.header.id, destination: view.destination) ?? "it waits"
@@ -123,7 +123,7 @@ extension StoryReport {
         of item: QuarantineItem, content: [UInt8], _ now: Timestamp, _ terminal: Terminal
     ) -> [String] {
         let name = item.name?.id.description ?? item.fileName
-        let help = "'drainq retry \(name)' has it read again, 'drainq drop \(name)' removes it"
+        let help = "'\(pasted("retry", name))' has it read again, '\(pasted("drop", name))' removes it"
         var lines = terminal.wrapped(
             escapedForDisplay("quarantined: \(item.reason ?? "its reason was lost"); \(help)"))
         lines[0] = terminal.painted("quarantined", .bad) + lines[0].dropFirst("quarantined".count)

@@ -1,0 +1,25 @@
+import Policy
+
+/// `drainq` alone: shows the status of the queue. Where there is none it is a wrong command line, and standard output has
+/// the four commands to begin with.
+func withoutCommand(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    do throws(CommandFailure) {
+        standardOutput.setWhenClosed(CommandName.status.outputWhenClosed)
+        return try status(
+            ParsedCommand(command: .status, operands: [], given: GivenOptions()), environment: environment)
+    } catch {
+        guard error.status == .noQueue || error.status == .usage else { throw error }
+        Messages.error(
+            "no command is given, and there is no queue yet",
+            hint: "'drainq help' lists the commands; these four begin")
+        standardOutput.write(
+            """
+            drainq init --url https://api.example.com/v1/events
+            printf '{"n":1}\\n' | drainq add
+            drainq run
+            drainq status
+
+            """)
+        return .usage
+    }
+}

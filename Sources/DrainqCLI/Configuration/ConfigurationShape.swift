@@ -1,0 +1,29 @@
+/// The JSON that a value of the configuration may be, as far as JSON Schema can say it.
+///
+/// A shape may admit what the reader refuses, never the other way round: an editor must not underline what works.
+indirect enum ConfigurationShape: Sendable {
+    case any
+    case null
+    case boolean
+    case integer(ClosedRange<Int>)
+    case number(ClosedRange<Double>)
+    /// Text that the ECMA 262 expression matches somewhere.
+    case text(pattern: String? = nil)
+    case words([String])
+    case list(ConfigurationShape, atLeast: Int)
+    /// An object with these members and no others.
+    case object([Member])
+    /// An object whose names are the user's.
+    case map(ConfigurationShape)
+    case oneOf([ConfigurationShape])
+
+    /// A key of a table. Dots in its path stand for objects within objects.
+    struct Member: Sendable {
+        var entry: ConfigurationEntry
+        var shape: ConfigurationShape
+    }
+
+    static func object<Draft>(of keys: [ConfigurationKey<Draft>]) -> ConfigurationShape {
+        .object(keys.map { Member(entry: $0.entry, shape: $0.shape()) })
+    }
+}

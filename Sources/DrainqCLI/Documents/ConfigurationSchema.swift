@@ -1,0 +1,146 @@
+import Policy
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Returns a JSON Schema (draft 7, which editors know best) of `drainq.json`, made from the table that reads the file.
+package func configurationSchema() -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    do {
+        return String(decoding: try encoder.encode(Schema()), as: UTF8.self) + "\n"
+    } catch {
+        // Only numbers that JSON has no text for can be refused, and no table has such.
+        preconditionFailure("cannot encode the schema: \(error)")
+    }
+}
+
+/// The root of the document.
+private struct Schema: Encodable {
+    func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: Keyword.self)
+        try fields.encode("http://json-schema.org/draft-07/schema#", forKey: .schema)
+        try fields.encode("The configuration of a drainq queue, see drainq-config(5)", forKey: .title)
+        try ConfigurationShape.object(of: ConfigurationKeys.file).encode(into: &fields)
+    }
+}
+
+private enum Keyword: String, CodingKey {
+    case schema = "$schema"
+    case title, description, type, pattern, minimum, maximum, items, minItems, properties, additionalProperties, anyOf
+    case `default`, `enum`
+}
+
+extension ConfigurationShape: Encodable {
+    func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: Keyword.self)
+        try encode(into: &fields)
+    }
+
+    /// Adds the keywords that describe this shape; `.any` has none.
+    fileprivate func encode(into fields: inout KeyedEncodingContainer<Keyword>) throws {
+        switch self {
+        case .any: break
+        case .null: try fields.encode("null", forKey: .type)
+        case .boolean: try fields.encode("boolean", forKey: .type)
+        case .integer(let range):
+            try fields.encode("integer", forKey: .type)
+            try fields.encode(range.lowerBound, forKey: .minimum)
+            if range.upperBound < .max { try fields.encode(range.upperBound, forKey: .maximum) }
+        case .number(let range):
+            try fields.encode("number", forKey: .type)
+            try fields.encode(range.lowerBound, forKey: .minimum)
+            try fields.encode(range.upperBound, forKey: .maximum)
+        case .text(let pattern):
+            try fields.encode("string", forKey: .type)
+            try fields.encodeIfPresent(pattern, forKey: .pattern)
+        case .words(let words): try fields.encode(words, forKey: .enum)
+        case .list(let element, let count):
+            try fields.encode("array", forKey: .type)
+            try fields.encode(element, forKey: .items)
+            if count > 0 { try fields.encode(count, forKey: .minItems) }
+        case .object(let members): try SchemaObject(members).encode(into: &fields)
+        case .map(let element):
+            try fields.encode("object", forKey: .type)
+            try fields.encode(element, forKey: .additionalProperties)
+        case .oneOf(let shapes): try fields.encode(shapes, forKey: .anyOf)
+        }
+    }
+}
+
+/// An object with the members of a table, by the first part of their paths.
+private struct SchemaObject: Encodable {
+    private var properties: [String: Property] = [:]
+
+    init(_ members: [ConfigurationShape.Member]) {
+        for (name, members) in Dictionary(grouping: members, by: { $0.entry.path.prefix { $0 != "." } }) {
+            properties[String(name)] = Property(name: name, members: members)
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: Keyword.self)
+        try encode(into: &fields)
+    }
+
+    func encode(into fields: inout KeyedEncodingContainer<Keyword>) throws {
+        try fields.encode("object", forKey: .type)
+        try fields.encode(properties, forKey: .properties)
+        try fields.encode(false, forKey: .additionalProperties)
+    }
+}
+
+/// A member of an object: a key, or the object that several paths begin with.
+private enum Property: Encodable {
+    case key(ConfigurationShape.Member)
+    case object(SchemaObject)
+
+    init(name: Substring, members: [ConfigurationShape.Member]) {
+        if members.count == 1, members[0].entry.path == name {
+            self = .key(members[0])
+        } else {
+            self = .object(
+                SchemaObject(
+                    members.map { member in
+                        var member = member
+                        member.entry.path = String(member.entry.path.dropFirst(name.count + 1))
+                        return member
+                    }))
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .object(let object): try object.encode(to: encoder)
+        case .key(let member):
+            var fields = encoder.container(keyedBy: Keyword.self)
+            try fields.encode(member.entry.prose, forKey: .description)
+            try member.shape.encode(into: &fields)
+            guard let text = member.entry.defaultText else { return }
+            var findings = ConfigurationFindings(directory: "/")
+            if let value = try? JSON5Parser.value(of: Array(text.utf8)),
+                let json = ConfigurationValue<JSONValue>.json.read(value, &findings)
+            {
+                try fields.encode(json, forKey: .default)
+            }
+        }
+    }
+}
+
+extension JSONValue: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let truth): try container.encode(truth)
+        case .number(let text):
+            if let whole = Int64(text) { try container.encode(whole) } else { try container.encode(Double(text)) }
+        case .string(let text): try container.encode(text)
+        case .array(let elements): try container.encode(elements)
+        case .object(let members): try container.encode(members)
+        }
+    }
+}

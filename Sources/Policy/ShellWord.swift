@@ -1,0 +1,22 @@
+/// Returns the text as one word of a POSIX shell: as it is, or in single quotes where a shell would read more into it.
+package func shellWord(_ text: String) -> String {
+    isPlain(text) ? text : shellQuoted(text)
+}
+
+/// Returns the text as one word of a POSIX shell, in single quotes.
+package func shellQuoted(_ text: String) -> String {
+    "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+}
+
+/// Whether a shell takes the word as it is.
+private func isPlain(_ word: String) -> Bool {
+    !word.isEmpty
+        && word.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "/._-:@%+,=".utf8.contains(byte)
+            }
+        }
+}
