@@ -72,10 +72,38 @@ shown() {
 
 # fits COMMAND: no line of it is longer than the terminal is wide.
 fits() {
+    local broken
     type_in "$1"
     finish
-    equal "$(screen | wc -l)" "$(screen -J | wc -l)"
+    # A command is there to be copied: it has one line, which the terminal may break.
+    broken=$(screen -J | awk -v w="$columns" -v command="'drainq " \
+        'index($0, command) && length > w { n += int((length - 1) / w) } END { print n + 0 }')
+    equal "$(screen | wc -l)" "$(($(screen -J | wc -l) + broken))"
     [[ -n $(screen | head -n 1) ]]
+}
+
+# follows_a_file: as drainq(1) says, until the pipe is closed.
+follows_a_file() {
+    local log=$work/app.log followed=$work/followed follower n
+    DRAINQ_QUEUE=$followed drainq init
+    : >"$log"
+    tail -n 0 -F "$log" 2>/dev/null > >(DRAINQ_QUEUE=$followed "$binary" add --type log >"$work/followed.ids") &
+    follower=$!
+    for n in 1 2 3; do
+        # tail opens the file when it has begun, and looks for a new one once a second.
+        local tries=0
+        until (($(wc -l <"$work/followed.ids" 2>/dev/null || echo 0) >= n)); do
+            ((tries++ % 20)) || echo "{\"n\":$n}" >>"$log"
+            ((tries < 200)) || return 1
+            sleep 0.1
+        done
+        mv "$log" "$log.$n"
+        : >"$log"
+    done
+    kill "$follower"
+    # Each line that was written has its id, each id its file.
+    (($(find "$followed/new" -type f | wc -l) >= 3))
+    equal "$(sort "$work/followed.ids")" "$(find "$followed/new" -name '*.json' | sed -E 's/.*Z-([^,]*),.*/\1/' | sort)"
 }
 
 # columns_of TEXT: how many columns tmux gives it.
@@ -291,6 +319,7 @@ for columns in 80 40; do
     test_that "$columns columns: the progress line moves in one line and is gone at the end" progress_moves_and_goes
     test_that "$columns columns: work for a moment has no progress line" short_work_has_none
     if ((columns == 80)); then
+        test_that 'a file that grows and is rotated is followed' follows_a_file
         test_that 'the progress line stays while thousands succeed in a second' progress_stays '' 204 20000
         test_that 'the progress line stays below the lines of --verbose' progress_stays --verbose 204 20000
         test_that 'the progress line stays below slow failures' progress_stays --concurrency=1 '400 delay=100ms' 40

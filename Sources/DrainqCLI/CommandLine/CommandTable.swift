@@ -21,6 +21,10 @@ extension CommandDescription {
             A line that is not JSON is reported with its number and kept in `quarantine/`; the others are queued, and the \
             exit status is 65. With --atomic nothing is queued unless everything can be.
 
+            The input may go on for ever: `tail -n 0 -F app.log | drainq add --type log` follows a file through its rotations, \
+            queues each line once its line break is written, and prints the id once the line is safe. Where the pipe breaks, \
+            lines that had no id yet are not in the queue; tail does not remember where it was.
+
             With --content-type each file, or the whole of standard input, is the body of one operation and need not be JSON. \
             With --body-file the body stays in its file until it is sent.
 
@@ -79,6 +83,8 @@ extension CommandDescription {
             share one queue. The exit status says what happened.
 
             Where nobody watches, a run in which all went well prints nothing, so that cron mails only what matters. \
+            Operations that fail for the same cause at the same destination are told once an hour, with the count since; the \
+            end of a hold is told once, where its beginning was. \
             With --verbose, or at a terminal, there is a line for each attempt and a summary.
 
             SIGTERM and SIGINT let what is being sent finish within the time of --grace, put back the rest and end the run; \

@@ -48,7 +48,7 @@ func drain(
     let log = Messages.format == .json ? RunLog(isQuiet: command.flag(.quiet)) : nil
     var reporter = RunReporter(
         voice: voice ?? RunReporter.voice(command), log: log, progress: Progress(command), queue: command.text(.queue),
-        tellsTime: command.flag(.stats))
+        tellsTime: command.flag(.stats), alarms: Alarms(of: queue.spool, at: .now()))
     var aftermath = Aftermath()
     let world = queue.world()
     if command.flag(.dryRun) {

@@ -24,17 +24,21 @@ struct RunReporter {
     private let queue: String?
     /// Whether the end says where the time went.
     private let tellsTime: Bool
+    /// What earlier runs have told; `nil` where every run tells everything.
+    private var alarms: Alarms?
     private var failures = 0
     private var strangers = 0
 
     init(
-        voice: Voice, log: RunLog? = nil, progress: Progress? = nil, queue: String? = nil, tellsTime: Bool = false
+        voice: Voice, log: RunLog? = nil, progress: Progress? = nil, queue: String? = nil, tellsTime: Bool = false,
+        alarms: Alarms? = nil
     ) {
         self.voice = voice
         self.log = log
         self.progress = progress
         self.queue = queue
         self.tellsTime = tellsTime
+        self.alarms = voice == .actionable && log == nil ? alarms : nil
     }
 
     static func voice(_ command: ParsedCommand) -> Voice {
@@ -56,13 +60,15 @@ struct RunReporter {
             if voice == .actionable || voice == .everything {
                 Messages.error("'\(destination)' is held: \(record.cause)", hint: hint(for: record))
             }
+            alarms?.hold(destination)
         case .recovered(let recovery):
             for item in recovery.quarantined { quarantined(item) }
             if voice == .everything, !recovery.returned.isEmpty {
                 Messages.say(.warning, "returned \(recovery.returned.count) that a run which died had claimed")
             }
         case .holdEnded(let destination):
-            if voice == .everything { Messages.notice("'\(destination)' is no longer held") }
+            let wasTold = alarms?.release(destination) == true
+            if voice == .everything || wasTold { Messages.notice("'\(destination)' is no longer held") }
         case .networkAbsent(let absence, let isNew):
             if voice == .everything || voice == .actionable, isNew {
                 Messages.warning("\(absence)", hint: "no attempt is counted; what is due waits until there is one")
@@ -98,6 +104,7 @@ struct RunReporter {
                     "and \(strangers - Self.shown) more are not operations",
                     hint: pasted("list", "--state", "quarantined"))
             }
+            tellOwed()
         case .everything: Messages.notice(sentence(summary))
         }
         if tellsTime {
@@ -106,10 +113,27 @@ struct RunReporter {
         }
     }
 
+    /// Says what earlier runs kept quiet about, and leaves for later ones what this one has said.
+    private func tellOwed() {
+        guard let alarms else { return }
+        for sentence in alarms.owed {
+            Messages.error(sentence, hint: pasted("list", "--state", "failed"))
+        }
+        do throws(SpoolError) {
+            try alarms.leave()
+        } catch {
+            Messages.warning(error.description, hint: error.hint)
+        }
+    }
+
     // MARK: - One event
 
     private mutating func take(_ event: AttemptEvent) {
-        if event.hasFailed { failures += 1 }
+        if event.hasFailed {
+            // The exit status and the metrics count it all the same.
+            if alarms?.tells(event) == false { return }
+            failures += 1
+        }
         switch voice {
         case .silent: break
         case .json: JSONLine.write(AttemptView(event))
@@ -119,7 +143,8 @@ struct RunReporter {
         case .actionable:
             if event.hasFailed, failures <= Self.shown {
                 Messages.error(
-                    "'\(event.id)' failed: \(event.record.cause)", hint: pasted("show", event.id.description))
+                    "'\(event.id)' (\(event.type), \(event.destination)) failed: \(event.record.cause)",
+                    hint: pasted("show", event.id.description))
             } else if event.isHeldByItself {
                 Messages.error(
                     "'\(event.id)' is held: \(event.record.rule)",

@@ -1,0 +1,64 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+/// What cron mails over many runs: one cause is one mail.
+struct AlarmTests {
+    private func queue(_ script: Script) throws -> (LoopbackReceiver, Drainq) {
+        let receiver = try LoopbackReceiver(script: script)
+        let settings = "destinations: { \"\(receiver.url)\": { stormGuard: 0, holdProbe: \"1ms\" } }"
+        let queue = try Drainq(
+            "{ routes: { default: { url: \"\(receiver.url)/{type}\", classify: { \"418\": \"hold\" } } }, \(settings) }"
+        )
+        return (receiver, queue)
+    }
+
+    /// As if an hour had passed since whatever was told.
+    private func passAnHour(_ queue: Drainq) throws {
+        let file = queue.queue.appending(path: "state/alarms.json")
+        var ledger = try #require(
+            try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any])
+        var rows = try #require(ledger["failures"] as? [[String: Any]])
+        for index in rows.indices { rows[index]["told"] = Date(timeIntervalSinceNow: -3601).ISO8601Format() }
+        ledger["failures"] = rows
+        try JSONSerialization.data(withJSONObject: ledger).write(to: file)
+    }
+
+    @Test func `the same failure at the same place is told once an hour, with the count since`() throws {
+        let (receiver, queue) = try queue(.always(.status(422, body: "no")))
+        var said: [String] = []
+        for number in 1...4 {
+            try queue.run("add", "--type", "note", input: "\(number)")
+            let run = try queue.run("run")
+            #expect(run.status == 1)
+            said.append(run.error)
+        }
+        #expect(said[0].contains("(note, \(receiver.url)) failed: 422 (no)"))
+        #expect(said[1...] == ["", "", ""])
+        try passAnHour(queue)
+        let later = try queue.run("run")
+        #expect(later.status == 0)
+        #expect(later.error.contains("3 more failed at '\(receiver.url)' in the last 1h: 422"))
+        #expect(try queue.run("run").error.isEmpty)
+    }
+
+    @Test func `somebody who watches, and a program, are told everything`() throws {
+        let (_, queue) = try queue(.always(.status(422, body: "no")))
+        for options in [["-v"], ["--json"], ["-v"]] {
+            try queue.run("add", input: "1")
+            let run = try queue.start(["run"] + options, input: "").finish()
+            #expect((run.error + run.output).contains("422"))
+        }
+    }
+
+    @Test func `a recovery after an alarm is told once`() throws {
+        let (receiver, queue) = try queue(.sequence([.status(418), .status(204)]))
+        try queue.run("add", input: "1")
+        let held = try queue.run("run")
+        #expect(held.status == 69 && held.error.contains("'\(receiver.url)' is held: 418"))
+        let well = try queue.run("run")
+        #expect(well.status == 0 && well.error.contains("'\(receiver.url)' is no longer held"))
+        try queue.run("add", input: "2")
+        #expect(try queue.run("run").error.isEmpty)
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Policy
+import Testing
+
+/// Which failures and recoveries are told where nobody watches, over many runs.
+struct AlarmLedgerTests {
+    private let start = Timestamp(rfc3339: "2026-11-21T12:00:00Z")!
+    private let cause = AlarmLedger.Cause(destination: "https://a.example", cause: "422")
+    private let other = AlarmLedger.Cause(destination: "https://a.example", cause: "404")
+
+    private func minutes(_ count: Int) -> Timestamp { start + .seconds(60 * count) }
+
+    @Test func `one cause is told once an hour, with the count since`() {
+        var ledger = AlarmLedger()
+        #expect(!ledger.isQuiet(cause, at: start))
+        ledger.record(failed: [cause: 1], held: [], released: [], at: start)
+        for minute in 1...7 {
+            #expect(ledger.isQuiet(cause, at: minutes(minute)))
+            #expect(ledger.owed(at: minutes(minute)).isEmpty)
+            ledger.record(failed: [cause: 2], held: [], released: [], at: minutes(minute))
+        }
+        #expect(!ledger.isQuiet(other, at: minutes(8)))
+        #expect(ledger.owed(at: minutes(59)).isEmpty)
+        let owed = ledger.owed(at: minutes(60))
+        #expect(owed.map(\.count) == [14] && owed.map(\.since) == [start] && owed.map(\.cause) == [cause])
+        // A run that tells it, with nothing new, begins another hour.
+        ledger.record(failed: [:], held: [], released: [], at: minutes(60))
+        #expect(ledger.isQuiet(cause, at: minutes(119)) && ledger.owed(at: minutes(200)).isEmpty)
+    }
+
+    @Test func `what is owed is told together with a new failure, once`() {
+        var ledger = AlarmLedger()
+        ledger.record(failed: [cause: 1], held: [], released: [], at: start)
+        ledger.record(failed: [cause: 3], held: [], released: [], at: minutes(1))
+        ledger.record(failed: [cause: 1], held: [], released: [], at: minutes(61))
+        #expect(ledger.owed(at: minutes(62)).isEmpty && ledger.isQuiet(cause, at: minutes(62)))
+    }
+
+    @Test func `a clock that was set back does not keep anything quiet`() {
+        var ledger = AlarmLedger()
+        ledger.record(failed: [cause: 1], held: [], released: [], at: minutes(600))
+        #expect(!ledger.isQuiet(cause, at: start))
+    }
+
+    @Test func `the end of a hold is told where its beginning was`() {
+        var ledger = AlarmLedger()
+        ledger.record(failed: [:], held: ["a"], released: [], at: start)
+        #expect(ledger.hasTold(holdOf: "a") && !ledger.hasTold(holdOf: "b"))
+        ledger.record(failed: [:], held: [], released: ["a"], at: minutes(1))
+        #expect(!ledger.hasTold(holdOf: "a"))
+    }
+
+    @Test func `it survives its file, and stays small`() throws {
+        var ledger = AlarmLedger()
+        ledger.record(failed: [cause: 1, other: 2], held: ["a", "b"], released: [], at: start)
+        ledger.record(failed: [cause: 5], held: [], released: [], at: minutes(1))
+        #expect(try JSONDecoder().decode(AlarmLedger.self, from: JSONEncoder().encode(ledger)) == ledger)
+        for number in 0..<3000 {
+            ledger.record(
+                failed: [.init(destination: "https://\(number).example", cause: "422"): 1],
+                held: ["https://\(number).example"], released: [], at: minutes(2))
+        }
+        #expect(try JSONEncoder().encode(ledger).count < 300_000)
+        #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode(AlarmLedger.self, from: Data(#"{"version":2,"failures":[],"holds":[]}"#.utf8))
+        }
+    }
+}
