@@ -4,6 +4,7 @@
 #include <stdio.h>
 #ifdef __linux__
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #endif
@@ -60,6 +61,28 @@ void csystem_flush_coverage(void) {
 #endif
 }
 
+static char *const *arguments;
+
+// glibc and Darwin give a constructor what they give main().
+#if defined(__GLIBC__) || defined(__APPLE__)
+__attribute__((constructor)) static void keep_arguments(int count, char **values) {
+    (void)count;
+    arguments = values;
+}
+#endif
+
+char *const *csystem_arguments(void) {
+    return arguments;
+}
+
+const char *csystem_executable(void) {
+#ifdef __linux__
+    return (const char *)getauxval(AT_EXECFN);
+#else
+    return NULL;
+#endif
+}
+
 int csystem_syncfs(int descriptor) {
 #ifdef __APPLE__
     return fcntl(descriptor, F_FULLFSYNC);
@@ -68,11 +91,26 @@ int csystem_syncfs(int descriptor) {
 #endif
 }
 
+static int64_t nanoseconds(struct timespec time) {
+    int64_t result;
+    if (__builtin_mul_overflow((int64_t)time.tv_sec, 1000000000, &result) ||
+        __builtin_add_overflow(result, time.tv_nsec, &result))
+        return time.tv_sec < 0 ? INT64_MIN : INT64_MAX;
+    return result;
+}
+
 int64_t csystem_modified(const struct stat *status) {
 #ifdef __APPLE__
-    const struct timespec time = status->st_mtimespec;
+    return nanoseconds(status->st_mtimespec);
 #else
-    const struct timespec time = status->st_mtim;
+    return nanoseconds(status->st_mtim);
 #endif
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+int64_t csystem_changed(const struct stat *status) {
+#ifdef __APPLE__
+    return nanoseconds(status->st_ctimespec);
+#else
+    return nanoseconds(status->st_ctim);
+#endif
 }

@@ -1,3 +1,5 @@
+import Policy
+
 #if canImport(Glibc)
     @preconcurrency import Glibc
 #elseif canImport(Darwin)
@@ -24,7 +26,8 @@ package enum OwnEnvironment {
         while let text = place.pointee {
             if let end = strchr(text, Int32(UInt8(ascii: "="))) {
                 let name = UnsafeRawBufferPointer(start: text, count: end - text)
-                variables.append((String(decoding: name, as: UTF8.self), String(cString: end + 1)))
+                let value = UnsafeRawBufferPointer(start: end + 1, count: strlen(end + 1))
+                variables.append((String(raw: name), String(raw: value)))
             }
             place += 1
         }

@@ -1,4 +1,5 @@
 import CSystem
+import Policy
 
 #if canImport(Glibc)
     import Glibc
@@ -45,7 +46,7 @@ struct Spawn {
                 posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDWR, 0)
             }
         }
-        if let directory { csystem_spawn_change_directory(&actions, directory) }
+        if let directory { csystem_spawn_change_directory(&actions, directory.rawCString) }
 
         var flags = Int32(POSIX_SPAWN_SETSIGMASK)
         var signals = sigset_t()
@@ -70,9 +71,9 @@ struct Spawn {
 
         var process: pid_t = 0
         // For C, ended by a null pointer.
-        let arguments = arguments.map { strdup($0) } + [nil]
-        let environment = environment.map { strdup($0) } + [nil]
-        let failure = posix_spawnp(&process, program, &actions, &attributes, arguments, environment)
+        let arguments = arguments.map { strdup($0.rawCString) } + [nil]
+        let environment = environment.map { strdup($0.rawCString) } + [nil]
+        let failure = posix_spawnp(&process, program.rawCString, &actions, &attributes, arguments, environment)
         for text in arguments + environment { free(text) }
         guard failure == 0 else { throw Errno(failure) }
         return process

@@ -1,3 +1,4 @@
+import Policy
 import Synchronization
 
 #if canImport(Glibc)
@@ -76,6 +77,6 @@ package enum Interruption {
         var wakeup = pollfd(fd: pipeEnds.read, events: Int16(POLLIN), revents: 0)
         let left = (deadline - .now) / .milliseconds(1)
         guard left > 0 else { return }
-        _ = poll(&wakeup, 1, Int32(min(left.rounded(.up), 3_600_000)))
+        _ = poll(&wakeup, 1, Int32(saturating: min(left.rounded(.up), 3_600_000)))
     }
 }

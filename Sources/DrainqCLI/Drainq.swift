@@ -5,7 +5,7 @@ package func run(
     arguments: [String], environment: [String: String] = OwnEnvironment.read()
 ) -> ExitStatus {
     occupyStandardDescriptors()
-    ignoreBrokenPipes()
+    ignoreSignalsOfWrites()
     let status: ExitStatus
     do throws(CommandFailure) {
         if arguments.isEmpty {

@@ -190,9 +190,11 @@ package enum Messages {
     }
 }
 
-/// A closed pipe becomes an error of the write, which `Output` knows how to take, and no signal.
-func ignoreBrokenPipes() {
+/// A closed pipe, and a file that may not grow (RLIMIT_FSIZE), become errors of the write and no signal: `Output` knows how to
+/// take the one, and the queue takes the other as it takes a full disk.
+func ignoreSignalsOfWrites() {
     signal(SIGPIPE, SIG_IGN)
+    signal(SIGXFSZ, SIG_IGN)
 }
 
 /// Whatever is opened first gets a standard descriptor that is closed, and results would be written into it: a closed one

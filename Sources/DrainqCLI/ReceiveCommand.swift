@@ -1,4 +1,5 @@
 package import LoopbackReceiver
+import Policy
 
 #if canImport(Glibc)
     import Glibc
@@ -128,7 +129,7 @@ package struct ReceiveCommand: Sendable {
     }
 
     private func write(_ text: String, to path: String) throws(Failure) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        let descriptor = open(path.rawCString, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         if descriptor < 0 { throw .urlFile(path, code: errno) }
         let bytes = Array(text.utf8)
         let written = bytes.withUnsafeBytes { systemWrite(descriptor, $0) }

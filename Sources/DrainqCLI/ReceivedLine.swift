@@ -33,7 +33,7 @@ struct ReceivedLine {
     }
 
     private func event(of request: ReceivedRequest) -> String {
-        let elapsed = (request.arrival - start).components
+        let elapsed = (request.arrival - start).boundedComponents
         let milliseconds = elapsed.seconds * 1000 + elapsed.attoseconds / 1_000_000_000_000_000
         var members = [
             "\"event\":\"request\"", "\"number\":\(request.number)", "\"connection\":\(request.connection)",

@@ -25,7 +25,7 @@ struct Terminal: Hashable, Sendable {
     static func forResults(_ environment: [String: String]) -> Terminal {
         guard isOnStandardOutput else { return .absent }
         let size = size(of: STDOUT_FILENO)
-        let asked = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+        let asked = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? min($0, Int(UInt16.max)) : nil }
         let kind = environment["TERM"] ?? ""
         return Terminal(
             columns: asked ?? size?.columns ?? 80, lines: size?.lines,

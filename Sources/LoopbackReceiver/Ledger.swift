@@ -46,10 +46,9 @@ final class Ledger: Sendable {
         }
         if let answer { return answer }
         let (seconds, attoseconds) = limit.components
-        let nanoseconds = Int(clamping: seconds).multipliedReportingOverflow(by: 1_000_000_000)
         let deadline: DispatchTime =
-            nanoseconds.overflow
-            ? .distantFuture : .now() + .nanoseconds(nanoseconds.partialValue + Int(attoseconds / 1_000_000_000))
+            seconds > 1_000_000_000
+            ? .distantFuture : .now() + .nanoseconds(Int(max(0, seconds) * 1_000_000_000 + attoseconds / 1_000_000_000))
         _ = signal.wait(timeout: deadline)
         return entries.withLock { entries in
             entries.waiters.removeAll { $0.signal === signal }

@@ -67,7 +67,7 @@ struct Message {
             return
         }
         switch answer.framing {
-        case .wrongLength(let difference): append(HeaderLine("Content-Length", "\(length + difference)"))
+        case .wrongLength(let difference): append(HeaderLine("Content-Length", "\(saturated(length, difference))"))
         case .length: if hasBody { append(HeaderLine("Content-Length", "\(length)")) }
         case .untilClose, .chunked, .malformedChunks: endsWithConnection = true
         }
@@ -92,7 +92,7 @@ struct Message {
             if !bytes.isEmpty { body = chunk(bytes) }
         case .repeated(let byte, let count):
             pattern = chunk(Array(repeating: byte, count: min(count, Self.stretch)))
-            patternLength = count / Self.stretch * pattern.count
+            patternLength = saturated(count / Self.stretch, times: pattern.count)
             if count > Self.stretch {
                 let rest = count % Self.stretch
                 if rest > 0 { end = chunk(Array(repeating: byte, count: rest)) }

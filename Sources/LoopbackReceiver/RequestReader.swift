@@ -179,7 +179,14 @@ func trimmed(_ text: some StringProtocol) -> String {
     return String(rest)
 }
 
+/// The sum, or the nearest number that there is.
 func saturated(_ left: Int, _ right: Int) -> Int {
     let (sum, overflow) = left.addingReportingOverflow(right)
-    return overflow ? .max : sum
+    return overflow ? (right < 0 ? .min : .max) : sum
+}
+
+/// The product of two numbers that are not negative, or the largest number that there is.
+func saturated(_ number: Int, times factor: Int) -> Int {
+    let (product, overflow) = number.multipliedReportingOverflow(by: factor)
+    return overflow ? .max : product
 }

@@ -62,9 +62,7 @@ package struct HookNews: Hashable, Codable, Sendable {
         ids = Array((ids + later.ids).prefix(Self.idsTold))
         switch event {
         case .held, .released: reason = later.reason
-        case .failed, .quarantined:
-            let (sum, overflow) = count.addingReportingOverflow(later.count)
-            count = overflow ? .max : sum
+        case .failed, .quarantined: count +|= later.count
         }
     }
 }

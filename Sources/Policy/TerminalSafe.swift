@@ -1,6 +1,6 @@
 /// The text with everything escaped that could steer a terminal or forge a line: C0, DEL and C1 controls, line and
 /// paragraph separators, bidirectional controls, invisible marks and tags. `\n`, `\r` and `\t` are written so, the
-/// others as `\u{1b}`. For every text that comes from names, servers or users, whether or not a terminal reads it.
+/// others as `\u{1b}`, and a byte that is no text (`String(raw:)`) as `\xff`. For every text that comes from names, servers or users, whether or not a terminal reads it.
 package func escapedForDisplay(_ text: some StringProtocol) -> String {
     var result = ""
     for scalar in text.unicodeScalars {
@@ -9,7 +9,9 @@ package func escapedForDisplay(_ text: some StringProtocol) -> String {
         case "\r": result += "\\r"
         case "\t": result += "\\t"
         default:
-            if scalar.isUnsafeForDisplay {
+            if let byte = scalar.carriedByte {
+                result += "\\x\(String(byte, radix: 16))"
+            } else if scalar.isUnsafeForDisplay {
                 result += "\\u{\(String(scalar.value, radix: 16))}"
             } else {
                 result.unicodeScalars.append(scalar)

@@ -50,7 +50,7 @@ package struct Admittance {
             return
         }
         waiting?.operations += batch.operations
-        waiting?.bytes += batch.bytes
+        waiting?.bytes +|= batch.bytes
     }
 
     /// Counts an operation in, or says which limit it would pass. What does not wait is only to find room on the disk.
@@ -61,7 +61,7 @@ package struct Admittance {
             return .headerBytes(OperationFile.headerLimit)
         }
         guard QueueState.waiting.contains(file.entry.state) else {
-            if let limit = limits.minimumFree, free - size < limit { return .minimumFree(limit) }
+            if let limit = limits.minimumFree, free -| size < limit { return .minimumFree(limit) }
             if limits.minimumFree != nil { free -= size }
             return nil
         }
@@ -75,7 +75,7 @@ package struct Admittance {
             victims.append(victim)
             waiting?.operations -= 1
             waiting?.bytes -= freed
-            if limits.minimumFree != nil { free += freed }
+            if limits.minimumFree != nil { free +|= freed }
         }
         batch.operations += 1
         batch.bytes += size
@@ -88,8 +88,8 @@ package struct Admittance {
         if let limit = limits.operations, waiting.operations + batch.operations + 1 > limit {
             return .operations(limit)
         }
-        if let limit = limits.bytes, waiting.bytes + batch.bytes + size > limit { return .bytes(limit) }
-        if let limit = limits.minimumFree, free - size < limit { return .minimumFree(limit) }
+        if let limit = limits.bytes, waiting.bytes +| batch.bytes +| size > limit { return .bytes(limit) }
+        if let limit = limits.minimumFree, free -| size < limit { return .minimumFree(limit) }
         return nil
     }
 
@@ -109,7 +109,7 @@ package struct Admittance {
                 if limits.bytes != nil { paths.append(entry.path) }
             }
         }
-        for path in paths { count.bytes += try queue.status(QueuePath(path), "look at")?.size ?? 0 }
+        for path in paths { count.bytes +|= try queue.status(QueuePath(path), "look at")?.size ?? 0 }
         waiting = count
     }
 

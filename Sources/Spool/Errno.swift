@@ -15,8 +15,8 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     /// The system's words: `Permission denied`.
     package var description: String { String(cString: strerror(code)) }
 
-    /// Whether space or inodes are wanting.
-    var isFullDisk: Bool { code == ENOSPC || code == EDQUOT }
+    /// Whether space or inodes are wanting, or a limit keeps a file from growing (RLIMIT_FSIZE).
+    var isFullDisk: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
 
     static let exists = Errno(EEXIST)
     static let invalid = Errno(EINVAL)

@@ -24,7 +24,7 @@ package struct FileStatus: Hashable, Sendable {
     package var isSticky = false
     /// Of a directory: what is made in it belongs to its group.
     package var setsGroup = false
-    /// When its content was last written, nanoseconds since 1970.
+    /// When its content was last written, nanoseconds since 1970; after 2262 the last that 64 bits hold, before 1677 the first.
     package var modifiedNanoseconds: Int64
     /// When the inode last changed: a rename counts, so it is when the file came to its state.
     package var changedAt: Timestamp

@@ -57,7 +57,7 @@ package enum OperationFile {
     package static func encode(_ record: AttemptRecord) -> [UInt8] {
         var line = JSONLine()
         line.member("at", record.at.rfc3339)
-        line.member("durationMs", Int(record.duration.wholeMicroseconds / 1000))
+        line.member("durationMs", Int(clamping: record.duration.wholeMicroseconds / 1000))
         line.member("outcome", record.outcome.rawValue)
         line.member("status", record.status)
         line.member("error", record.error)
@@ -72,7 +72,7 @@ package enum OperationFile {
         var object = JSONLine()
         object.member("path", file.path)
         object.member("length", file.length)
-        object.member("modified", Int(file.modified))
+        object.member("modified", Int(clamping: file.modified))
         object.member("inode", raw: String(file.inode).utf8)
         return object.ended().dropLast()
     }

@@ -6,7 +6,7 @@ struct QueuePath: Hashable, Sendable, CustomStringConvertible {
     let bytes: [CChar]
 
     init(_ text: String) {
-        bytes = Array(text.utf8CString)
+        bytes = text.rawCString
     }
 
     init(_ state: QueueState, _ name: EntryName) {

@@ -36,7 +36,7 @@ extension SpoolDirectory {
         if roots.isEmpty { throw .noRoots }
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else { throw .notAbsolute }
         // Looked at before it is opened: opening a device can have effects.
-        let kind = try asking { () throws(Errno) in try system.statusAt(AT_FDCWD, path).kind }
+        let kind = try asking { () throws(Errno) in try system.statusAt(AT_FDCWD, path.rawCString).kind }
         if kind != .regular { throw .notAFile(kind) }
         let (status, real) = try asking { () throws(Errno) in
             try Self.withDescriptor(system, AT_FDCWD, QueuePath(path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK) {

@@ -88,7 +88,8 @@ extension SpoolDirectory {
         }
     }
 
-    /// What a file holds. Never follows a link, never waits for a FIFO, never reads beyond `limit` bytes.
+    /// What a file holds. Never follows a link, never waits for a FIFO, never reads beyond `limit` bytes, nor beyond
+    /// `readLimit`: a file without content can have any size.
     enum Content {
         case bytes([UInt8], FileStatus)
         case notAFile(reason: String)
@@ -124,9 +125,9 @@ extension SpoolDirectory {
         defer { try? system.close(descriptor) }
         let status = try system.status(descriptor)
         if let reason = status.kind.reason { return .notAFile(reason: reason) }
-        if status.size > limit { return .tooLong(status.size) }
+        if status.size > min(limit, Self.readLimit) { return .tooLong(status.size) }
         // One byte more than it should have: a file that grows meanwhile is seen to.
-        var bytes = [UInt8](repeating: 0, count: status.size + 1)
+        var bytes = [UInt8](repeating: 0, count: status.size +| 1)
         var count = 0
         // More than its size was asked for: what is at least that long is at its end, or has grown.
         repeat {
@@ -160,7 +161,7 @@ extension SpoolDirectory {
         switch content {
         case .bytes(let bytes, _): return bytes
         case .missing: return nil
-        case .notAFile, .tooLong: throw SpoolError(Errno(EFBIG), "read", path)
+        case .notAFile, .tooLong: throw SpoolError(Errno(EOVERFLOW), "read", path)
         }
     }
 

@@ -21,7 +21,7 @@ extension SpoolDirectory {
             }
         }
         return try attempt("read", item.path) { () throws(Errno) in
-            switch try content(item.path, limit: limits.operationBytes + OperationFile.headerLimit) {
+            switch try content(item.path, limit: limits.operationBytes +| OperationFile.headerLimit) {
             case .missing: return nil
             case .notAFile(let reason): return reason
             case .tooLong(let size): return "it is too long: \(size) bytes"

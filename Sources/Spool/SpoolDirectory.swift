@@ -213,7 +213,7 @@ package final class SpoolDirectory {
 
     static func openRoot(_ path: String, _ system: SystemCalls) throws(SpoolError) -> Int32 {
         do throws(Errno) {
-            return try system.open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0)
+            return try system.open(AT_FDCWD, path.rawCString, O_RDONLY | O_DIRECTORY, 0)
         } catch {
             let kind: SpoolError.Kind =
                 switch error.code {
@@ -228,12 +228,12 @@ package final class SpoolDirectory {
 
     private static func makeRoot(_ path: String, _ system: SystemCalls) throws(SpoolError) {
         var made = path.utf8.first == UInt8(ascii: "/") ? "" : "."
-        let components = path.split(separator: "/")
+        let components = path.unicodeScalars.split(separator: "/").map(String.init)
         for (index, component) in components.enumerated() {
             let parent = made.isEmpty ? "/" : made
             made += "/\(component)"
             do throws(Errno) {
-                try system.makeDirectory(AT_FDCWD, made, index == components.count - 1 ? 0o700 : 0o777)
+                try system.makeDirectory(AT_FDCWD, made.rawCString, index == components.count - 1 ? 0o700 : 0o777)
                 try withDescriptor(system, AT_FDCWD, QueuePath(parent), O_RDONLY | O_DIRECTORY) {
                     (descriptor) throws(Errno) in try system.fsync(descriptor)
                 }

@@ -81,6 +81,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
             case ENOLCK, ENOTSUP, EOPNOTSUPP, ENOSYS:
                 "without flock(2) nobody knows which run is alive: put the queue on a file system that has it"
             case ENOSPC, EDQUOT: "the disk is full, or has no inode left"
+            case EFBIG: "a limit keeps files from growing: see ulimit -f, or LimitFSIZE= of the unit"
             case EROFS: "the file system is mounted read-only"
             case EWOULDBLOCK: "another process holds the lock; it may have been stopped: see lsof(8)"
             default: nil

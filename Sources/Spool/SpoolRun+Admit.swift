@@ -93,7 +93,7 @@ extension SpoolRun {
                 try quarantine(claim, name, foreign: name.description.utf8, Self.strangers(owner), &admission, now)
                 return nil
             }
-            let limit = limits.operationBytes + OperationFile.headerLimit
+            let limit = limits.operationBytes +| OperationFile.headerLimit
             let content = try readable(claim, limit)
             let reason: String
             switch content {

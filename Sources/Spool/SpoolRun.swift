@@ -114,7 +114,7 @@ package final class SpoolRun {
     package func read(_ claim: Claim, limits: Limits) throws(SpoolError) -> StoredFile {
         let path = claim.path
         // Attempts are bounded in number and length, and do not count against the operation.
-        let limit = limits.operationBytes + OperationFile.headerLimit + (8 << 20)
+        let limit = limits.operationBytes +| OperationFile.headerLimit +| (8 << 20)
         guard let file = try queue.read(path, name: claim.name, limit: limit) else {
             throw SpoolError(.missing, "read", path)
         }

@@ -92,12 +92,12 @@ extension SystemCalls {
             status: { (descriptor) throws(Errno) in
                 var status = stat()
                 try checked { fstat(descriptor, &status) }
-                return FileStatus(status)
+                return FileStatus(&status)
             },
             statusAt: { (directory, path) throws(Errno) in
                 var status = stat()
                 try checked { fstatat(directory, path, &status, AT_SYMLINK_NOFOLLOW) }
-                return FileStatus(status)
+                return FileStatus(&status)
             },
             realPath: { (descriptor) throws(Errno) in try openedPath(descriptor) },
             user: { geteuid() },
@@ -117,7 +117,7 @@ extension SystemCalls {
             freeBytes: { (descriptor) throws(Errno) in
                 var status = statvfs()
                 try checked { fstatvfs(descriptor, &status) }
-                return Int(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
+                return Int(clamping: UInt64(clamping: status.f_bavail) *| UInt64(clamping: status.f_frsize))
             },
             fileSystem: { FileSystem(of: $0) },
             host: { hostIdentity() },
@@ -149,7 +149,13 @@ private func posixFsync(_ descriptor: Int32) -> Int32 {
 private func openedPath(_ descriptor: Int32) throws(Errno) -> [UInt8] {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
     #if canImport(Glibc)
-        let count = try checked { readlink("/proc/self/fd/\(descriptor)", &buffer, buffer.count) }
+        let count: Int
+        do throws(Errno) {
+            count = try checked { readlink("/proc/self/fd/\(descriptor)", &buffer, buffer.count) }
+        } catch let error where error == .missing {
+            // It is not the file that is missing, but /proc.
+            throw Errno(ENOSYS)
+        }
         if count == buffer.count { throw Errno(ENAMETOOLONG) }
     #else
         try checked { fcntl(descriptor, F_GETPATH, &buffer) }
@@ -186,7 +192,7 @@ private func listNames(
 }
 
 extension FileStatus {
-    fileprivate init(_ status: stat) {
+    fileprivate init(_ status: inout stat) {
         let kind: Kind =
             switch status.st_mode & S_IFMT {
             case S_IFREG: .regular
@@ -196,23 +202,13 @@ extension FileStatus {
             case S_IFSOCK: .socket
             default: .other
             }
-        #if canImport(Glibc)
-            let (modified, changed) = (status.st_mtim, status.st_ctim)
-        #else
-            let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
-        #endif
         self.init(
-            kind: kind, size: Int(status.st_size), links: Int(status.st_nlink), device: UInt64(status.st_dev),
-            inode: UInt64(status.st_ino), owner: status.st_uid,
+            kind: kind, size: Int(clamping: status.st_size), links: Int(clamping: status.st_nlink),
+            device: UInt64(truncatingIfNeeded: status.st_dev),
+            inode: UInt64(truncatingIfNeeded: status.st_ino), owner: status.st_uid,
             permissions: UInt32(status.st_mode & 0o777), isSticky: status.st_mode & S_ISVTX != 0,
             setsGroup: status.st_mode & S_ISGID != 0,
-            modifiedNanoseconds: Int64(modified.tv_sec) * 1_000_000_000 + Int64(modified.tv_nsec),
-            changedAt: Timestamp(changed))
-    }
-}
-
-extension Timestamp {
-    fileprivate init(_ time: timespec) {
-        self.init(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+            modifiedNanoseconds: csystem_modified(&status),
+            changedAt: Timestamp(microseconds: csystem_changed(&status) / 1000))
     }
 }

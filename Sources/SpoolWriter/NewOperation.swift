@@ -97,6 +97,6 @@ extension Timestamp {
     /// Microseconds are kept; a date outside of the years that names can say is the nearest one inside.
     init(_ date: Date) {
         let microseconds = (date.timeIntervalSince1970 * 1_000_000).rounded()
-        self.init(microseconds: Int64(min(max(microseconds, 0), 253_402_300_799_000_000)))
+        self.init(microseconds: min(max(Int64(saturating: microseconds), 0), 253_402_300_799_000_000))
     }
 }

@@ -125,7 +125,7 @@ private struct Exchange {
 
     /// Keeps what fits; `false` if there was more.
     mutating func take(_ data: Data) -> Bool {
-        let room = answerLimit - (answer?.body.count ?? 0)
+        let room = answerLimit -| (answer?.body.count ?? 0)
         answer?.body += data.prefix(max(0, room))
         return data.count <= room
     }

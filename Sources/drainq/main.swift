@@ -1,4 +1,4 @@
 import DrainqCLI
 
-let status = run(arguments: Array(CommandLine.arguments.dropFirst()))
+let status = run(arguments: ownArguments())
 end(with: status)

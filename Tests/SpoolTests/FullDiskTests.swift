@@ -16,7 +16,7 @@ struct FullDiskTests {
         queue = try TemporaryQueue()
     }
 
-    @Test(arguments: [ENOSPC, EDQUOT])
+    @Test(arguments: [ENOSPC, EDQUOT, EFBIG])
     func `a run that cannot make its directory takes the spare one, and leaves it to the next`(code: Int32) throws {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)

@@ -30,9 +30,21 @@ int csystem_process_descriptor(int process);
 /// Writes the coverage counters of a process that ends by _exit(2); nothing unless built with coverage.
 void csystem_flush_coverage(void);
 
-/// The time of the last modification in nanoseconds since 1970. Swift names the fields of `struct timespec` only where a
-/// module is imported that differs from build to build.
+/// The time of the last modification in nanoseconds since 1970; one that 64 bits do not hold (after 2262, before 1677) is the
+/// nearest that they do. Swift names the fields of `struct timespec` only where a module is imported that differs from build
+/// to build.
 int64_t csystem_modified(const struct stat *status);
+
+/// The time of the last change of the inode, as csystem_modified returns the other.
+int64_t csystem_changed(const struct stat *status);
+
+/// The arguments of main(), ended by a null pointer; NULL where nothing but /proc knows them. Swift's own come from
+/// /proc/self/cmdline, which is not there in every container.
+char *const *csystem_arguments(void);
+
+/// The path that execve(2) was given for this program, from the directory that the process began in; NULL where the kernel
+/// does not say.
+const char *csystem_executable(void);
 
 /// syncfs(2): everything of the file system that the descriptor is on. On Darwin F_FULLFSYNC. 0, or -1 and errno.
 int csystem_syncfs(int descriptor);

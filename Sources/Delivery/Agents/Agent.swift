@@ -216,7 +216,7 @@ extension Duration {
     var pollMilliseconds: Int32 {
         if self <= .zero { return 0 }
         if self >= .seconds(3600) { return 3_600_000 }
-        let (seconds, attoseconds) = components
+        let (seconds, attoseconds) = boundedComponents
         return Int32(seconds) * 1000 + Int32((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }

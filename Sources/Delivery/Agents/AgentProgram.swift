@@ -1,3 +1,4 @@
+import CSystem
 package import Policy
 
 #if canImport(Glibc)
@@ -20,16 +21,19 @@ package struct AgentProgram: Hashable, Sendable {
 
     /// The program whose agents make attempts by a transport.
     ///
-    /// libcurl's is the running binary itself, even if another has been installed over it meanwhile. URLSession's is a
+    /// libcurl's is the running binary itself, even if another has been installed over it meanwhile (which only /proc knows).
+    /// URLSession's is a
     /// program of its own, beside this one or where packages put it: `bin/../libexec/drainq`.
     package static func own(for transport: Transport) -> AgentProgram {
         switch transport {
         case .libcurl:
             #if os(Linux)
-                return AgentProgram(executable: "/proc/self/exe", arguments: ["drainq", "agent"])
+                let running = "/proc/self/exe"
+                let executable = access(running, X_OK) == 0 ? running : ownPath
             #else
-                return AgentProgram(executable: ownPath, arguments: ["drainq", "agent"])
+                let executable = ownPath
             #endif
+            return AgentProgram(executable: executable, arguments: ["drainq", "agent"])
         case .urlsession:
             let name = "drainq-urlsession"
             guard let slash = ownPath.lastIndex(of: "/") else {
@@ -43,17 +47,20 @@ package struct AgentProgram: Hashable, Sendable {
     }
 
     /// Whether it can be started.
-    package var isInstalled: Bool { executable.contains("/") && access(executable, X_OK) == 0 }
+    package var isInstalled: Bool { executable.contains("/") && access(executable.rawCString, X_OK) == 0 }
 
     /// Where the running binary is, or was; empty where that cannot be found out.
     private static let ownPath: String = {
         var path = [CChar](repeating: 0, count: Int(PATH_MAX))
         #if os(Linux)
-            _ = readlink("/proc/self/exe", &path, path.count - 1)
+            if readlink("/proc/self/exe", &path, path.count - 1) < 0, let started = csystem_executable() {
+                // Without /proc it is where it was started from.
+                _ = realpath(started, &path)
+            }
         #else
             var size = UInt32(path.count)
             _NSGetExecutablePath(&path, &size)
         #endif
-        return String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return String(raw: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) })
     }()
 }

@@ -22,6 +22,7 @@ package enum DeliveryAgent {
     package static func main(memoryLimit: UInt = 1 << 30, _ makeCarrier: MakeCarrier) -> Never {
         _ = csystem_die_with_parent()
         signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
         restrict(to: rlim_t(memoryLimit))
 
         let outlet = Outlet(descriptor: 0)

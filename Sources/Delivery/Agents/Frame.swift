@@ -128,7 +128,7 @@ private struct FrameWriter {
     mutating func put(_ text: String) { put(text.utf8) }
 
     mutating func put(_ duration: Duration) {
-        let (seconds, attoseconds) = duration.components
+        let (seconds, attoseconds) = duration.boundedComponents
         put(Int(seconds))
         put(Int(attoseconds))
     }
@@ -153,7 +153,7 @@ private struct FrameWriter {
         put(request.bodyFile) { writer, file in
             writer.put(file.path)
             writer.put(file.length)
-            writer.put(Int(file.modified))
+            writer.put(Int(clamping: file.modified))
             writer.put(Int(bitPattern: UInt(file.inode)))
         }
         put(request.transport.rawValue)

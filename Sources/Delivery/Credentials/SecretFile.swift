@@ -1,4 +1,5 @@
 import CSystem
+import Policy
 
 #if canImport(Glibc)
     import Glibc
@@ -22,7 +23,7 @@ struct SecretFile {
     ///
     /// A symbolic link is followed, because mounted secrets are some; what is judged is the file that was opened.
     func secret(base: String) throws(SecretDefect) -> String {
-        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+        let descriptor = open(path.rawCString, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else { throw defect("cannot be read: \(Errno(errno))") }
         defer { close(descriptor) }
         var status = stat()
@@ -51,7 +52,7 @@ struct SecretFile {
 
     private func owner(of path: String) -> uid_t? {
         var status = stat()
-        return stat(path, &status) == 0 ? status.st_uid : nil
+        return stat(path.rawCString, &status) == 0 ? status.st_uid : nil
     }
 }
 

@@ -46,7 +46,9 @@ struct CurlOptions {
             return try number(CURLOPT_NOBODY, 1)
         } else if let file = request.bodyFile {
             try number(CURLOPT_UPLOAD, 1)
-            try check(ccurl_set_size(handle, CURLOPT_INFILESIZE_LARGE, Int64(file.length)), CURLOPT_INFILESIZE_LARGE)
+            try check(
+                ccurl_set_size(handle, CURLOPT_INFILESIZE_LARGE, Int64(clamping: file.length)), CURLOPT_INFILESIZE_LARGE
+            )
         } else if let body = request.body ?? (impliesBody ? [] : nil) {
             // Not by the read function: a small one goes out together with the head.
             try number(CURLOPT_POST, 1)

@@ -184,7 +184,7 @@ final class CurlTransfer {
     }
 
     private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
-        let room = max(0, request.answerLimit) - body.count
+        let room = max(0, request.answerLimit) -| body.count
         body += bytes.prefix(room)
         if bytes.count <= room { return bytes.count }
         stop = .full

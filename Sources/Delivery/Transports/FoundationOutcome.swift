@@ -13,7 +13,7 @@ package enum FoundationOutcome {
     /// The value of `limitsField`: the milliseconds a connection may take, and how many bytes of the answer's body are
     /// wanted. One more byte than fits shows that the answer was longer.
     package static func limits(of request: OutgoingRequest) -> String {
-        "\(max(1, request.timeouts.connect.pollMilliseconds)) \(max(0, request.answerLimit) + 1)"
+        "\(max(1, request.timeouts.connect.pollMilliseconds)) \(max(0, request.answerLimit) +| 1)"
     }
 
     /// The status and header fields in `digits`, the value of `headField`; `nil` if they are no whole head.

@@ -18,7 +18,7 @@ final class OpenBodyFile {
     init(_ file: BodyFile) throws(BodyFileError) {
         self.file = file
         // O_NONBLOCK: a FIFO that took its place must not be waited for.
-        descriptor = open(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        descriptor = open(file.path.rawCString, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw BodyFileError(errno, opening: file) }
         try verify()
     }
@@ -43,8 +43,8 @@ final class OpenBodyFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw BodyFileError(errno, reading: file) }
         let isRegular = status.st_mode & S_IFMT == S_IFREG
-        guard isRegular, Int(status.st_size) == file.length, csystem_modified(&status) == file.modified,
-            UInt64(status.st_ino) == file.inode
+        guard isRegular, Int(clamping: status.st_size) == file.length, csystem_modified(&status) == file.modified,
+            UInt64(truncatingIfNeeded: status.st_ino) == file.inode
         else { throw BodyFileError(changed: file) }
     }
 }

@@ -46,9 +46,9 @@ struct Parser {
 
     private mutating func takeLong(_ argument: String) throws(UsageError) {
         let body = argument.dropFirst(2)
-        let equals = body.firstIndex(of: "=")
+        let equals = body.unicodeScalars.firstIndex(of: "=")
         let word = String(body[..<(equals ?? body.endIndex)])
-        let attached = equals.map { String(body[body.index(after: $0)...]) }
+        let attached = equals.map { String(body[body.unicodeScalars.index(after: $0)...]) }
         guard let name = OptionName(rawValue: word), let row = OptionDescription.row(name, of: command) else {
             throw unknown(option: "--" + word)
         }

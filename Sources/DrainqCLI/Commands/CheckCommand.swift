@@ -2,10 +2,10 @@ import Delivery
 import Policy
 import Spool
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
+#if canImport(Glibc)
+    import Glibc
 #else
-    import Foundation
+    import Darwin
 #endif
 
 /// `drainq check`: would a run work here? Configuration, permissions, what the file system can do, and every waiting file.
@@ -158,7 +158,7 @@ private func checkTransports(_ queue: OpenQueue, _ findings: inout Findings) {
     for (name, settings) in configuration.destinations.sorted(by: { $0.key < $1.key }) {
         let certificate = settings.connection.clientCertificate
         for file in [settings.connection.caFile, certificate?.certificateFile, certificate?.keyFile].compactMap(\.self)
-        where !FileManager.default.isReadableFile(atPath: file) {
+        where access(file.rawCString, R_OK) != 0 {
             isFine = false
             findings.problem(
                 .configuration, "the destination '\(name)' needs the file '\(file)', which cannot be read",

@@ -54,15 +54,16 @@ struct OpenQueue {
 
 /// The path from the root, without symbolic links: the same queue by any name.
 func absolutePath(_ path: String) -> String {
-    URL(filePath: path).resolvingSymlinksInPath().path
+    guard let real = realpath(path.rawCString, nil) else { return path }
+    defer { free(real) }
+    return String(raw: UnsafeRawBufferPointer(start: real, count: strlen(real)))
 }
 
 /// What is relative in a configuration starts from where the file is, wherever the process is.
 private func configurationDirectory(_ file: String) -> String {
-    let here = { FileManager.default.currentDirectoryPath }
-    guard let slash = file.utf8.lastIndex(of: UInt8(ascii: "/")) else { return here() }
+    guard let slash = file.utf8.lastIndex(of: UInt8(ascii: "/")) else { return absolutePath(".") }
     if slash == file.startIndex { return "/" }
-    return file.hasPrefix("/") ? String(file[..<slash]) : "\(here())/\(file[..<slash])"
+    return file.utf8.first == UInt8(ascii: "/") ? String(file[..<slash]) : "\(absolutePath("."))/\(file[..<slash])"
 }
 
 /// Reads the configuration that was asked for, else the queue's own; a queue without one has the defaults.
@@ -98,6 +99,6 @@ extension Timestamp {
     /// The wall clock, read here and passed on: no room below asks for the time itself.
     static func now() -> Timestamp {
         // A Double holds microseconds exactly until the year 2255.
-        Timestamp(microseconds: Int64((Date().timeIntervalSince1970 * 1_000_000).rounded(.down)))
+        Timestamp(microseconds: Int64(saturating: (Date().timeIntervalSince1970 * 1_000_000).rounded(.down)))
     }
 }

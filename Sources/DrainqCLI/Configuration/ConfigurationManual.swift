@@ -325,7 +325,7 @@ enum ConfigurationManual {
     }
 
     private static func plain(_ number: Double) -> String {
-        number == number.rounded() ? "\(Int(number))" : "\(number)"
+        number == number.rounded() ? "\(Int(saturating: number))" : "\(number)"
     }
 
     /// One sentence a line, as mdoc wants it, and none longer than 78 bytes.

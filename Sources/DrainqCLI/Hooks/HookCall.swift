@@ -61,7 +61,7 @@ extension HookCall.Document {
         let destinations = items.compactMap(\.destination)
         self.init(
             event: first.event.rawValue, queue: queue, time: now.rfc3339,
-            count: items.reduce(0) { $0 + min($1.count, .max - $0) }, destination: first.destination,
+            count: items.reduce(0) { $0 +| $1.count }, destination: first.destination,
             reason: first.reason, destinations: Array(destinations.prefix(HookNews.idsTold)),
             ids: Array(items.flatMap(\.ids).prefix(HookNews.idsTold)))
     }

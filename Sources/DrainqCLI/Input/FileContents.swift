@@ -1,3 +1,4 @@
+import Policy
 import Spool
 
 #if canImport(Glibc)
@@ -9,7 +10,7 @@ import Spool
 /// The bytes of a file, a pipe or a device, the first `limit` of them.
 func contents(of path: String, upTo limit: Int) throws(Errno) -> [UInt8] {
     var descriptor: Int32
-    repeat { descriptor = open(path, O_RDONLY | O_CLOEXEC) } while descriptor < 0 && errno == EINTR
+    repeat { descriptor = open(path.rawCString, O_RDONLY | O_CLOEXEC) } while descriptor < 0 && errno == EINTR
     if descriptor < 0 { throw Errno(errno) }
     defer { close(descriptor) }
     var bytes: [UInt8] = []

@@ -1,3 +1,4 @@
+import Policy
 import Spool
 
 #if canImport(Glibc)
@@ -15,7 +16,7 @@ final class InputSource {
     /// `-` is standard input.
     init(_ path: String) throws {
         name = path == "-" ? "standard input" : path
-        descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        descriptor = path == "-" ? STDIN_FILENO : open(path.rawCString, O_RDONLY | O_CLOEXEC)
         if descriptor < 0 {
             throw CommandFailure(.dataInvalid, "cannot read '\(path)': \(String(cString: strerror(errno)))")
         }

@@ -121,7 +121,7 @@ struct OperationInput {
 
     /// The file stays where it is, and is the body of one operation.
     private mutating func read(bodyFile path: String, _ take: (Item) throws -> Void) throws {
-        switch examine(bodyFile: URL(filePath: path).path) {
+        switch examine(bodyFile: path.utf8.first == UInt8(ascii: "/") ? path : "\(absolutePath("."))/\(path)") {
         case .success(let file):
             var header = newHeader()
             header.bodyFile = file

@@ -118,6 +118,5 @@ extension Counters {
 
 /// Never overflows, and never counts down, whatever a file says.
 private func sum(_ left: Int?, _ right: Int) -> Int {
-    let (sum, overflow) = max(0, left ?? 0).addingReportingOverflow(max(0, right))
-    return overflow ? .max : sum
+    max(0, left ?? 0) +| max(0, right)
 }

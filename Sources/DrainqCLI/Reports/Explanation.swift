@@ -45,7 +45,7 @@ struct ScheduleView: Encodable {
     private static let shown = 8
 
     init(_ schedule: BackoffSchedule) {
-        let most = schedule.attempts.map { $0 - 1 } ?? .max
+        let most = schedule.attempts.map { $0 -| 1 } ?? .max
         var durations: [Duration] = []
         while durations.count < min(most, Self.shown), !schedule.isSteady(after: durations) {
             durations.append(schedule.delay(afterAttempt: durations.count + 1))
@@ -66,7 +66,7 @@ struct ScheduleView: Encodable {
         } else if attemptsAllowed.map({ $0 - 1 > delays.count }) ?? true {
             text += ", …"
         }
-        if jitter > 0 { text += ", ±\(Int((jitter * 100).rounded())) %" }
+        if jitter > 0 { text += ", ±\(Int(saturating: (jitter * 100).rounded())) %" }
         let ends = [attemptsAllowed.map { "after \($0) attempts" }, maxAge.map { "when it is \($0) old" }]
         let given = ends.compactMap(\.self).joined(separator: " or ")
         return text + (given.isEmpty ? "; never given up" : "; given up \(given)")

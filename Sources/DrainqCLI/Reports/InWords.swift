@@ -10,7 +10,7 @@ enum InWords {
 
     /// `2026-11-21T09:20:00Z (in 5m)`
     static func both(_ time: Timestamp, from now: Timestamp) -> String {
-        let seconds = Timestamp(microseconds: time.microseconds - time.microseconds % 1_000_000)
+        let seconds = Timestamp(microseconds: time.microseconds -| time.microseconds % 1_000_000)
         return "\(seconds.rfc3339) (\(moment(time, from: now)))"
     }
 
@@ -18,7 +18,7 @@ enum InWords {
     static func rough(_ distance: Duration) -> String {
         let seconds = distance.inSeconds
         if seconds < 10 { return short(distance) }
-        let whole = Int(seconds.rounded())
+        let whole = Int(saturating: seconds.rounded())
         let (days, hours, minutes) = (whole / 86_400, whole / 3600 % 24, whole / 60 % 60)
         if days > 0 { return days >= 7 || hours == 0 ? "\(days)d" : "\(days)d \(hours)h" }
         if hours > 0 { return minutes == 0 ? "\(hours)h" : "\(hours)h \(minutes)m" }
@@ -29,8 +29,8 @@ enum InWords {
     /// `12ms`, `1.2s`, `75s`.
     static func short(_ duration: Duration) -> String {
         let milliseconds = duration.inSeconds * 1000
-        if milliseconds < 1000 { return "\(Int(milliseconds.rounded()))ms" }
-        let tenths = Int((milliseconds / 100).rounded())
+        if milliseconds < 1000 { return "\(Int(saturating: milliseconds.rounded()))ms" }
+        let tenths = Int(saturating: (milliseconds / 100).rounded())
         return tenths % 10 == 0 || tenths >= 1000 ? "\(tenths / 10)s" : "\(tenths / 10).\(tenths % 10)s"
     }
 }

@@ -20,7 +20,8 @@ struct JournalStream: Hashable {
     func isBehind(_ descriptor: Int32) -> Bool {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return false }
-        return UInt64(status.st_dev) == device && UInt64(status.st_ino) == inode
+        return UInt64(truncatingIfNeeded: status.st_dev) == device
+            && UInt64(truncatingIfNeeded: status.st_ino) == inode
     }
 }
 

@@ -140,7 +140,7 @@ struct ProgressCount: Hashable, Sendable {
         let seconds = lasted / .seconds(1)
         if done > 0, seconds > 0.5 {
             let rate = Double(done) / seconds
-            pace = rate < 10 ? ", \((rate * 10).rounded() / 10)/s" : ", \(Int(rate))/s"
+            pace = rate < 10 ? ", \((rate * 10).rounded() / 10)/s" : ", \(Int(saturating: rate))/s"
             if done < total { left = ", \(InWords.rough(.seconds(Double(total - done) / rate))) left" }
         }
         let long = ["\(delivered) delivered"] + counts.map { "\($0.0) \($0.1)" }

@@ -80,7 +80,7 @@ struct RecordView: Encodable {
 
     init(_ record: AttemptRecord) {
         at = record.at.rfc3339
-        durationMs = Int(record.duration.wholeMicroseconds / 1000)
+        durationMs = Int(clamping: record.duration.wholeMicroseconds / 1000)
         outcome = record.outcome.rawValue
         status = record.status
         error = record.error
@@ -115,7 +115,7 @@ struct AttemptView: Encodable {
         type = event.type.description
         destination = event.destination
         at = event.record.at.rfc3339
-        durationMs = Int(event.record.duration.wholeMicroseconds / 1000)
+        durationMs = Int(clamping: event.record.duration.wholeMicroseconds / 1000)
         // An older value that failed is not in failed/, where a newer one stands for it.
         outcome = event.settlement.disposition == .superseded ? "superseded" : event.record.outcome.rawValue
         status = event.record.status
@@ -185,7 +185,9 @@ struct SummaryView: Codable {
         var syncing: Int
 
         init(_ spent: TimeSpent) {
-            func milliseconds(_ activity: TimeSpent.Activity) -> Int { Int(spent[activity].wholeMicroseconds / 1000) }
+            func milliseconds(_ activity: TimeSpent.Activity) -> Int {
+                Int(clamping: spent[activity].wholeMicroseconds / 1000)
+            }
             choosing = milliseconds(.choosing)
             claiming = milliseconds(.claiming)
             waiting = milliseconds(.waiting)
@@ -197,7 +199,7 @@ struct SummaryView: Codable {
     init(_ summary: RunSummary, _ status: ExitStatus) {
         spentMs = SpentView(summary.timeSpent)
         startedAt = summary.startedAt.rfc3339
-        durationMs = Int(summary.duration.wholeMicroseconds / 1000)
+        durationMs = Int(clamping: summary.duration.wholeMicroseconds / 1000)
         end =
             switch summary.end {
             case .done: "done"

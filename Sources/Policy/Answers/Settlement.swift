@@ -46,8 +46,8 @@ package struct Settlement: Hashable, Sendable {
         let record = AttemptRecord(
             at: start, duration: report.duration, outcome: outcome, status: verdict.status ?? report.status,
             error: report.error?.rawValue ?? verdict.canonical?.rawValue, rule: rule.description,
-            retryAfter: verdict.retryAfter.map { Int($0.components.seconds) }, excerpt: report.excerpt?.description,
-            accused: verdict.accused(members: inBatch ? 2 : 1))
+            retryAfter: verdict.retryAfter.map { Int(clamping: $0.boundedComponents.seconds) },
+            excerpt: report.excerpt?.description, accused: verdict.accused(members: inBatch ? 2 : 1))
         return Settlement(disposition: disposition, rule: rule, record: record)
     }
 

@@ -12,11 +12,12 @@ struct CivilTime: Hashable, Sendable {
     var microsecond: Int
 
     init(_ moment: Timestamp) {
-        let total = Int(moment.microseconds)
+        let total = Int(clamping: moment.microseconds)
         let seconds = total.flooredQuotient(by: 1_000_000)
         let days = seconds.flooredQuotient(by: 86_400)
         let rest = seconds - days * 86_400
-        microsecond = total - seconds * 1_000_000
+        // The product of the first moments of all is out of range; the difference is not.
+        microsecond = total &- seconds &* 1_000_000
         hour = rest / 3600
         minute = rest / 60 % 60
         second = rest % 60
@@ -55,7 +56,7 @@ struct CivilTime: Hashable, Sendable {
         let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
         let days = era * 146_097 + dayOfEra - 719_468
         let seconds = days * 86_400 + hour * 3600 + minute * 60 + second
-        return Timestamp(microseconds: Int64(seconds * 1_000_000 + microsecond))
+        return Timestamp(microseconds: Int64(clamping: seconds *| 1_000_000 +| microsecond))
     }
 
     static func days(inMonth month: Int, of year: Int) -> Int {

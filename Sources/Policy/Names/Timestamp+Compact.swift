@@ -64,7 +64,7 @@ extension Timestamp {
     package var roundedUpToMilliseconds: Timestamp {
         let rest = microseconds % 1000
         if rest == 0 { return self }
-        return Timestamp(microseconds: rest < 0 ? microseconds - rest : microseconds.addingSaturated(1000 - rest))
+        return Timestamp(microseconds: rest < 0 ? microseconds - rest : microseconds +| (1000 - rest))
     }
 
     /// This moment, or the nearest that a name can carry.
@@ -97,12 +97,5 @@ extension UnsafeBufferPointer<UInt8> {
             value = value * 10 + Int(digit)
         }
         return value
-    }
-}
-
-extension Int64 {
-    func addingSaturated(_ other: Int64) -> Int64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? (other < 0 ? .min : .max) : sum
     }
 }

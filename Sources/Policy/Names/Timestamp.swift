@@ -14,8 +14,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 
     /// Saturates at the ends of the range: a due time of "in 300,000 years" stays a due time.
     package static func + (moment: Timestamp, distance: Duration) -> Timestamp {
-        let (sum, overflow) = moment.microseconds.addingReportingOverflow(distance.wholeMicroseconds)
-        return Timestamp(microseconds: overflow ? (distance < .zero ? .min : .max) : sum)
+        Timestamp(microseconds: moment.microseconds +| distance.wholeMicroseconds)
     }
 
     package static func - (moment: Timestamp, distance: Duration) -> Timestamp {
@@ -23,23 +22,25 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     }
 
     package static func - (later: Timestamp, earlier: Timestamp) -> Duration {
-        let (difference, overflow) = later.microseconds.subtractingReportingOverflow(earlier.microseconds)
-        return .microseconds(overflow ? (later > earlier ? Int64.max : Int64.min) : difference)
+        .microseconds(later.microseconds -| earlier.microseconds)
     }
 }
 
 extension Duration {
     /// Truncated towards zero, saturated to what 64 bits hold.
     package var wholeMicroseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-        if overflow { return seconds < 0 ? .min : .max }
-        let (sum, carry) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000)
-        return carry ? (seconds < 0 ? .min : .max) : sum
+        let (seconds, attoseconds) = boundedComponents
+        return seconds *| 1_000_000 +| attoseconds / 1_000_000_000_000
     }
 
     /// The duration in seconds, as a fraction.
     package var inSeconds: Double {
-        Double(components.seconds) + Double(components.attoseconds) / 1e18
+        let (seconds, attoseconds) = boundedComponents
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+
+    /// `components`, which traps beyond what 64 bits of seconds hold: of the nearest duration within.
+    package var boundedComponents: (seconds: Int64, attoseconds: Int64) {
+        min(max(self, .seconds(Int64.min)), .seconds(Int64.max)).components
     }
 }

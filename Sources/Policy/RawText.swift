@@ -1,0 +1,74 @@
+/// Arguments, variables and paths are bytes, which are mostly UTF-8. As a `String` they keep all of them: a byte that belongs
+/// to no character is carried as the private scalar U+10FF00 + byte, U+10FF80 to U+10FFFF, and so is each byte of such a scalar
+/// that was there already. The bytes come back where the system gets them (`rawBytes`); `escapedForDisplay` shows `\xNN`.
+extension String {
+    /// Carries the bytes: any bytes, of which none is lost.
+    package init(raw bytes: some Collection<UInt8>) {
+        let bytes = Array(bytes)
+        if !bytes.contains(0xF4), let text = String(validating: bytes, as: UTF8.self) {
+            self = text
+            return
+        }
+        self = ""
+        var place = 0
+        while place < bytes.count {
+            let length = bytes[place].lengthOfScalar
+            let scalar = bytes[place...].prefix(length)
+            if length > 0, !scalar.isCarrier, let text = String(validating: scalar, as: UTF8.self) {
+                self += text
+                place += length
+            } else {
+                unicodeScalars.append(Unicode.Scalar(0x10FF00 + UInt32(bytes[place]))!)
+                place += 1
+            }
+        }
+    }
+
+    /// The bytes that `init(raw:)` was given; of any other text, its UTF-8.
+    package var rawBytes: [UInt8] {
+        var bytes = Array(utf8)
+        guard bytes.contains(0xF4) else { return bytes }
+        var count = 0
+        var place = 0
+        while place < bytes.count {
+            let isCarrier = bytes[place...].prefix(4).isCarrier
+            bytes[count] = isCarrier ? 0x80 | bytes[place + 2] << 6 & 0x40 | bytes[place + 3] & 0x3F : bytes[place]
+            count += 1
+            place += isCarrier ? 4 : 1
+        }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+
+    /// The bytes for a system call, with the NUL that ends them.
+    package var rawCString: [CChar] {
+        rawBytes.map { CChar(bitPattern: $0) } + [0]
+    }
+}
+
+extension Unicode.Scalar {
+    /// The byte that the scalar carries, which is none of a text.
+    var carriedByte: UInt8? {
+        (0x10FF80...0x10FFFF).contains(value) ? UInt8(truncatingIfNeeded: value) : nil
+    }
+}
+
+extension UInt8 {
+    /// How many bytes the scalar has that begins with this one; 0 where none does.
+    fileprivate var lengthOfScalar: Int {
+        switch self {
+        case ..<0x80: 1
+        case 0xC2..<0xE0: 2
+        case 0xE0..<0xF0: 3
+        case 0xF0..<0xF5: 4
+        default: 0
+        }
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// Whether these four bytes are the UTF-8 of a scalar that carries a byte.
+    fileprivate var isCarrier: Bool {
+        count == 4 && self[startIndex] == 0xF4 && self[startIndex + 1] == 0x8F && self[startIndex + 2] & 0xFE == 0xBE
+    }
+}

@@ -1,0 +1,63 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+/// Numbers that no caller has checked, and limits of the process.
+@Suite struct NumberTests {
+    @Test(arguments: [
+        "new", "tmp/f", "drainq.json", "new/$first", "failed/x", ".", "new/f", "state", "state/format",
+    ])
+    func `a file or directory from the year 2300 is like any other`(path: String) throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", input: numbered(3))
+        let finished = try drainq.shell(
+            """
+            umask 077; cd queue; first=$(ls new | head -n1); path=\(path); [[ -e $path ]] || echo '{"n":0}' >"$path"
+            touch -d 2300-01-01 "$path"
+            for command in run list status check 'check --repair'; do
+                drainq $command >>../log 2>&1; echo "$command $?"
+            done
+            echo '{"n":9}' | drainq add >/dev/null; echo "add $?"
+            """)
+        // Whatever they say of the file (75 is a warning of check), they say it and end.
+        let statuses = finished.lines.compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
+        #expect(statuses.count == 6 && statuses.allSatisfy { [0, 75].contains($0) }, "\(finished.lines)")
+        #expect(Set(receiver.requests().map(\.text)).isSuperset(of: (1...3).map { "{\"n\":\($0)}" }))
+        #expect(try drainq.waiting() == 1)
+    }
+
+    @Test func `the largest number of bytes is no limit, and no end of the run`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        try "{ routes: { default: { url: \"\(receiver.url)/\" } }, limits: { operationBytes: 9223372036854775807 } }"
+            .write(to: drainq.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
+        #expect(try drainq.run("add", input: numbered(1)).status == 0)
+        try drainq.drop(Data("{\"n\":2}".utf8), as: "dropped")
+        #expect(try drainq.run("run").status == 0)
+        #expect(receiver.requests().count == 2)
+    }
+
+    @Test func `a limit on the size of files is taken as a full disk is: what was attempted is deferred`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.status(503)))
+        let drainq = try Drainq(to: receiver, "retry: { schedule: [\"1s\", \"1s\", \"1s\", \"1s\"] }")
+        try drainq.run("add", input: "\"\(String(repeating: "x", count: 3000))\"\n")
+        for attempt in 1...3 {
+            // bash counts in KiB; the file is longer than that already, so that it takes no line of an attempt.
+            let run = try drainq.shell("ulimit -f 1; exec \"$DRAINQ\" run --now -q queue")
+            #expect([74, 75].contains(run.status), "\(run.status) \(run.error)")
+            #expect(receiver.requests().count == attempt)
+            let name = try #require(drainq.names("deferred").first)
+            #expect(name.contains("a=\(attempt)") && !name.contains("i="), "\(name)")
+        }
+        #expect(try drainq.names("quarantine").isEmpty)
+    }
+
+    @Test func `adding more than a file may hold is refused with the limit's name`() throws {
+        let drainq = try Drainq()
+        let add = try drainq.shell(
+            "printf '\"%3000s\"\\n' x >input; ulimit -f 1; exec \"$DRAINQ\" add -q queue <input")
+        #expect(add.status == 74 && add.error.contains("ulimit -f"), "\(add.status) \(add.error)")
+        #expect(try drainq.waiting() == 0)
+    }
+}

@@ -1,0 +1,28 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+@Suite struct PathTests {
+    @Test func `a queue whose name is no text is that directory, and no other`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq()
+        let configuration =
+            "{ routes: { default: { url: \"\(receiver.url)/\", headers: { x: \"${secret:s}\" } } }, secrets: { s: { file: \"secret\" } } }"
+        let finished = try drainq.shell(
+            """
+            q=$'na\\xffme'; mkdir other$'\\xef\\xbf\\xbd'
+            drainq init -q "$q" && echo '\(configuration)' >"$q/drainq.json"
+            (umask 077; echo 1 >"$q/secret")
+            echo 1 | drainq add --queue "$q"; echo 2 | DRAINQ_QUEUE=$q drainq add; echo 3 >$'f\\xfe'
+            drainq add -q "$q" $'f\\xfe'; ls "$q/new" | wc -l
+            drainq run "--queue=$q"; echo "run $?"
+            drainq list -q $'na\\xfeme' 2>&1
+            printf '%s\\n' na*me | od -An -c
+            """)
+        #expect(finished.lines.contains("run 0"), "\(finished.output) \(finished.error)")
+        #expect(finished.output.contains(#"na\xfeme"#))
+        #expect(finished.lines.last?.split(separator: " ") == ["n", "a", "377", "m", "e", #"\n"#])
+        #expect(receiver.requests().map(\.text) == ["1", "2", "3"])
+        #expect(receiver.requests().allSatisfy { $0.header("x") == "1" })
+    }
+}
