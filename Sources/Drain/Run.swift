@@ -195,8 +195,10 @@ package final class Run {
     /// Takes in what others have dropped, and no more of it than leaves the pass time to deliver; the rest waits.
     private func admit(_ claims: SpoolRun) throws(SpoolError) {
         for _ in 0..<Self.admissions where Interruption.received.count == 0 {
-            let admission = try claims.admitForeign(
-                now: world.now(), limits: configuration.limits, bodyFileRoots: configuration.bodyFileRoots)
+            var admittance = Admittance(configuration)
+            let admission = try claims.admitForeign(now: world.now(), within: &admittance)
+            summary.superseded += admission.superseded.count
+            for entry in admission.dropped { report(.dropped(entry.name)) }
             for item in admission.quarantined { quarantined(item) }
             for error in admission.errors { inputOutput(error) }
             summary.leftForeign = admission.hasMore && admission.errors.isEmpty

@@ -79,6 +79,8 @@ package enum RunEvent: Sendable {
     case networkAbsent(NetworkAbsence, isNew: Bool)
     /// Taken away unsent: a newer operation of its key stands for it.
     case superseded(EntryName, by: OperationID, destination: String)
+    /// Gone under `dropOldest`, so that a file which was dropped into `new/` could be admitted.
+    case dropped(EntryName)
     case recovered(Recovery)
     /// A signal ends the run: nothing more is claimed, and these requests in flight have the grace time to end.
     case stopping(inFlight: Int, grace: Duration)

@@ -44,6 +44,11 @@ package struct Configuration: Hashable, Sendable {
         routes[type] ?? defaultRoute
     }
 
+    /// Whether a newer operation of any route replaces older ones.
+    package var hasCoalescingRoutes: Bool {
+        defaultRoute.coalesce || routes.values.contains(where: \.coalesce)
+    }
+
     /// Whether any route makes operations wait for each other.
     package var hasSequentialRoutes: Bool {
         defaultRoute.isSequential || routes.values.contains { $0.isSequential }

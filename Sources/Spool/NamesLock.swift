@@ -11,7 +11,7 @@
 ///
 /// Three kinds of changes need no lock:
 ///
-/// - `add` and `import`: an operation that a listing misses entered after it.
+/// - `add` and `import`: an operation that a listing misses entered after it. They hold it while they look for an id.
 /// - `drop`: an operation that a listing misses is gone.
 /// - Claims and their ends: only the holder of the sequence lock claims what has an order, and it does not list meanwhile.
 ///
@@ -42,14 +42,8 @@ extension SpoolDirectory {
         return try attempt("lock", path) { () throws(Errno) in
             let lock = if let namesLock { namesLock } else { try LockFile(path, self) }
             namesLock = lock
-            var pause: Duration = .milliseconds(1)
-            var waited: Duration = .zero
-            while try !lock.tryLock() {
-                if waited >= patience { throw .wouldBlock }
-                system.sleep(pause)
-                waited += pause
-                pause = min(pause * 2, .milliseconds(50))
-            }
+            var waiting = Waiting(patience)
+            while try !lock.tryLock() { try waiting.pause(system) }
             return lock
         }
     }

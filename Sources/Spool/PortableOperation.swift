@@ -37,6 +37,32 @@ package struct PortableOperation: Hashable, Sendable {
         self.entry = Entry(state: isClaimed ? .home(of: entry.name) : entry.state, name: entry.name)
     }
 
+    private init(entry: Entry, file: [UInt8], header: OperationHeader, parts: OperationFile.Parts) {
+        self.entry = entry
+        self.file = file
+        self.header = header
+        self.parts = parts
+    }
+
+    var body: [UInt8] { Array(file[parts.body]) }
+
+    /// Bytes of the records of its attempts.
+    var historyLength: Int { file.count - parts.body.upperBound }
+
+    /// The same operation with another time of creation. Its header is written anew.
+    func created(at time: Timestamp) -> PortableOperation {
+        var header = header
+        header.createdAt = time
+        let history = file[parts.body.upperBound...].dropFirst()
+        let bytes = OperationFile.encode(Operation(header: header, body: body)) + history
+        // What has been read can be read again with another time in its place.
+        guard let (written, parts) = try? OperationFile.split(bytes, file: entry.path) else { return self }
+        var entry = entry
+        entry.name.createdAt = time
+        return PortableOperation(
+            entry: Entry(state: entry.state, name: entry.name.asWritten), file: bytes, header: written, parts: parts)
+    }
+
     // MARK: - Writing
 
     /// One line with its newline. Throws for what is nested so deeply that it could not be read again.

@@ -50,7 +50,7 @@ extension SpoolDirectory {
             try system.list(root, directory.bytes) { bytes in
                 if let name = ListedName(bytes), !strangers.own(bytes) {
                     body(name)
-                } else if !bytes.isAside {
+                } else if directory == QueueState.new.path || !bytes.isAside {
                     others += 1
                 }
                 return true
@@ -72,20 +72,6 @@ extension SpoolDirectory {
         }
         return foreign
     }
-
-    /// Where the operations with these ids are, in every state but `delivered`.
-    func find(_ ids: [OperationID]) throws(SpoolError) -> [OperationID: Entry] {
-        if ids.isEmpty { return [:] }
-        let ids = Set(ids)
-        var found: [OperationID: Entry] = [:]
-        for state in Self.searchOrder {
-            try forEachEntry(in: state) { if ids.contains($0.name.id) { found[$0.name.id] = $0 } }
-        }
-        return found
-    }
-
-    /// What a run puts back moves against the order of this list, hence the claims a second time.
-    static let searchOrder: [QueueState] = [.claimed, .new, .deferred, .failed, .quarantine, .claimed]
 
     /// The file of an entry, decoded; `nil` if it is no longer there. For showing: limits do not apply.
     package func read(_ entry: Entry) throws(SpoolError) -> StoredFile? {

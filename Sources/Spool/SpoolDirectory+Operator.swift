@@ -22,6 +22,14 @@ extension SpoolDirectory {
     /// count as past where it is further away than the schedule could have set it.
     package func retry(_ entry: Entry, now: Timestamp, notBefore: Timestamp? = nil) throws(SpoolError) -> Entry? {
         guard entry.state != .claimed else { return nil }
+        let result = Self.retried(entry, now, notBefore)
+        guard try replace(entry, by: result, "retry") else { return nil }
+        if entry.state == .quarantine { removeReason(QuarantineItem(fileName: entry.name.description)) }
+        return result
+    }
+
+    /// Where an operation is, and under which name, once it has been retried.
+    static func retried(_ entry: Entry, _ now: Timestamp, _ notBefore: Timestamp?) -> Entry {
         let wait = notBefore.flatMap { $0 > now ? EntryName.Gate.notBefore($0) : nil }
         let wasAttempted =
             entry.state != .new && (entry.state != .quarantine || QueueState.home(of: entry.name) == .deferred)
@@ -31,10 +39,7 @@ extension SpoolDirectory {
         name.interruptions = 0
         name.isHeld = false
         name.gate = wait ?? (wasAttempted ? .due(now) : .open)
-        let result = Entry(state: wasAttempted ? .deferred : .new, name: name.asWritten)
-        guard try replace(entry, by: result, "retry") else { return nil }
-        if entry.state == .quarantine { removeReason(QuarantineItem(fileName: entry.name.description)) }
-        return result
+        return Entry(state: wasAttempted ? .deferred : .new, name: name.asWritten)
     }
 
     /// Row N or D → the same row, held by itself until it is released. `nil` if it is no longer there, is being
@@ -64,18 +69,6 @@ extension SpoolDirectory {
         }
         let result = Entry(state: entry.state, name: name.asWritten)
         return try replace(entry, by: result, "release") ? result : nil
-    }
-
-    /// Row Q → N, D or F: as an operation if the file has the name of one, else to be read again like one dropped in.
-    package func retry(
-        _ item: QuarantineItem, now: Timestamp, notBefore: Timestamp? = nil
-    ) throws(SpoolError) -> Bool {
-        if let name = item.name {
-            return try retry(Entry(state: .quarantine, name: name), now: now, notBefore: notBefore) != nil
-        }
-        guard try moveIfThere(item.path, QueuePath("new/\(item.fileName)"), "retry") else { return false }
-        removeReason(item)
-        return true
     }
 
     /// Any row but C → gone. False if it is no longer there, or is being attempted.
@@ -159,7 +152,7 @@ extension SpoolDirectory {
     }
 
     /// Moves a file that may be gone, under the names lock; the sync comes after it.
-    private func moveIfThere(_ from: QueuePath, _ to: QueuePath, _ verb: String) throws(SpoolError) -> Bool {
+    func moveIfThere(_ from: QueuePath, _ to: QueuePath, _ verb: String) throws(SpoolError) -> Bool {
         let isMoved = try withNamesLock { () throws(SpoolError) in
             try attempt(verb, from) { () throws(Errno) in
                 do throws(Errno) {
@@ -175,7 +168,7 @@ extension SpoolDirectory {
     }
 
     /// The target first, so that after a power cut there is a file in two places rather than in none.
-    private func syncAfterMove(from source: QueuePath, to target: QueuePath? = nil) throws(SpoolError) {
+    func syncAfterMove(from source: QueuePath, to target: QueuePath? = nil) throws(SpoolError) {
         if postponed != nil {
             if let target { postponed?.gained.insert(target) }
             postponed?.lost.insert(source)
@@ -185,7 +178,7 @@ extension SpoolDirectory {
         if source != target { try syncDirectory(source) }
     }
 
-    private func removeReason(_ item: QuarantineItem) {
+    func removeReason(_ item: QuarantineItem) {
         try? system.unlink(root, item.reasonPath.bytes)
     }
 }

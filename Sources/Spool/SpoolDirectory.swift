@@ -13,8 +13,8 @@ import Policy
 ///
 /// | row | where the file is | who may move it | after a crash |
 /// |---|---|---|---|
-/// | W written | `tmp/<writer>/`, writer's lock held | that writer | the lock is free: removed, nothing was promised |
-/// | F foreign | `new/`, not a canonical name | a run, to C | there |
+/// | W written | `tmp/<writer>/`, writer's lock held | that writer | the lock is free: removed, nothing was promised; but what is `committed` goes to its rows |
+/// | F foreign | `new/`, not a canonical name | a run, to C, where a copy of ours replaces it | there |
 /// | N new | `new/` | a run, to C; an operator, also to N with another name (held, released) | there |
 /// | D deferred | `deferred/` | a run, to C; an operator, also to D with another name (held, released) | there |
 /// | C claimed | `claimed/<run>/`, run's lock held | that run, also back to N or D held by itself | the lock is free: recovered to its home, one interruption more |
@@ -23,8 +23,13 @@ import Policy
 /// | K kept | `delivered/` | retention | there |
 /// | – gone | nowhere | – | delivered, superseded, dropped, or kept no longer |
 ///
+/// A foreign file is one file under one name at each moment: F → C (a rename to `admitting-…`), C → C (a rename puts the
+/// synced copy in its place, and `claimed/<run>/` is synced), C → N (the copy gets its canonical name, `new/` is synced).
+/// After a crash recovery tells by the checksum which of the two the claim is: the file goes back to F, the copy to N.
+///
 /// An empty file in row W that is named as an operation is keeps the place of one that `send` has not yet sent
-/// (`KeptPlace`).
+/// (`KeptPlace`). A file `reserved` there keeps an id for `send` (`Reservation`), a file `committed` names a batch that
+/// enters as a whole (`CommittedBatch`).
 ///
 /// 1. *Accepted means durable*: W → N happens after the file is synced, the answer after `new/` is; likewise W → D, X, K
 ///    for what is imported.
@@ -39,6 +44,8 @@ import Policy
 /// Where locks do not reach other hosts (`FileSystem.lockReach`), what another host has locked is not judged at all.
 /// What runs remember is in `state/`, where each file is replaced in one step under a lock of its own
 /// (`SpoolDirectory+State`).
+///
+/// Of several processes that add one id one adds it: they hold the ids lock (`IDsLock.swift`).
 ///
 /// Order across runs hangs on two locks. `SequenceLock`: its holder alone claims operations that have an order. The names
 /// lock (`NamesLock.swift`): while a run lists to decide an order, nobody else moves a file within N and D, or from C, X, K
@@ -60,6 +67,11 @@ package final class SpoolDirectory {
     /// Opened when the names lock is taken first.
     var namesLock: LockFile?
     var holdsNames = false
+    /// Opened when the ids lock is taken first.
+    var idsLock: LockFile?
+    var holdsIDs = false
+    /// Where this process has reserved ids itself.
+    var reservations: Set<QueuePath> = []
 
     /// Directories that `together` syncs at its end, those that gained names first; `nil` where each is synced at once.
     var postponed: (gained: Set<QueuePath>, lost: Set<QueuePath>)?
@@ -91,6 +103,7 @@ package final class SpoolDirectory {
 
     deinit {
         namesLock?.release()
+        idsLock?.release()
         try? system.close(root)
     }
 
@@ -131,6 +144,7 @@ package final class SpoolDirectory {
         }
         try queue.lockSequences()?.release()
         try queue.withNamesLock { () throws(SpoolError) in }
+        try queue.withIDsLock { () throws(SpoolError) in }
         return queue
     }
 

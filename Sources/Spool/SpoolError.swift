@@ -22,6 +22,8 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case lostHold
         /// Somebody can write to it who should not.
         case untrusted(Distrust)
+        /// There is no room for what is to enter.
+        case full(FullLimit)
     }
 
     package var kind: Kind
@@ -61,6 +63,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
             case .newerFormat(let version): "a newer drainq has written it (format \(version))"
             case .lostHold: "its lock is lost: \(Errno(code))"
             case .untrusted(let distrust): distrust.reason
+            case .full(let limit): limit.description
             case .noSuchQueue, .permission, .io, .notRemovedAfterDelivery: Errno(code).description
             }
         return "cannot \(verb) '\(path)': \(reason)"
@@ -76,6 +79,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notRemovedAfterDelivery: "it has been delivered; it will be delivered again unless the file is removed"
         case .lostHold: "this run stops and touches nothing more; the next one takes over what it had claimed"
         case .untrusted(let distrust): distrust.hint(for: "\(path)")
+        case .full: "see limits in drainq-config(5); what was dropped into new waits there for room"
         case .io:
             switch code {
             case ENOLCK, ENOTSUP, EOPNOTSUPP, ENOSYS:

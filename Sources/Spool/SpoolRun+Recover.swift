@@ -47,7 +47,7 @@ extension SpoolRun {
             do throws(SpoolError) {
                 let from = QueuePath(in: dead.path, bytes)
                 guard let name = bytes.withUnsafeBufferPointer({ EntryName($0) }) else {
-                    try returnForeign(from, bytes)
+                    try returnForeign(from, bytes, now)
                     continue
                 }
                 let mine = QueuePath(in: directory.path, bytes)
@@ -92,9 +92,16 @@ extension SpoolRun {
         }
     }
 
-    /// Row C → F: a file that a run died reading in. It keeps the name under which it was being admitted, so that it
-    /// gets the same id again.
-    private func returnForeign(_ path: QueuePath, _ name: [UInt8]) throws(SpoolError) {
+    /// Row C → F: a file that a run died reading in. The copy of ours that stands in its place goes to row N: nothing but
+    /// its name was wanting.
+    private func returnForeign(_ path: QueuePath, _ name: [UInt8], _ now: Timestamp) throws(SpoolError) {
+        lost.insert(path.parent)
+        if Self.isAdmittingName(name),
+            let name = try queue.attempt("read", path, { () throws(Errno) in try queue.copy(at: path) })
+        {
+            _ = try place(path, Entry(state: .home(of: name), name: name), "put back", now)
+            return
+        }
         try queue.attempt("put back", path) { () throws(Errno) in
             do throws(Errno) {
                 try queue.move(path, QueuePath(in: QueueState.new.path, name))
@@ -103,7 +110,6 @@ extension SpoolRun {
             }
         }
         gained.insert(QueueState.new.path)
-        lost.insert(path.parent)
     }
 
     /// Where renames are links: whether the same inode stands in another state already. That name is then the one to

@@ -212,6 +212,12 @@ package final class SpoolRun {
         for state in QueueState.allCases {
             try queue.forEachEntry(in: state) { if $0.name.id == id { paths.append(QueuePath($0.path)) } }
         }
+        // What is just getting its canonical name has another one in the directory of the run that gives it.
+        let claimed = QueueState.claimed.path
+        for run in try queue.names(in: claimed).map({ QueuePath(in: claimed, $0) }) {
+            guard let files = try? queue.names(in: run) else { continue }
+            paths += files.filter { Self.isAdmittingName($0) }.map { QueuePath(in: run, $0) }
+        }
         let tmp = QueuePath("tmp")
         for writer in try queue.names(in: tmp).map({ QueuePath(in: tmp, $0) })
         where try queue.status(writer, "look at")?.kind == .directory {

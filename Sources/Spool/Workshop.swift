@@ -27,6 +27,8 @@ final class Workshop {
         }
     }
 
+    var path: QueuePath { directory.path }
+
     /// A path that nothing has yet. The name is long because ext4 compares a new one with all that stand in the same block of
     /// a directory: of long ones there are fewer.
     func nextPath() -> QueuePath {
@@ -45,15 +47,22 @@ final class Workshop {
         queue.removeFiles(in: directory.path, keepingLock: true)
         directory.remove()
     }
+
+    /// Leaves a committed batch to the next run.
+    func leave() {
+        directory.release()
+    }
 }
 
 extension SpoolDirectory {
     /// What others make in `tmp/` has no lock to ask: it is left alone for 36 hours.
     static let foreignTemporaryAge: Duration = .seconds(36 * 3600)
 
-    /// Row W → gone, for writers that are dead. Failures wait for the next run.
+    /// Row W → gone, for writers that are dead; what they had committed goes to its rows first. Failures wait for the next
+    /// run.
     func sweepTemporaries(now: Timestamp) throws(SpoolError) {
         let tmp = QueuePath("tmp")
+        if try !committedBatches().isEmpty { try withIDsLock { () throws(SpoolError) in } }
         for path in try names(in: tmp).map({ QueuePath(in: tmp, $0) }) {
             guard let status = try status(path, "look at") else { continue }
             let isOld = now - status.modifiedAt > Self.foreignTemporaryAge
@@ -67,7 +76,9 @@ extension SpoolDirectory {
                 let lock = QueuePath(in: path, "lock".utf8)
                 let hasLock = try self.status(lock, "look at") != nil
                 guard hasLock || isOld || LockedDirectory.isName(name) else { continue }
-                guard let dead = try? LockedDirectory.takeOver(path, name: name, self) else { continue }
+                guard let dead = try? LockedDirectory.takeOver(path, name: name, self),
+                    try self.status(CommittedBatch.path(in: path), "look at") == nil
+                else { continue }
                 removeFiles(in: path, keepingLock: true)
                 dead.remove()
             } else if isOld {

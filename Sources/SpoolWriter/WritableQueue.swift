@@ -37,7 +37,9 @@ public final class WritableQueue: Sendable {
     public init(at path: String, operations: Int? = nil, minimumFree: Int? = nil) throws(WriteError) {
         do throws(SpoolError) {
             let limits = Limits(operations: operations, minimumFree: minimumFree)
-            spool = Mutex(Writer(directory: try SpoolDirectory(opening: path), admittance: Admittance(limits)))
+            // A route that lets operations say all they can: what could never be sent is the giver's mistake.
+            let configuration = Configuration(defaultRoute: Route(url: "http://localhost/"), limits: limits)
+            spool = Mutex(Writer(directory: try SpoolDirectory(opening: path), admittance: Admittance(configuration)))
         } catch {
             throw WriteError(error)
         }
@@ -66,21 +68,28 @@ public final class WritableQueue: Sendable {
     }
 
     private static func add(_ operations: [NewOperation], _ writer: inout Writer) throws(WriteError) -> [String] {
-        var taken: [Operation] = []
+        var taken: [Submission] = []
         for operation in operations {
             // Names are in the order of the times: no two operations of a program have the same.
             writer.last = max(Timestamp(Date()), writer.last + .microseconds(1))
-            taken.append(try operation.operation(createdAt: writer.last))
+            taken.append(
+                Submission(
+                    try operation.operation(createdAt: writer.last), hasOwnID: operation.id != nil, at: writer.last,
+                    isDated: true))
         }
-        let given = zip(operations, taken).compactMap { $0.id == nil ? nil : $1.header.id }
         let accepted: Accepted
         do throws(SpoolError) {
-            accepted = try writer.directory.accept(
-                taken, within: &writer.admittance, givenIDs: given, allOrNone: true)
+            accepted = try writer.directory.accept(taken, within: &writer.admittance, allOrNone: true)
         } catch {
             throw WriteError(error)
         }
-        for case .rejected(let limit) in accepted.results { throw WriteError(limit) }
+        for result in accepted.results {
+            switch result {
+            case .rejected(let limit): throw WriteError(limit)
+            case .refused(let reason): throw WriteError(reason)
+            case .accepted, .duplicate, .notAttempted: break
+            }
+        }
         return taken.map(\.header.id.description)
     }
 }

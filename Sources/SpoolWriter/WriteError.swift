@@ -47,6 +47,7 @@ public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
             case .noSuchQueue, .notAQueue: .noQueue
             case .newerFormat: .newerFormat
             case .permission, .untrusted: .permission
+            case .full: .full
             case .io, .notRemovedAfterDelivery, .lostHold: .inputOutput
             }
         description = error.description

@@ -41,9 +41,9 @@ struct ForeignNumber: Sendable, CustomTestStringConvertible {
 
     /// What looks unchecked and is in range all the same: a file, a piece of the line, and why.
     static let inRange = [
-        ("Spool/Admittance.swift", "free -= size", "size is that of bytes in memory"),
+        ("Spool/Admission/Admittance.swift", "free -= size", "size is that of bytes in memory"),
         (
-            "Spool/Admittance.swift", "waiting.operations + batch.operations + 1",
+            "Spool/Admission/Admittance.swift", "waiting.operations + batch.operations + 1",
             "operations are counted one by one, not read"
         ),
         ("Policy/Answers/BackoffSchedule+Next.swift", "inSeconds * factor", "floating point; no factor is above 2"),

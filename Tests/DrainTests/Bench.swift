@@ -6,6 +6,17 @@ import Testing
 
 @testable import Drain
 
+extension SpoolDirectory {
+    /// Takes operations in as they are.
+    func accept(_ operations: [Operation]) throws {
+        var admittance = Admittance(Configuration())
+        let submissions = operations.map {
+            Submission($0, hasOwnID: false, at: $0.header.createdAt, isDated: true)
+        }
+        _ = try accept(submissions, within: &admittance, durable: false)
+    }
+}
+
 /// A queue in a temporary directory, and runs over it with a fake world.
 final class Bench {
     let directory: URL
@@ -50,7 +61,7 @@ final class Bench {
             change(&header)
             return Operation(header: header, body: Array("\(number)".utf8))
         }
-        _ = try spool.accept(operations, limits: Limits(), durable: false)
+        try spool.accept(operations)
         return operations.map(\.header.id.description)
     }
 

@@ -126,7 +126,7 @@ private final class Race {
             key: "k\(generator.next() % 3)")
         let operation = Operation(header: header, body: Array("\(number)".utf8))
         do {
-            _ = try others.accept([operation], limits: Limits(), durable: false)
+            try others.accept([operation])
             accepted.insert(header.id)
         } catch {
             Issue.record("\(error)")

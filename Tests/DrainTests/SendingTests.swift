@@ -116,7 +116,10 @@ import Testing
             return
         }
         #expect(postponed.name.attempts == 1 && postponed.operation.attempts.count == 1)
-        _ = try bench.spool.accept(postponed.operation, as: postponed.name, limits: Limits(), hasOwnID: false)
+        var admittance = Admittance(Configuration())
+        let submission = Submission(
+            postponed.operation, as: postponed.name, hasOwnID: false, at: bench.now, isDated: true)
+        _ = try bench.spool.accept([submission], within: &admittance)
         #expect(try bench.run().attempts == 0)
         bench.now = bench.now + .seconds(61)
         // The server has forgotten the key of the first attempt.

@@ -48,7 +48,7 @@ struct AdmissionTests {
             ("field 'bodyFile': \(BodyFileRefusal.noRoots)", Array(#"{"drainq":1,"bodyFile":"/etc/passwd"}"#.utf8)),
             ("field 'drainq': written by a newer drainq (format 2)", Array(#"{"drainq":2}"#.utf8)),
             (
-                "it is too long: a body of 1002 bytes, 1000 are allowed",
+                "the operation is larger than the limit of 1000 bytes",
                 Array("\"\(String(repeating: "x", count: 1000))\"".utf8)
             ),
             ("it is too long: 70000 bytes, 66536 are allowed", [UInt8](repeating: 0x20, count: 70000)),

@@ -135,9 +135,8 @@ struct PortableOperationTests {
         let lines = stream.split(separator: UInt8(ascii: "\n"))
         #expect(lines.count == expected.count)
         let operations = try lines.map { try PortableOperation(json: Array($0), file: "f", line: 1) }
-        var present: [OperationID: QueueState] = [:]
         var admittance = Admittance(Limits())
-        let restored = try to.open().restore(operations, besides: &present, within: &admittance)
+        let restored = try to.open().accept(TemporaryQueue.portable(operations), within: &admittance)
         #expect(restored.results.allSatisfy { if case .accepted = $0 { true } else { false } })
         let found = try to.entries().map(\.path)
         #expect(Set(found) == Set(expected.keys))

@@ -19,9 +19,9 @@ struct RestoreTests {
     private func restore(
         _ operations: [PortableOperation], _ open: SpoolDirectory, _ limits: Limits = Limits(), allOrNone: Bool = false
     ) throws(SpoolError) -> Accepted {
-        var present = try open.presentIDs()
         var admittance = Admittance(limits)
-        return try open.restore(operations, besides: &present, within: &admittance, allOrNone: allOrNone)
+        return try open.accept(
+            TemporaryQueue.portable(operations), within: &admittance, allOrNone: allOrNone)
     }
 
     @Test func `every file is synced before its rename, and every directory before the answer`() throws {

@@ -73,6 +73,10 @@ final class TemporaryQueue {
         return Policy.Operation(header: header, body: Array(body.utf8))
     }
 
+    static func portable(_ operations: [PortableOperation]) -> [Submission] {
+        operations.map { Submission($0, at: now + .seconds(3600)) }
+    }
+
     static func record(_ outcome: Outcome = .deferred) -> AttemptRecord {
         AttemptRecord(at: now, duration: .milliseconds(12), outcome: outcome, status: 503, rule: "503")
     }

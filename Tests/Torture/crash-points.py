@@ -219,8 +219,9 @@ with test("an attempt whose delivery agent dies is made again, and nothing is lo
 # MARK: - Other commands
 
 
-def afterAdd(ids):
-    """What `add` has answered for is there; the rest is there or not, and never in part."""
+def afterAdd(ids, atomic=False):
+    """What `add` has answered for is there; the rest is there or not, and never in part. Of an atomic batch all or none is
+    there as soon as a run has been."""
 
     def check(queue, result, point):
         answered = result.stdout.split()
@@ -230,6 +231,10 @@ def afterAdd(ids):
         expect(set(found) <= set(ids), "there is what was not given:", found)
         finish(queue)
         times = collections.Counter(taken(healthy, point))
+        if atomic:
+            whole = dict.fromkeys(ids, 1)
+            expect(times == whole or not times and not found and not answered, "of a batch were delivered", times)
+            return 0
         for id in ids:
             expected = 1 if found.get(id) in ("new", "deferred") else 0
             expect(times[id] == expected, id, "was in", found.get(id), "and was delivered", times[id], "times")
@@ -240,7 +245,8 @@ def afterAdd(ids):
 
 def sweepAdd(told, ids, *arguments):
     sweep(
-        told, queue(), "add", "--envelope", *arguments, input="\n".join(map(operation, ids)), check=afterAdd(ids))
+        told, queue(), "add", "--envelope", *arguments, input="\n".join(map(operation, ids)),
+        check=afterAdd(ids, "--atomic" in arguments))
 
 
 with test("what add answers for is there when add dies") as told:
@@ -249,7 +255,7 @@ with test("what add answers for is there when add dies") as told:
 with test("what a bulk add answers for is there when it dies") as told:
     sweepAdd(told, [f"o{number}" for number in range(20)])
 
-with test("an atomic add that dies leaves operations or none, and each whole") as told:
+with test("an atomic add that dies leaves all operations or none, and each whole") as told:
     sweepAdd(told, ["a", "b", "c"], "--atomic")
 
 with test("what import answers for is there when import dies") as told:

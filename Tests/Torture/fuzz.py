@@ -19,7 +19,7 @@ from torture import effort, end, expect, here, scratch, test
 sources = here.parent.parent / "Sources"
 # What the targets need, compiled as one module.
 wanted = [
-    "Policy/**/*.swift", "Spool/Envelope.swift", "Spool/Operation*.swift", "Spool/Checksum.swift",
+    "Policy/**/*.swift", "Spool/Admission/Envelope.swift", "Spool/Operation*.swift", "Spool/Checksum.swift",
     "Spool/JSONText.swift", "Spool/Errno.swift",
     "Spool/FileStatus.swift", "Spool/BodyFileRefusal.swift", "Spool/QueueState.swift", "Spool/QueuePath.swift",
     "Delivery/Agents/Frame.swift", "DrainqCLI/Configuration/*.swift", "DrainqCLI/Quantities.swift",

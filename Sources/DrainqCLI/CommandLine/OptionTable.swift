@@ -46,7 +46,8 @@ extension OptionDescription {
             "From this time on the operations are not sent any more but fail."),
         OptionDescription(
             .id, .operationID, of: [.add, .send], "the id, for a single operation",
-            "The id instead of a random UUID. Adding an id that is in the queue already does nothing and says so."),
+            "The id instead of a random UUID. Adding an id that is in the queue already does nothing and says so; so does sending it."
+        ),
         OptionDescription(
             .envelope, of: [.add, .send], "each value is a whole operation with its fields",
             """

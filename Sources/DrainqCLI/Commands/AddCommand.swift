@@ -36,7 +36,7 @@ private struct Addition {
         self.queue = queue
         self.command = command
         isAtomic = command.flag(.atomic)
-        admittance = Admittance(queue.configuration.limits)
+        admittance = Admittance(queue.configuration)
     }
 
     mutating func perform() throws {
@@ -50,9 +50,14 @@ private struct Addition {
         }
         if isAtomic, applying.contains(.dataInvalid) {
             tellRefused()
-            throw CommandFailure(.dataInvalid, "nothing was added", hint: "--atomic accepts all or none")
+            throw nothingAdded
         }
         try flush()
+        if isAtomic, applying.contains(.dataInvalid) { throw nothingAdded }
+    }
+
+    private var nothingAdded: CommandFailure {
+        CommandFailure(.dataInvalid, "nothing was added", hint: "--atomic accepts all or none")
     }
 
     private mutating func take(_ item: OperationInput.Item) throws {
@@ -122,22 +127,16 @@ private struct Addition {
         let accepted: Accepted
         do throws(SpoolError) {
             accepted = try queue.spool.accept(
-                taken.map(\.operation), within: &admittance, durable: command.text(.sync) != "none",
-                givenIDs: taken.filter(\.hasOwnID).map(\.operation.header.id), allOrNone: isAtomic)
+                taken.map(\.submission), within: &admittance, durable: command.text(.sync) != "none",
+                allOrNone: isAtomic)
         } catch {
             throw CommandFailure(
                 error, hasBegun: hasAnswered, verb: "add", from: taken[0].place.line, of: taken[0].place.source)
         }
         for (given, result) in zip(taken, accepted.results) { answer(given, result) }
+        tellRefused()
         hasAnswered = true
-        for entry in accepted.dropped {
-            Messages.notice(
-                "dropped '\(entry.name.id)', the oldest: the queue is full and limits.whenFull is dropOldest")
-        }
-        for error in accepted.errors {
-            applying.insert(.inputOutput)
-            Messages.error(error.description, hint: error.hint)
-        }
+        if !tellDisplaced(accepted) { applying.insert(.inputOutput) }
         standardOutput.flush()
     }
 
@@ -162,8 +161,11 @@ private struct Addition {
             Messages.error(
                 "cannot add line \(given.place.line) of '\(given.place.source)': \(limit)",
                 hint: "see limits in drainq-config(5)")
+        case .refused(let reason):
+            applying.insert(.dataInvalid)
+            refused.append((given.text, given.place, reason))
         case .notAttempted:
-            applying.insert(.inputOutput)
+            if !applying.contains(.dataInvalid) { applying.insert(.inputOutput) }
             if isJSON {
                 JSONLine.write(
                     AddResult(error: "not added: --atomic", source: given.place.source, line: given.place.line))

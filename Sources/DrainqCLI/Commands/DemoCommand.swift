@@ -27,13 +27,14 @@ func demo(_ command: ParsedCommand, environment: [String: String]) throws(Comman
         var createdAt = Timestamp.now()
         let operations = payloads.map { payload in
             createdAt = createdAt + .microseconds(1)
-            return Operation(
+            let operation = Operation(
                 header: OperationHeader(
-                    id: OperationID(UUID().uuidString.lowercased())!, type: TypeName("demo")!, createdAt: createdAt,
-                    contentType: "application/json"),
+                    id: .random(), type: TypeName("demo")!, createdAt: createdAt, contentType: "application/json"),
                 body: payload)
+            return Submission(operation, hasOwnID: false, at: createdAt, isDated: false)
         }
-        _ = try spool.accept(operations, limits: configuration.limits)
+        var admittance = Admittance(configuration)
+        _ = try spool.accept(operations, within: &admittance)
         if !command.flag(.quiet) {
             Messages.notice("\(operations.count) operations in '\(directory.path)', a receiver at \(receiver.url)")
         }

@@ -27,8 +27,8 @@ private struct Importation {
     let queue: OpenQueue
     let command: ParsedCommand
     private var admittance: Admittance
-    private var present: [OperationID: QueueState]
-    private var batch: [(operation: PortableOperation, source: String, line: Int)] = []
+    private var last = Timestamp(microseconds: 0)
+    private var batch: [(submission: Submission, text: [UInt8], source: String, line: Int)] = []
     private var bytes = 0
     private(set) var applying: Set<ExitStatus> = []
     private(set) var hasAnswered = false
@@ -36,8 +36,7 @@ private struct Importation {
     init(queue: OpenQueue, command: ParsedCommand) throws {
         self.queue = queue
         self.command = command
-        admittance = Admittance(queue.configuration.limits)
-        present = try queue.spool.presentIDs()
+        admittance = Admittance(queue.configuration)
     }
 
     mutating func read(from path: String) throws {
@@ -57,10 +56,11 @@ private struct Importation {
     }
 
     mutating func end() throws {
-        if command.flag(.atomic), applying.contains(.dataInvalid) {
-            throw CommandFailure(.dataInvalid, "nothing was imported", hint: "--atomic takes in all or none")
-        }
+        let nothingImported = CommandFailure(
+            .dataInvalid, "nothing was imported", hint: "--atomic takes in all or none")
+        if command.flag(.atomic), applying.contains(.dataInvalid) { throw nothingImported }
         try flush()
+        if command.flag(.atomic), applying.contains(.dataInvalid) { throw nothingImported }
     }
 
     private mutating func take(_ item: JSONInput.Item, _ source: String) throws {
@@ -70,7 +70,8 @@ private struct Importation {
         case .value(let text, let line):
             do throws(OperationFileError) {
                 let operation = try PortableOperation(json: text, file: source, line: line)
-                batch.append((operation, source, line))
+                last = max(.now(), last + .microseconds(1))
+                batch.append((Submission(operation, at: last), text, source, line))
                 bytes += text.count
             } catch {
                 return refuse(text, source, line, error.detail)
@@ -110,33 +111,28 @@ private struct Importation {
         (batch, bytes) = ([], 0)
         let accepted: Accepted
         do throws(SpoolError) {
-            accepted = try queue.spool.restore(
-                taken.map(\.operation), besides: &present, within: &admittance, durable: command.text(.sync) != "none",
+            accepted = try queue.spool.accept(
+                taken.map(\.submission), within: &admittance, durable: command.text(.sync) != "none",
                 allOrNone: command.flag(.atomic))
         } catch {
             throw CommandFailure(error, hasBegun: hasAnswered, verb: "import", from: taken[0].line, of: taken[0].source)
         }
-        for ((operation, source, line), result) in zip(taken, accepted.results) {
-            answer(operation.entry, source, line, result)
+        for ((submission, text, source, line), result) in zip(taken, accepted.results) {
+            answer(submission, text, source, line, result)
         }
         hasAnswered = true
-        for entry in accepted.dropped {
-            Messages.notice(
-                "dropped '\(entry.name.id)', the oldest: the queue is full and limits.whenFull is dropOldest")
-        }
-        for error in accepted.errors {
-            applying.insert(.inputOutput)
-            Messages.error(error.description, hint: error.hint)
-        }
+        if !tellDisplaced(accepted) { applying.insert(.inputOutput) }
         standardOutput.flush()
     }
 
-    private mutating func answer(_ entry: Entry, _ source: String, _ line: Int, _ result: Acceptance) {
-        let id = entry.name.id.description
+    private mutating func answer(
+        _ submission: Submission, _ text: [UInt8], _ source: String, _ line: Int, _ result: Acceptance
+    ) {
+        let id = submission.header.id.description
         switch result {
         case .accepted:
             if command.flag(.json) {
-                JSONLine.write(AddResult(id: id, state: entry.state.word))
+                JSONLine.write(AddResult(id: id, state: submission.entry.state.word))
             } else {
                 standardOutput.line(id)
             }
@@ -150,8 +146,9 @@ private struct Importation {
         case .rejected(let limit):
             applying.insert(.inputOutput)
             refused(source, line, "\(limit)", hint: "see limits in drainq-config(5)")
+        case .refused(let reason): refuse(text, source, line, reason)
         case .notAttempted:
-            applying.insert(.inputOutput)
+            if !applying.contains(.dataInvalid) { applying.insert(.inputOutput) }
             if command.flag(.json) {
                 JSONLine.write(AddResult(error: "not imported: --atomic", source: source, line: line))
             }

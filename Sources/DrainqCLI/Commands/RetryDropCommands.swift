@@ -6,12 +6,17 @@ func retry(_ command: ParsedCommand, environment: [String: String]) throws(Comma
     var action = Action(verb: "retry", states: [.failed], objection: objectionToMoving) { queue, entry, moment in
         try queue.spool.retry(entry, now: moment.now, notBefore: moment.due) != nil
     }
-    action.objectionToQuarantined = { queue, item in
-        try queue.spool.objection(
-            to: item, limits: queue.configuration.limits, bodyFileRoots: queue.configuration.bodyFileRoots)
-    }
-    action.onQuarantined = { queue, item, moment in
-        try queue.spool.retry(item, now: moment.now, notBefore: moment.due)
+    action.onQuarantined = { queue, item, moment, isRehearsal in
+        var admittance = Admittance(queue.configuration)
+        let readmission = try queue.spool.readmit(
+            item, within: &admittance, now: moment.now, notBefore: moment.due, isRehearsal: isRehearsal)
+        switch readmission {
+        case .refused(let reason): return .refused(reason)
+        case .gone: return .gone
+        case .admitted(let accepted):
+            _ = tellDisplaced(accepted)
+            return .done
+        }
     }
     action.spacing = command.rate(.rate)?.interval
     return try action.perform(command, environment)
@@ -22,7 +27,9 @@ func drop(_ command: ParsedCommand, environment: [String: String]) throws(Comman
     var action = Action(verb: "drop", states: [.new, .deferred, .held, .failed], objection: objectionToMoving) {
         queue, entry, _ in try queue.spool.drop(entry)
     }
-    action.onQuarantined = { queue, item, _ in try queue.spool.drop(item) }
+    action.onQuarantined = { queue, item, _, isRehearsal in
+        try isRehearsal || queue.spool.drop(item) ? .done : .gone
+    }
     return try action.perform(command, environment)
 }
 
@@ -41,13 +48,19 @@ struct Action {
     var objection: (Entry) -> String?
     /// False where a run was faster.
     var body: (OpenQueue, Entry, Moment) throws -> Bool
-    /// Why what is in quarantine has to stay there.
-    var objectionToQuarantined: (OpenQueue, QuarantineItem) throws -> String? = { _, _ in nil }
     /// What is done to a file in quarantine, where `--state quarantined` or its name asks for it; `nil` where that makes
-    /// no sense.
-    var onQuarantined: ((OpenQueue, QuarantineItem, Moment) throws -> Bool)?
+    /// no sense. With `isRehearsal` nothing is changed.
+    var onQuarantined: ((OpenQueue, QuarantineItem, Moment, _ isRehearsal: Bool) throws -> Answer)?
     /// How much later each is due than the one before; `nil` where nothing is said of due times.
     var spacing: Duration?
+
+    /// What became of a file in quarantine.
+    enum Answer {
+        case done
+        case gone
+        /// Why it has to stay there.
+        case refused(String)
+    }
 
     /// When it is done, and from when on the operation is to be due by it.
     struct Moment {
@@ -164,15 +177,18 @@ struct Action {
         var status = ExitStatus.ok
         for item in items {
             let path = "quarantine/\(item.fileName)"
-            if let reason = onQuarantined == nil ? "it is quarantined" : try objectionToQuarantined(queue, item) {
-                status = .failed
-                Messages.error("cannot \(verb) '\(path)': \(reason)", hint: pasted("show", item.fileName))
-            } else if try command.flag(.dryRun) || onQuarantined?(queue, item, moment) == true {
+            let result =
+                try onQuarantined?(queue, item, moment, command.flag(.dryRun)) ?? .refused("it is quarantined")
+            switch result {
+            case .done:
                 answer(ActionResult(state: QueueState.quarantine.word, path: path, due: moment.due), path, command)
                 moment = moment.next(spacing)
-            } else {
+            case .gone:
                 status = .failed
                 Messages.error("cannot \(verb) '\(path)': it is gone")
+            case .refused(let reason):
+                status = .failed
+                Messages.error("cannot \(verb) '\(path)': \(reason)", hint: pasted("show", item.fileName))
             }
         }
         return status

@@ -48,12 +48,45 @@ private struct Answering {
 
     func take(_ item: OperationInput.Item, _ sending: Sending) throws -> ExitStatus {
         switch item {
-        case .operation(let given): return answer(given, try sending(given.operation))
+        case .operation(let given): return try send(given, sending)
         case .refused(_, let place, let reason):
             return refuse("line \(place.line) of '\(place.source)': \(reason)", nil, .dataInvalid)
         case .refusedFile(let path, let refusal):
             return refuse("'\(path)': the body file \(refusal)", nil, .dataInvalid)
         }
+    }
+
+    /// Attempts what the queue would take in, and nothing else: what `add` refuses is not sent either. An id that a person
+    /// chose is this process's until the operation is delivered, failed or in the queue.
+    private func send(_ given: OperationInput.Given, _ sending: Sending) throws -> ExitStatus {
+        var (reservation, standing): (Reservation?, QueueState?)
+        if given.hasOwnID {
+            (reservation, standing) = try queue.spool.reserve(given.operation.header.id)
+            if let standing { return tell(given, isIn: standing) }
+        }
+        defer { reservation?.release() }
+        let rule = AdmissionRule(queue.configuration)
+        var submission = given.submission
+        try rule.date(&submission, in: queue.spool)
+        if let refusal = try rule.objection(to: submission.operation, in: queue.spool) {
+            let reason = "line \(given.place.line) of '\(given.place.source)': \(refusal)"
+            return refuse(reason, nil, refusal.isDefect ? .dataInvalid : .inputOutput)
+        }
+        return answer(given, try sending(submission.operation))
+    }
+
+    /// It is in the queue already: nothing is sent.
+    private func tell(_ given: OperationInput.Given, isIn state: QueueState) -> ExitStatus {
+        let id = given.operation.header.id
+        let waits = QueueState.waiting.contains(state)
+        let reason = "it is in the queue already (\(state.word))"
+        if !waits { return refuse("'\(id)': \(reason)", SendResult(id, "failed", nil, error: reason), .failed) }
+        if command.flag(.json) {
+            JSONLine.write(SendResult(id, "queued", nil, error: reason))
+        } else if !command.flag(.quiet) {
+            Messages.notice("'\(id)' is in the queue already (\(state.word)): not sent")
+        }
+        return fallBack(.deferred)
     }
 
     private func answer(_ given: OperationInput.Given, _ result: Sending.Result) -> ExitStatus {
@@ -99,17 +132,19 @@ private struct Answering {
     private func enqueue(_ postponement: Sending.Postponement, _ hasOwnID: Bool) -> String? {
         let accepted: Accepted
         do throws(SpoolError) {
-            accepted = try queue.spool.accept(
-                postponement.operation, as: postponement.name, limits: queue.configuration.limits, hasOwnID: hasOwnID)
+            let submission = Submission(
+                postponement.operation, as: postponement.name, hasOwnID: hasOwnID, at: .now(), isDated: true)
+            var admittance = Admittance(queue.configuration)
+            accepted = try queue.spool.accept([submission], within: &admittance)
         } catch {
             return "\(error)"
         }
-        for entry in accepted.dropped {
-            Messages.notice(
-                "dropped '\(entry.name.id)', the oldest: the queue is full and limits.whenFull is dropOldest")
+        _ = tellDisplaced(accepted)
+        switch accepted.results.first {
+        case .rejected(let limit): return "\(limit)"
+        case .refused(let reason): return reason
+        case .accepted, .duplicate, .notAttempted, nil: return nil
         }
-        if case .rejected(let limit)? = accepted.results.first { return "\(limit)" }
-        return nil
     }
 
     /// Nothing was delivered or queued: an error, unless there is an answer for that.

@@ -102,7 +102,9 @@ enum ConfigurationKeys {
             example: #""dropOldest""#, "or dropOldest",
             """
             What happens to a new operation that a limit has no room for: reject (it is not taken, and drainq add says \
-            so) or dropOldest (the oldest waiting ones are removed to make room).
+            so; a file that was dropped into new/ stays there) or dropOldest (the oldest waiting ones are removed to make \
+            room; of those that are added together the newest stay). On a route that coalesces, values that a newer one \
+            of their key stands for make room first, in both cases. An operation that finds no room even so changes nothing.
             """,
             into: \.limits.whenFull),
         ConfigurationKey(

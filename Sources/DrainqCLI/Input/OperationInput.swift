@@ -27,7 +27,15 @@ struct OperationInput {
         var operation: Operation
         /// A person chose the id: one that is in the queue already is the same operation.
         var hasOwnID: Bool
+        /// As it was given; empty for a file that is still there.
+        var text: [UInt8]
         var place: Place
+        /// When it was given; the times of one input increase.
+        var at: Timestamp
+
+        var submission: Submission {
+            Submission(operation, hasOwnID: hasOwnID, at: at, isDated: operation.header.createdAt != at)
+        }
     }
 
     /// A single value longer than this is refused before it fills the memory.
@@ -40,8 +48,6 @@ struct OperationInput {
     private let expiresAt: Timestamp?
     private var last = Timestamp(microseconds: 0)
     private var values = 0
-    /// What stands in the queue; looked at when the first operation comes whose order matters.
-    private var sequences: SequenceClock?
 
     init(queue: OpenQueue, command: ParsedCommand) {
         self.queue = queue
@@ -138,7 +144,7 @@ struct OperationInput {
 
     // MARK: - Operations
 
-    /// What the command line says wins over what an envelope says; what could never be sent is not let in.
+    /// What the command line says wins over what an envelope says.
     private mutating func give(
         _ text: [UInt8], _ place: Place, _ operation: Operation, hasOwnID: Bool, _ take: (Item) throws -> Void
     ) throws {
@@ -146,12 +152,9 @@ struct OperationInput {
         if id != nil, values > 1 { return }
         var operation = operation
         override(&operation.header)
-        if operation.header.createdAt == last { try putLast(&operation.header) }
-        if let defect = queue.configuration.route(of: operation.header.type).defect(of: operation) {
-            try take(.refused(text: text, place: place, reason: "\(defect)"))
-        } else {
-            try take(.operation(Given(operation: operation, hasOwnID: hasOwnID || id != nil, place: place)))
-        }
+        try take(
+            .operation(
+                Given(operation: operation, hasOwnID: hasOwnID || id != nil, text: text, place: place, at: last)))
     }
 
     /// The header of the next operation, with a creation time after all before it.
@@ -161,18 +164,6 @@ struct OperationInput {
             id: id ?? .random(),
             type: command.typeNames(.type).last ?? .default, createdAt: last,
             contentType: command.text(.contentType) ?? "application/json")
-    }
-
-    /// Where its order matters, an operation without a creation time of its own is newer than all that stands before it.
-    private mutating func putLast(_ header: inout OperationHeader) throws(SpoolError) {
-        guard queue.configuration.route(of: header.type).isSequential else { return }
-        if sequences == nil {
-            var found = SequenceClock(queue.configuration)
-            try queue.spool.forEachStandingName { name, _ in found.note(EntryName(name)) }
-            sequences = found
-        }
-        last = sequences!.creation(of: EntryName(naming: header))
-        header.createdAt = last
     }
 
     private func override(_ header: inout OperationHeader) {

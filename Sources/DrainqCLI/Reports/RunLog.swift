@@ -18,6 +18,7 @@ struct RunLog {
             write(MessageView(message: absence.description), isNew ? .warning : .notice)
         case .superseded(let name, let newer, let destination):
             write(SupersededView(name, by: newer, destination), .info)
+        case .dropped(let name): write(MessageView(message: droppedMessage(name)), .warning)
         case .recovered(let recovery):
             for item in recovery.quarantined { write(QuarantineView(item), .error) }
             for entry in recovery.returned { write(RecoveredView(entry), .warning) }

@@ -75,6 +75,8 @@ struct RunReporter {
             }
         case .superseded(let name, by: let newer, _):
             if voice == .everything { Messages.info("\(name.id) \(name.type) superseded by \(newer)") }
+        case .dropped(let name):
+            if voice != .silent, log == nil { Messages.say(.warning, droppedMessage(name)) }
         case .stopping(let inFlight, let grace):
             if voice == .everything {
                 Messages.say(

@@ -18,10 +18,10 @@ package struct SequenceClock: Sendable {
     }
 
     /// The time of creation for an operation that would be accepted under this name: its own, or the microsecond after the
-    /// newest of its sequence.
+    /// newest of its sequence. No time is later than a name can carry.
     package func creation(of name: EntryName) -> Timestamp {
         guard let sequence = sequence(of: name), let newest = newest[sequence] else { return name.createdAt }
-        return max(name.createdAt, newest + .microseconds(1))
+        return min(max(name.createdAt, newest + .microseconds(1)), .lastInNames)
     }
 
     private func sequence(of name: EntryName) -> SequenceKey? {

@@ -26,7 +26,7 @@ extension Route {
     }
 
     /// The operations of which the newest replaces the others where the route coalesces; `nil` without a key.
-    func group(of name: EntryName, to destination: Destination) -> SequenceKey? {
+    package func group(of name: EntryName, to destination: Destination) -> SequenceKey? {
         name.keyDigest.map { .key($0, of: name.type, to: destination.digest) }
     }
 }

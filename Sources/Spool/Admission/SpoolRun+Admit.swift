@@ -8,15 +8,19 @@ extension SpoolRun {
     /// Row F → N or Q: reads what is in `new/` under names that are not canonical, or are a stranger's, once each; no more
     /// than `admissionSize` of them.
     ///
-    /// A foreign file is claimed, copied into an inode of our own (its submitter may still have it open), and published
-    /// under its canonical name; then the claim goes. A crash between the two brings the claim back under a name that
-    /// carries its id, so that it is not published twice. Errors of the system are told in `errors` and never put
-    /// anything into quarantine.
+    /// A foreign file is claimed (F → C), replaced in `claimed/` by a copy in an inode of our own, since its submitter may
+    /// still have it open (C → C, one rename), and the copy goes to `new/` under its canonical name (C → N). There is one
+    /// file and one name at any moment, so it is neither lost nor published twice, whatever dies. The copy is synced before
+    /// it replaces the file, and `claimed/` before the copy leaves it. A claim of a dead run comes back: the file to
+    /// `new/` under another name, the copy to its row (`returnForeign`).
+    ///
+    /// Errors of the system are told in `errors` and never put anything into quarantine. A file for which there is no room
+    /// stays in `new/` as it was.
     ///
     /// Who may write to `new/` may submit, whoever it is; but only a known owner may name a body file, which must be in
-    /// one of `bodyFileRoots`: a stranger could have one sent that is not theirs to read.
+    /// one of the configuration's directories: a stranger could have one sent that is not theirs to read.
     package func admitForeign(
-        now: Timestamp, limits: Limits, bodyFileRoots: [String] = []
+        now: Timestamp, within admittance: inout Admittance
     ) throws(SpoolError) -> Admission {
         try confirm()
         var admission = Admission()
@@ -27,32 +31,30 @@ extension SpoolRun {
             foreign.removeLast()
             admission.hasMore = true
         }
-        var batch: [Submission] = []
+        var batch: [ForeignFile] = []
         var bytes = 0
-        for name in foreign {
-            if let submission = read(name, &admission, now, limits, bodyFileRoots) {
-                batch.append(submission)
-                bytes += submission.operation.body.count
+        for (index, name) in foreign.enumerated() {
+            let at = now + .microseconds(index)
+            if let file = read(name, &admission, at, admittance.rule.configuration) {
+                batch.append(file)
+                bytes += file.submission.operation.body.count
             }
             if batch.count == 1024 || bytes > 64 << 20 {
-                admit(batch, &admission, now)
+                admit(batch, &admission, within: &admittance, now)
                 batch = []
                 bytes = 0
             }
         }
-        admit(batch, &admission, now)
+        admit(batch, &admission, within: &admittance, now)
         try flush()
         return admission
     }
 
     /// A foreign file that has been claimed and read.
-    private struct Submission {
+    private struct ForeignFile {
         var originalName: [UInt8]
         var claim: QueuePath
-        var operation: Operation
-        var hasOwnID: Bool
-        /// A crash interrupted its admission before.
-        var isAgain: Bool
+        var submission: Submission
     }
 
     private static let admittingPrefix = "admitting-"
@@ -61,15 +63,16 @@ extension SpoolRun {
         admittingPrefix + OperationID.random().description
     }
 
+    static func isAdmittingName(_ name: some Collection<UInt8>) -> Bool {
+        name.starts(with: admittingPrefix.utf8)
+    }
+
     /// Claims and reads; `nil` if it went elsewhere, and the admission says where.
     private func read(
-        _ name: [UInt8], _ admission: inout Admission, _ now: Timestamp, _ limits: Limits, _ roots: [String]
-    ) -> Submission? {
-        let text = String(decoding: name, as: UTF8.self)
-        let again = text.hasPrefix(Self.admittingPrefix) ? OperationID(text.dropFirst(Self.admittingPrefix.count)) : nil
-        let id = again ?? .random()
+        _ name: [UInt8], _ admission: inout Admission, _ now: Timestamp, _ configuration: Configuration
+    ) -> ForeignFile? {
         let from = QueuePath(in: QueueState.new.path, name)
-        let claim = QueuePath(in: directory.path, "\(Self.admittingPrefix)\(id)".utf8)
+        let claim = QueuePath(in: directory.path, Self.newAdmittingName().utf8)
         do throws(SpoolError) {
             let isThere = try queue.attempt("claim", from) { () throws(Errno) in
                 do throws(Errno) {
@@ -93,7 +96,7 @@ extension SpoolRun {
                 try quarantine(claim, name, foreign: name.description.utf8, Self.strangers(owner), &admission, now)
                 return nil
             }
-            let limit = limits.operationBytes +| OperationFile.headerLimit
+            let limit = configuration.limits.operationBytes +| OperationFile.headerLimit
             let content = try readable(claim, limit)
             let reason: String
             switch content {
@@ -102,11 +105,10 @@ extension SpoolRun {
             case .tooLong(let size): reason = "it is too long: \(size) bytes, \(limit) are allowed"
             case .bytes(let bytes, let status):
                 let file = QueuePath.escaped(name)
-                switch try queue.foreignOperation(in: bytes, status, file: file, id: id, limits, roots) {
-                case .success(let (operation, hasOwnID)):
-                    return Submission(
-                        originalName: name, claim: claim, operation: operation, hasOwnID: hasOwnID,
-                        isAgain: again != nil)
+                let roots = configuration.bodyFileRoots
+                switch try queue.foreignOperation(in: bytes, status, file: file, now, roots) {
+                case .success(let submission):
+                    return ForeignFile(originalName: name, claim: claim, submission: submission)
                 case .failure(let error): reason = error.detail
                 }
             }
@@ -129,63 +131,119 @@ extension SpoolRun {
         }
     }
 
-    /// Publishes what was read, looking for ids that the queue has already in one scan.
-    private func admit(_ batch: [Submission], _ admission: inout Admission, _ now: Timestamp) {
+    private func admit(
+        _ batch: [ForeignFile], _ admission: inout Admission, within admittance: inout Admittance, _ now: Timestamp
+    ) {
         if batch.isEmpty { return }
-        var pending: [Submission] = batch
+        let ids = batch.filter(\.submission.hasOwnID).map(\.submission.header.id)
+        var copies: Set<QueuePath> = []
         do throws(SpoolError) {
-            let ids = batch.filter { $0.hasOwnID || $0.isAgain }.map(\.operation.header.id)
-            var taken = try queue.find(ids).mapValues(\.name)
-            pending = []
-            for submission in batch {
-                let name = EntryName(naming: submission.operation.header)
-                guard let standing = taken.updateValue(name, forKey: name.id) else {
-                    pending.append(submission)
-                    continue
-                }
-                if submission.isAgain, standing.createdAt == name.createdAt, standing.type == name.type {
-                    // Published before the crash.
-                    finish(submission, &admission)
-                    admission.duplicates += 1
-                } else {
-                    conflict(submission, &admission, now)
-                }
-            }
-            var collisions: Set<Int> = []
-            let files = pending.map {
-                IncomingFile(
-                    entry: Entry(state: .new, name: EntryName(naming: $0.operation.header)),
-                    bytes: OperationFile.encode($0.operation), body: $0.operation.body.count)
-            }
-            if !files.isEmpty { try queue.publish(files, durable: true) { collisions.insert($0) } }
-            for (index, submission) in pending.enumerated() {
-                if collisions.contains(index) {
-                    conflict(submission, &admission, now)
-                } else {
-                    admission.admitted.append(files[index].entry)
-                    finish(submission, &admission)
-                }
+            try queue.withIDs(ids) { found throws(SpoolError) in
+                try admit(batch, found, &admission, within: &admittance, &copies, now)
+                // The ids are given free when they are durable.
+                if !ids.isEmpty { try flush() }
             }
         } catch {
             admission.errors.append(error)
-            for submission in pending { putBack(submission.claim, submission.originalName, &admission) }
+            for file in batch where !copies.contains(file.claim) { putBack(file.claim, file.originalName, &admission) }
         }
     }
 
-    /// Row C → gone, when the operation is in row N. A claim that cannot be removed comes back with the same id, and is
-    /// found to be there already.
-    private func finish(_ submission: Submission, _ admission: inout Admission) {
-        do throws(SpoolError) { try remove(submission.claim) } catch { admission.errors.append(error) }
+    /// Lets in what may enter. A thrown error leaves claims: files as they were, and copies that the next run recovers.
+    private func admit(
+        _ batch: [ForeignFile], _ found: [OperationID: Entry], _ admission: inout Admission,
+        within admittance: inout Admittance, _ copies: inout Set<QueuePath>, _ now: Timestamp
+    ) throws(SpoolError) {
+        var isDone = false
+        defer { admittance.endBatch(isDone: isDone) }
+        try admittance.beginBatch(queue, batch.map(\.submission), allOrNone: false)
+        var seen: Set<OperationID> = []
+        var pending: [(ForeignFile, IncomingFile)] = []
+        var isFull = false
+        for file in batch {
+            let id = file.submission.header.id
+            if found[id] != nil || seen.contains(id) {
+                conflict(file, &admission, now)
+                continue
+            }
+            var submission = file.submission
+            switch try admittance.admit(&submission, number: pending.count, queue) {
+            case .success(let incoming):
+                seen.insert(id)
+                pending.append((file, incoming))
+            case .failure(.limit(let limit)) where limit.isOfQueue:
+                putBack(file.claim, file.originalName, &admission)
+                let path = QueuePath(in: QueueState.new.path, file.originalName)
+                if !isFull {
+                    admission.errors.append(
+                        SpoolError(kind: .full(limit), verb: "admit", path: path.description, code: 0))
+                }
+                isFull = true
+            case .failure(let refusal): quarantine(file, refusal.description, &admission, now)
+            }
+        }
+        let displaced = Set(admittance.victims.compactMap(\.member))
+        for number in displaced { try remove(pending[number].0.claim) }
+        let staying = pending.indices.filter { !displaced.contains($0) }.map { pending[$0] }
+        if !staying.isEmpty { try replace(staying, &admission, &copies, now) }
+        var accepted = Accepted(results: [])
+        isDone = queue.remove(admittance.victims, &accepted)
+        admission.dropped += accepted.dropped
+        admission.superseded += accepted.superseded
+        admission.errors += accepted.errors
     }
 
-    private func conflict(_ submission: Submission, _ admission: inout Admission, _ now: Timestamp) {
-        let reason =
-            "ids in conflict: an operation with the id '\(submission.operation.header.id)' is in the queue already"
+    /// Row C → C → N: puts a copy of ours in the place of each file, then gives it its canonical name.
+    private func replace(
+        _ files: [(ForeignFile, IncomingFile)], _ admission: inout Admission, _ claimedCopies: inout Set<QueuePath>,
+        _ now: Timestamp
+    ) throws(SpoolError) {
+        let workshop = try Workshop(queue)
+        defer { workshop.close() }
+        let isGrouped = files.count >= SpoolDirectory.groupSize
+        var copies: [QueuePath] = []
+        for (_, incoming) in files {
+            let copy = workshop.nextPath()
+            try queue.attempt("accept into", incoming.entry.state.path) { () throws(Errno) in
+                try queue.createFile(copy, incoming.bytes, durable: !isGrouped)
+            }
+            copies.append(copy)
+        }
+        if isGrouped {
+            try queue.attempt("sync", QueuePath(".")) { () throws(Errno) in try queue.system.syncfs(queue.root) }
+        }
+        for ((file, _), copy) in zip(files, copies) {
+            try queue.attempt("accept", file.claim) { () throws(Errno) in try queue.replace(copy, file.claim) }
+            claimedCopies.insert(file.claim)
+        }
+        try queue.syncDirectory(directory.path)
+        for (file, incoming) in files {
+            do throws(Errno) {
+                try queue.move(file.claim, QueuePath(incoming.entry.path))
+                gained.insert(incoming.entry.state.path)
+                lost.insert(directory.path)
+                admission.admitted.append(incoming.entry)
+            } catch let error where error == .exists {
+                conflict(file, &admission, now)
+            } catch {
+                // The copy stays claimed: the next run brings it to its row.
+                admission.errors.append(SpoolError(error, "accept into", incoming.entry.state.path))
+            }
+        }
+    }
+
+    private func conflict(_ file: ForeignFile, _ admission: inout Admission, _ now: Timestamp) {
+        let id = file.submission.header.id
+        quarantine(
+            file, "ids in conflict: an operation with the id '\(id)' is in the queue already", &admission, now)
+    }
+
+    private func quarantine(_ file: ForeignFile, _ reason: String, _ admission: inout Admission, _ now: Timestamp) {
         do throws(Errno) {
-            try quarantine(submission.claim, nil, foreign: submission.originalName, reason, &admission, now)
+            try quarantine(file.claim, nil, foreign: file.originalName, reason, &admission, now)
         } catch {
-            admission.errors.append(SpoolError(error, "quarantine", submission.claim))
-            putBack(submission.claim, submission.originalName, &admission)
+            admission.errors.append(SpoolError(error, "quarantine", file.claim))
+            putBack(file.claim, file.originalName, &admission)
         }
     }
 
@@ -228,7 +286,7 @@ extension SpoolRun {
         "it belongs to user \(owner), not to the queue's owner, root or the user that runs drainq"
     }
 
-    /// Row C → F. What cannot be put back either is recovered by the next run.
+    /// Row C → F, for a file that no copy has replaced. What cannot be put back either is recovered by the next run.
     private func putBack(_ claim: QueuePath, _ name: [UInt8], _ admission: inout Admission) {
         do throws(Errno) {
             guard try queue.exists(claim) else { return }
@@ -247,8 +305,10 @@ package struct Admission: Hashable, Sendable {
     package var quarantined: [QuarantineItem] = []
     /// There were more files than one call takes.
     package var hasMore = false
-    /// Admitted before a crash already.
-    package var duplicates = 0
+    /// What had to go under `dropOldest`: operations of the queue, and older ones of those that were dropped.
+    package var dropped: [Entry] = []
+    /// What made room because a newer operation of its key stands for it.
+    package var superseded: [Entry] = []
     /// What could not be read or written; these files are where they were.
     package var errors: [SpoolError] = []
 

@@ -6,9 +6,11 @@ package enum Acceptance: Hashable, Sendable {
     case accepted(EntryName)
     /// An operation of that id is in the queue already; nothing was done.
     case duplicate(of: QueueState)
-    /// The queue is full.
+    /// The queue is full, or the operation is larger than any may be.
     case rejected(FullLimit)
-    /// All or none was asked for, and another one of the batch was rejected.
+    /// It could never be sent. Nothing of it is kept.
+    case refused(String)
+    /// All or none was asked for, and another one of the batch was rejected or refused.
     case notAttempted
 }
 
@@ -20,6 +22,14 @@ package enum FullLimit: Hashable, Sendable, CustomStringConvertible {
     /// The header line, with key, URL and headers, has a bound of its own.
     case headerBytes(Int)
     case minimumFree(Int)
+
+    /// Whether there may be room later. Else no queue takes it.
+    var isOfQueue: Bool {
+        switch self {
+        case .operations, .bytes, .minimumFree: true
+        case .operationBytes, .headerBytes: false
+        }
+    }
 
     package var description: String {
         switch self {
@@ -36,8 +46,10 @@ package enum FullLimit: Hashable, Sendable, CustomStringConvertible {
 package struct Accepted: Hashable, Sendable {
     /// One for each operation, in their order.
     package var results: [Acceptance]
-    /// What had to go under `dropOldest`.
+    /// What had to go under `dropOldest`: operations of the queue, and older ones of the batch, which count as accepted.
     package var dropped: [Entry] = []
+    /// What made room because a newer operation of its key stands for it.
+    package var superseded: [Entry] = []
     /// Why what had to go could not: the queue is over its limits, and what was accepted is accepted all the same.
     package var errors: [SpoolError] = []
 }

@@ -1,0 +1,167 @@
+package import Policy
+
+/// What a queue still lets in: the rule that every operation has to keep, and what the limits leave. Kept by the caller
+/// from one batch of an `add` to the next.
+///
+/// What waits is counted when a limit asks for it first, and by itself from then on: the file of each operation is looked
+/// at once an `add`, not once a batch. Before anything is rejected or dropped it is counted again, once a batch, so that
+/// nothing is turned away for what has been delivered meanwhile. Limits bound a queue, they are no lock: two who add at
+/// the same time may pass one together, by what they add between two counts.
+///
+/// What is turned away changes nothing: what would have made room for it stays.
+package struct Admittance {
+    package let rule: AdmissionRule
+    private var limits: Limits { rule.configuration.limits }
+    /// What waits, with what earlier batches added; `nil` until it is counted.
+    private var waiting: Count?
+    /// Whether that was counted in this batch.
+    private var isFresh = false
+    /// What this batch adds.
+    private var batch = Count()
+    private var free = Int.max
+    private var room: Room?
+    /// What goes for this batch, of the queue or of the batch itself.
+    private(set) var victims: [Room.Victim] = []
+    /// A size that found no room in this batch though everything had gone.
+    private var hopeless: (size: Int, limit: FullLimit)?
+
+    private struct Count {
+        var operations = 0
+        var bytes = 0
+    }
+
+    package init(_ configuration: Configuration) {
+        rule = AdmissionRule(configuration)
+    }
+
+    // MARK: - Batches
+
+    mutating func beginBatch(
+        _ queue: SpoolDirectory, _ submissions: some Collection<Submission>, allOrNone: Bool
+    ) throws(SpoolError) {
+        batch = Count()
+        victims = []
+        hopeless = nil
+        isFresh = false
+        room = nil
+        if limits.operations != nil || limits.bytes != nil || limits.minimumFree != nil {
+            let names = rule.configuration.hasCoalescingRoutes ? submissions.map(\.entry.name) : []
+            room = Room(
+                rule.configuration, for: names, isWhole: allOrNone,
+                at: submissions.first?.at ?? Timestamp(microseconds: 0))
+        }
+        if limits.minimumFree != nil { free = try queue.freeBytes }
+        if waiting == nil {
+            try queue.checkTrust()
+            try count(queue)
+        }
+    }
+
+    /// `isDone`: all that was let in is in the queue, and the victims are not.
+    mutating func endBatch(isDone: Bool) {
+        room = nil
+        guard isDone else {
+            waiting = nil
+            return
+        }
+        waiting?.operations += batch.operations
+        waiting?.bytes +|= batch.bytes
+    }
+
+    /// Counts an operation in, or says why it cannot enter. `number` is its own in the batch.
+    mutating func admit(
+        _ submission: inout Submission, number: Int, _ queue: SpoolDirectory
+    ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
+        try rule.date(&submission, in: queue)
+        let file = submission.file
+        let waits = QueueState.waiting.contains(file.entry.state)
+        if let refusal = try rule.objection(
+            to: submission.operation, headerLength: file.header, waits: waits, queue)
+        {
+            return .failure(refusal)
+        }
+        let limit = waits ? try makeRoom(for: file, number, queue) : limitOfFreeSpace(file.bytes.count)
+        return limit.map { .failure(.limit($0)) } ?? .success(file)
+    }
+
+    // MARK: - Room
+
+    /// What does not wait is only to find room on the disk.
+    private mutating func limitOfFreeSpace(_ size: Int) -> FullLimit? {
+        guard let limit = limits.minimumFree else { return nil }
+        if free < limit || free - limit < size { return .minimumFree(limit) }
+        free -= size
+        return nil
+    }
+
+    private mutating func makeRoom(
+        for file: IncomingFile, _ number: Int, _ queue: SpoolDirectory
+    ) throws(SpoolError) -> FullLimit? {
+        let size = file.bytes.count
+        if let limit = limits.bytes, size > limit { return .bytes(limit) }
+        if let hopeless, size >= hopeless.size { return hopeless.limit }
+        var going: [Room.Victim] = []
+        while let limit = passed(by: size) {
+            if !isFresh {
+                try count(queue)
+                continue
+            }
+            guard var victim = try room?.next(for: file.entry.name, queue) else {
+                for victim in going { count(victim, by: 1) }
+                room?.giveBack(going)
+                if !rule.configuration.hasCoalescingRoutes { hopeless = (size, limit) }
+                return limit
+            }
+            if victim.size == nil { victim.size = try queue.size(of: victim.entry) ?? 0 }
+            count(victim, by: -1)
+            going.append(victim)
+        }
+        victims += going
+        batch.operations += 1
+        batch.bytes += size
+        if limits.minimumFree != nil { free -= size }
+        room?.letIn(number, file.entry, size: size)
+        return nil
+    }
+
+    /// Counts a victim out of what waits or of the batch, or in again.
+    private mutating func count(_ victim: Room.Victim, by sign: Int) {
+        let bytes = sign * (victim.size ?? 0)
+        if victim.member == nil {
+            waiting?.operations += sign
+            waiting?.bytes += bytes
+        } else {
+            batch.operations += sign
+            batch.bytes += bytes
+        }
+        if limits.minimumFree != nil { free -= bytes }
+    }
+
+    private func passed(by size: Int) -> FullLimit? {
+        let waiting = waiting ?? Count()
+        if let limit = limits.operations, waiting.operations + batch.operations >= limit {
+            return .operations(limit)
+        }
+        if let limit = limits.bytes, waiting.bytes +| batch.bytes > limit -| size { return .bytes(limit) }
+        if let limit = limits.minimumFree, free < limit || free - limit < size { return .minimumFree(limit) }
+        return nil
+    }
+
+    /// Counts what waits, as far as a limit asks for it.
+    private mutating func count(_ queue: SpoolDirectory) throws(SpoolError) {
+        isFresh = true
+        guard limits.operations != nil || limits.bytes != nil else { return }
+        var count = Count()
+        var paths: [String] = []
+        for state in QueueState.waiting {
+            try queue.forEachEntry(in: state) { entry in
+                count.operations += 1
+                if limits.bytes != nil { paths.append(entry.path) }
+            }
+        }
+        for path in paths {
+            count.bytes +|= try queue.status(QueuePath(path), "look at")?.size ?? 0
+        }
+        waiting = count
+    }
+}

@@ -1,0 +1,125 @@
+import Policy
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A batch that enters as a whole: the file `committed` in the writer's directory names each file that it has written, and
+/// where that goes.
+///
+/// The batch is in the queue from the rename that gives the file this name on. Before it, a crash leaves nothing: the
+/// directory of a dead writer is swept. After it, whoever sweeps the directory, or adds an id, completes the batch first.
+/// So an operation of a batch is never sent while another one of it can still get lost.
+struct CommittedBatch {
+    private let directory: QueuePath
+    private let queue: SpoolDirectory
+
+    init(in directory: QueuePath, _ queue: SpoolDirectory) {
+        self.directory = directory
+        self.queue = queue
+    }
+
+    static func path(in directory: QueuePath) -> QueuePath {
+        QueuePath(in: directory, "committed".utf8)
+    }
+
+    private var path: QueuePath { Self.path(in: directory) }
+    private var draft: QueuePath { QueuePath(in: directory, "committing".utf8) }
+
+    /// Writes what would be committed: one line for each file, its name in the directory and its path in the queue.
+    func write(_ moves: [(from: QueuePath, to: QueuePath)]) throws(SpoolError) {
+        var text = ""
+        for (from, to) in moves { text += "\(from.description.split(separator: "/").last!) \(to.description)\n" }
+        try queue.attempt("write", draft) { () throws(Errno) in
+            try queue.createFile(draft, Array(text.utf8), durable: false)
+        }
+    }
+
+    /// Commits, durably if `durable`. `isSynced`: the file system has been synced since `write`.
+    func commit(durable: Bool, isSynced: Bool) throws(SpoolError) {
+        try queue.attempt("commit", draft) { () throws(Errno) in
+            if durable, !isSynced {
+                try SpoolDirectory.withDescriptor(queue.system, queue.root, draft, O_RDONLY | O_NOFOLLOW) {
+                    (descriptor) throws(Errno) in try queue.system.fsync(descriptor)
+                }
+                try queue.sync(directory)
+                try queue.sync(directory.parent)
+            }
+            try queue.system.rename(queue.root, draft.bytes, path.bytes)
+            if durable { try queue.sync(directory) }
+        }
+    }
+
+    /// Takes the commitment back, before any file of the batch is removed.
+    func withdraw() {
+        try? queue.system.unlink(queue.root, path.bytes)
+    }
+
+    /// All files are in their rows, durably. A commitment that comes back finds nothing to move.
+    func end(durable: Bool) {
+        withdraw()
+        if durable { try? queue.sync(directory) }
+    }
+
+    /// Row W → those of the files that a dead writer has committed. What was moved before is not there any more.
+    func complete() throws(SpoolError) {
+        guard let bytes = try queue.readFile(path, limit: SpoolDirectory.readLimit) else { return }
+        var targets: Set<QueuePath> = []
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            guard let (from, entry) = parse(String(decoding: line, as: UTF8.self)) else { continue }
+            try queue.attempt("accept into", entry.state.path) { () throws(Errno) in
+                do throws(Errno) {
+                    try queue.move(from, QueuePath(entry.path))
+                } catch let error where error == .missing {
+                    return
+                } catch let error where error == .exists {
+                    return
+                }
+            }
+            targets.insert(entry.state.path)
+        }
+        for target in targets { try queue.syncDirectory(target) }
+        end(durable: true)
+    }
+
+    private func parse(_ line: String) -> (from: QueuePath, entry: Entry)? {
+        let words = line.split(separator: " ")
+        guard words.count == 2, words[0].allSatisfy(\.isNumber) else { return nil }
+        let parts = words[1].split(separator: "/")
+        guard parts.count == 2, let state = QueueState(rawValue: String(parts[0])), state != .claimed,
+            let name = EntryName(String(parts[1]))
+        else { return nil }
+        return (QueuePath(in: directory, words[0].utf8), Entry(state: state, name: name))
+    }
+}
+
+extension SpoolDirectory {
+    /// Directories of writers that have committed a batch and not ended it. A stranger, who may write to `tmp/` in some
+    /// queues, commits nothing.
+    func committedBatches() throws(SpoolError) -> [QueuePath] {
+        let tmp = QueuePath("tmp")
+        var found: [QueuePath] = []
+        for writer in try names(in: tmp) where LockedDirectory.isName(QueuePath.escaped(writer)) {
+            let directory = QueuePath(in: tmp, writer)
+            guard let status = try? system.statusAt(root, CommittedBatch.path(in: directory).bytes),
+                status.kind == .regular, (try? knowsOwner(of: status)) == true
+            else { continue }
+            found.append(directory)
+        }
+        return found
+    }
+
+    /// Row W → N, D, X, K: completes what dead writers have committed. Called under the ids lock.
+    func completeCommittedBatches() throws(SpoolError) {
+        for directory in try committedBatches() {
+            let name = String(directory.description.dropFirst("tmp/".count))
+            guard let dead = try? LockedDirectory.takeOver(directory, name: name, self) else { continue }
+            defer { dead.release() }
+            try CommittedBatch(in: directory, self).complete()
+            removeFiles(in: directory, keepingLock: true)
+            dead.remove()
+        }
+    }
+}

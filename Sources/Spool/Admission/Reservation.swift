@@ -1,0 +1,66 @@
+package import Policy
+
+/// The id of one operation that `send` attempts before it is in any queue: row W, a file `reserved` with the id in it.
+///
+/// Until it is released no other process adds an operation of that id: it waits, and then finds the operation in the
+/// queue, or knows that it is over. It ends with the process, and the operation was never promised.
+package final class Reservation {
+    private let queue: SpoolDirectory
+    private let workshop: Workshop
+
+    fileprivate init(_ id: OperationID, _ queue: SpoolDirectory) throws(SpoolError) {
+        self.queue = queue
+        workshop = try Workshop(queue)
+        let path = QueuePath(in: workshop.path, Self.file.utf8)
+        do throws(SpoolError) {
+            try queue.attempt("reserve an id in", path) { () throws(Errno) in
+                try queue.createFile(path, Array(id.description.utf8), durable: false)
+            }
+        } catch {
+            workshop.close()
+            throw error
+        }
+        queue.reservations.insert(workshop.path)
+    }
+
+    /// Gives the id up. The operation is in the queue, or was delivered, or is nobody's.
+    package func release() {
+        queue.reservations.remove(workshop.path)
+        workshop.close()
+    }
+
+    fileprivate static let file = "reserved"
+}
+
+extension SpoolDirectory {
+    /// Row – → W: reserves the id of an operation that is not in the queue. The state of the operation that has it already
+    /// is a result; it is durable then.
+    package func reserve(_ id: OperationID) throws(SpoolError) -> (Reservation?, standing: QueueState?) {
+        try withIDs([id]) { found throws(SpoolError) in
+            if let entry = found[id] {
+                try makeDurable([entry])
+                return (nil, entry.state)
+            }
+            return (try Reservation(id, self), nil)
+        }
+    }
+
+    /// Where another process that is alive has reserved one of these ids; `nil` if none has.
+    func reservation(ofOneOf ids: Set<OperationID>) throws(SpoolError) -> QueuePath? {
+        let tmp = QueuePath("tmp")
+        for writer in try names(in: tmp) where LockedDirectory.isName(QueuePath.escaped(writer)) {
+            let directory = QueuePath(in: tmp, writer)
+            let path = QueuePath(in: directory, Reservation.file.utf8)
+            if reservations.contains(directory) { continue }
+            // A stranger, who may write to tmp/ in some queues, reserves nothing.
+            guard let status = try? system.statusAt(root, path.bytes), (try? knowsOwner(of: status)) == true,
+                let bytes = try? readFile(path, limit: 64),
+                let id = OperationID(String(decoding: bytes, as: UTF8.self)),
+                ids.contains(id)
+            else { continue }
+            let isDead = try? LockedDirectory.isAbandoned(directory, name: QueuePath.escaped(writer), self)
+            if isDead != true { return path }
+        }
+        return nil
+    }
+}

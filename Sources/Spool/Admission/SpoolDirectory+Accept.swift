@@ -1,0 +1,114 @@
+import Policy
+
+/// The one way in: row W → N or D, and for what an export says (`PortableOperation`) X or K.
+extension SpoolDirectory {
+    /// Takes one batch in. When it returns, what it calls accepted or a duplicate survives a power cut, if `durable`.
+    ///
+    /// The times of `Submission.at` increase strictly. Ids that submitters chose are looked for in every state but
+    /// `delivered`, under the ids lock: of several processes that add one id at the same time one adds it. With `allOrNone`
+    /// one operation that is rejected or refused keeps out the others, and a crash leaves all of them or none. A thrown
+    /// error means that none of the batch is promised, and that what could be taken back has been.
+    ///
+    /// What newer operations displace goes when those are in: an error, or a crash, before that costs none of it. So the
+    /// queue can be over its limits for a moment, and after a crash until the next `add`.
+    ///
+    /// Who gives more than one batch keeps the `Admittance` between them.
+    package func accept(
+        _ submissions: [Submission], within admittance: inout Admittance, durable: Bool = true,
+        allOrNone: Bool = false
+    ) throws(SpoolError) -> Accepted {
+        let ids = submissions.filter(\.hasOwnID).map(\.header.id)
+        return try withIDs(ids) { found throws(SpoolError) in
+            try accept(submissions, found, within: &admittance, durable, allOrNone)
+        }
+    }
+
+    private func accept(
+        _ submissions: [Submission], _ found: [OperationID: Entry], within admittance: inout Admittance,
+        _ durable: Bool, _ allOrNone: Bool
+    ) throws(SpoolError) -> Accepted {
+        var isDone = false
+        defer { admittance.endBatch(isDone: isDone) }
+        try admittance.beginBatch(self, submissions, allOrNone: allOrNone)
+        var results: [Acceptance] = []
+        var taken: [(index: Int, file: IncomingFile)] = []
+        var seen: [OperationID: QueueState] = [:]
+        var standing: [Entry] = []
+        for (index, submission) in submissions.enumerated() {
+            let id = submission.header.id
+            if let entry = found[id] {
+                standing.append(entry)
+                results.append(.duplicate(of: entry.state))
+                continue
+            }
+            if let state = seen[id] {
+                results.append(.duplicate(of: state))
+                continue
+            }
+            var submission = submission
+            switch try admittance.admit(&submission, number: taken.count, self) {
+            case .failure(.limit(let limit)): results.append(.rejected(limit))
+            case .failure(.defect(let reason)): results.append(.refused(reason))
+            case .success(let file):
+                seen[id] = file.entry.state
+                taken.append((index, file))
+                results.append(.accepted(file.entry.name))
+            }
+        }
+        var accepted = Accepted(results: results)
+        if allOrNone, results.contains(where: \.keepsOthersOut) {
+            for (index, _) in taken { accepted.results[index] = .notAttempted }
+            return accepted
+        }
+        if durable { try makeDurable(standing) }
+        let displaced = Set(admittance.victims.compactMap(\.member))
+        if !displaced.isEmpty { taken = taken.enumerated().filter { !displaced.contains($0.offset) }.map(\.element) }
+        if !taken.isEmpty {
+            for number in try publish(taken.map(\.file), durable: durable, allOrNone: allOrNone) {
+                accepted.results[taken[number].index] = .duplicate(of: taken[number].file.entry.state)
+            }
+        }
+        isDone = remove(admittance.victims, &accepted)
+        return accepted
+    }
+
+    /// Row N, D → gone, for what the newer ones have taken the place of. An error leaves the rest: the newer ones have
+    /// been accepted, and the next `add` finds the queue over its limits. Returns whether all of them went.
+    func remove(_ victims: [Room.Victim], _ accepted: inout Accepted) -> Bool {
+        if victims.isEmpty { return true }
+        var isComplete = true
+        do throws(SpoolError) {
+            let workshop = try Workshop(self)
+            defer { workshop.close() }
+            var states: Set<QueueState> = []
+            for victim in victims {
+                if victim.member == nil {
+                    guard try drop(QueuePath(victim.entry.path), workshop) else {
+                        isComplete = false
+                        continue
+                    }
+                    states.insert(victim.entry.state)
+                }
+                if victim.isSuperseded {
+                    accepted.superseded.append(victim.entry)
+                } else {
+                    accepted.dropped.append(victim.entry)
+                }
+            }
+            for state in states { try syncDirectory(state.path) }
+        } catch {
+            accepted.errors.append(error)
+            return false
+        }
+        return isComplete
+    }
+}
+
+extension Acceptance {
+    fileprivate var keepsOthersOut: Bool {
+        switch self {
+        case .rejected, .refused: true
+        case .accepted, .duplicate, .notAttempted: false
+        }
+    }
+}

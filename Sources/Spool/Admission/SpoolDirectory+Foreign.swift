@@ -1,0 +1,77 @@
+import Policy
+
+/// What others have written, read as an operation.
+extension SpoolDirectory {
+    /// What is in a file in quarantine, to be shown; nothing where it is gone, no file, or longer than `limit`.
+    package func content(of item: QuarantineItem, limit: Int = 1 << 20) throws(SpoolError) -> [UInt8] {
+        try attempt("read", item.path) { () throws(Errno) in
+            if case .bytes(let bytes, _) = try content(item.path, limit: limit) { bytes } else { [] }
+        }
+    }
+
+    /// The one JSON value in a foreign file.
+    func foreignOperation(
+        in bytes: [UInt8], _ status: FileStatus, file: String, _ now: Timestamp, _ roots: [String]
+    ) throws(Errno) -> Result<Submission, OperationFileError> {
+        func refused(_ reason: String) -> Result<Submission, OperationFileError> {
+            .failure(OperationFileError(file: file, line: 1, reason: reason))
+        }
+        if status.links > 1 { return refused("it has \(status.links) names (hard links)") }
+        if bytes.isEmpty { return refused("it is empty") }
+        if let offset = bytes.firstIndex(of: 0) { return refused("it has a NUL at byte \(offset)") }
+        if String(validating: bytes, as: UTF8.self) == nil { return refused("it is not valid UTF-8") }
+        var scanner = JSONScanner(bytes)
+        let range: Range<Int>
+        do throws(JSONSyntaxError) {
+            guard let value = try scanner.next() else { return refused("it is empty") }
+            range = value
+        } catch {
+            return refused(error.offset >= bytes.count ? "it is truncated: \(error)" : "\(error)")
+        }
+        guard bytes[range.upperBound...].allSatisfy(\.isJSONWhitespace) else {
+            return refused("more than one JSON value")
+        }
+        let isStranger = try !knowsOwner(of: status)
+        var systemError: Errno?
+        func examine(_ path: String) -> Result<BodyFile, BodyFileRefusal> {
+            if isStranger { return .failure(.notTheirs) }
+            let result = bodyFile(at: path, roots: roots)
+            if case .failure(.system(let error)) = result { systemError = error }
+            return result
+        }
+        let created = status.creation(at: now)
+        let (operation, hasOwnID): (Operation, Bool)
+        do throws(OperationFileError) {
+            (operation, hasOwnID) = try Envelope.operation(
+                from: bytes, in: range, file: file, defaults: Envelope.Defaults(id: .random(), createdAt: created),
+                bodyFile: examine)
+        } catch {
+            if let systemError { throw systemError }
+            return .failure(error)
+        }
+        if isStranger, operation.header.bodyFile != nil {
+            return refused("field 'bodyFile': \(BodyFileRefusal.notTheirs)")
+        }
+        return .success(
+            Submission(operation, hasOwnID: hasOwnID, at: now, isDated: operation.header.createdAt != created))
+    }
+
+    /// The operation that a claimed file holds, if it is a copy of ours in the place of a foreign file; `nil` of a foreign
+    /// file itself. The checksum says that the copy is whole.
+    func copy(at path: QueuePath) throws(Errno) -> EntryName? {
+        guard case .bytes(let bytes, let status) = try content(path, limit: Self.readLimit),
+            try knowsOwner(of: status), let headerEnd = bytes.firstIndex(of: UInt8(ascii: "\n")),
+            case .present = Checksum.presence(bytes, headerEnd: headerEnd),
+            let header = try? OperationFile.split(bytes, file: path.description).header
+        else { return nil }
+        return EntryName(naming: header)
+    }
+}
+
+extension FileStatus {
+    /// When a dropped file was created: its mtime, or now where that is later, or none that a name can carry.
+    fileprivate func creation(at now: Timestamp) -> Timestamp {
+        let isUsable = modifiedAt >= Timestamp(microseconds: 0) && modifiedAt <= now + AdmissionRule.skew
+        return isUsable ? modifiedAt : now
+    }
+}

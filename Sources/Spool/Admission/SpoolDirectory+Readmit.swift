@@ -1,0 +1,104 @@
+package import Policy
+
+/// What `retry` does with a file in quarantine.
+package enum Readmission: Hashable, Sendable {
+    /// It is an operation that waits again, or it is in `new/` to be read by the next run. With what it displaced.
+    case admitted(Accepted)
+    /// Why it stays in quarantine. Nothing has changed.
+    case refused(String)
+    /// It is no longer there.
+    case gone
+}
+
+/// Row Q → N, D or F: by the same admission as everything else.
+extension SpoolDirectory {
+    /// Takes a file out of quarantine: as an operation if it has the name of one, else to be read again like a file that is
+    /// dropped in. With `isRehearsal` nothing is changed.
+    ///
+    /// What it displaces under `dropOldest` goes when it is in. A thrown error means that it may be in either place.
+    package func readmit(
+        _ item: QuarantineItem, within admittance: inout Admittance, now: Timestamp, notBefore: Timestamp? = nil,
+        isRehearsal: Bool = false
+    ) throws(SpoolError) -> Readmission {
+        guard let name = item.name else {
+            return try readmitForeign(item, within: &admittance, now, isRehearsal)
+        }
+        let stored: StoredOperation
+        switch try read(item.path, name: name, limit: Self.readLimit) {
+        case nil: return .gone
+        case .notAnOperation(let reason): return .refused(reason)
+        case .newerFormat(let version): return .refused("it has format \(version), newer than this drainq reads")
+        case .operation(let operation): stored = operation
+        }
+        let entry = Entry(state: .quarantine, name: name)
+        let result = Self.retried(entry, now, notBefore)
+        let submission = Submission(
+            stored.operation, as: result.name, hasOwnID: true, at: now, isDated: true)
+        return try judge(submission, of: item, within: &admittance, displaces: !isRehearsal) {
+            file throws(SpoolError) in
+            if isRehearsal { return true }
+            if file.entry.name.createdAt == name.createdAt {
+                return try retry(entry, now: now, notBefore: notBefore) != nil
+            }
+            // Its time of creation did not hold: what enters is a copy with another header, and the file goes after it.
+            _ = try publish([file], durable: true, allOrNone: false)
+            return try drop(entry)
+        }
+    }
+
+    private func readmitForeign(
+        _ item: QuarantineItem, within admittance: inout Admittance, _ now: Timestamp, _ isRehearsal: Bool
+    ) throws(SpoolError) -> Readmission {
+        let configuration = admittance.rule.configuration
+        let limit = configuration.limits.operationBytes + OperationFile.headerLimit
+        let submission: Submission
+        switch try attempt("read", item.path, { () throws(Errno) in try content(item.path, limit: limit) }) {
+        case .missing: return .gone
+        case .notAFile(let reason): return .refused(reason)
+        case .tooLong(let size): return .refused("it is too long: \(size) bytes")
+        case .bytes(let bytes, let status):
+            let read = try attempt("read", item.path) { () throws(Errno) in
+                try foreignOperation(in: bytes, status, file: item.fileName, now, configuration.bodyFileRoots)
+            }
+            switch read {
+            case .success(let found): submission = found
+            case .failure(let error): return .refused(error.detail)
+            }
+        }
+        // The next run makes room for it.
+        var rehearsal = admittance
+        return try judge(submission, of: item, within: &rehearsal, displaces: false) { _ throws(SpoolError) in
+            if isRehearsal { return true }
+            guard try moveIfThere(item.path, QueuePath("new/\(item.fileName)"), "retry") else { return false }
+            removeReason(item)
+            return true
+        }
+    }
+
+    /// Calls `admit` if the submission may enter; that returns false where the file is gone.
+    private func judge(
+        _ submission: Submission, of item: QuarantineItem, within admittance: inout Admittance,
+        displaces: Bool, _ admit: (IncomingFile) throws(SpoolError) -> Bool
+    ) throws(SpoolError) -> Readmission {
+        let id = submission.header.id
+        return try withIDs(submission.hasOwnID ? [id] : []) { found throws(SpoolError) in
+            if let other = found[id], other.state != .quarantine || other.name != item.name {
+                return .refused(
+                    "ids in conflict: an operation with the id '\(id)' is in the queue already (\(other.state.rawValue))"
+                )
+            }
+            var isDone = false
+            defer { admittance.endBatch(isDone: isDone) }
+            try admittance.beginBatch(self, [submission], allOrNone: false)
+            var submission = submission
+            switch try admittance.admit(&submission, number: 0, self) {
+            case .failure(let refusal): return .refused(refusal.description)
+            case .success(let file):
+                guard try admit(file) else { return .gone }
+                var accepted = Accepted(results: [.accepted(file.entry.name)])
+                isDone = displaces && remove(admittance.victims, &accepted)
+                return .admitted(accepted)
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import Policy
+
+/// Operations as an export says them.
+extension SpoolDirectory {
+    /// The operation of an entry with everything that it has; `nil` if it is no longer there.
+    package func portable(_ entry: Entry) throws(SpoolError) -> Result<PortableOperation, OperationFileError>? {
+        let path = QueuePath(entry.path)
+        let content = try attempt("read", path) { () throws(Errno) in try self.content(path, limit: Self.readLimit) }
+        func refused(_ reason: String) -> Result<PortableOperation, OperationFileError> {
+            .failure(OperationFileError(file: entry.path, line: 1, reason: reason))
+        }
+        switch content {
+        case .missing: return nil
+        case .notAFile(let reason): return refused(reason)
+        case .tooLong(let size): return refused("it is too long: \(size) bytes, \(Self.readLimit) are allowed")
+        case .bytes(let bytes, _):
+            do throws(OperationFileError) {
+                let operation = try PortableOperation(entry, file: bytes)
+                if operation.header.id == entry.name.id { return .success(operation) }
+                return refused(
+                    "ids in conflict: '\(entry.name.id)' in the name, '\(operation.header.id)' in the header")
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import LoopbackReceiver
+import Testing
+
+@Suite struct OneWayInTests {
+    @Test func `an id that many add at the same moment is in the queue once, and each is told that it is there`() throws
+    {
+        let drainq = try Drainq()
+        let adding = try (0..<6).map { _ in try drainq.start("add", "--id", "same", input: "1") }
+        for process in adding {
+            let finished = try process.finish()
+            #expect(finished.status == 0 && finished.output == "same\n")
+        }
+        #expect(try drainq.names("new").count == 1)
+    }
+
+    @Test func `what waits under an id is not sent beside it, and what has failed is not sent again`() throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(400), .status(204)]))
+        let drainq = try Drainq(to: receiver)
+        try drainq.run("add", "--id", "x", input: "1")
+        let waiting = try drainq.run("send", "--id", "x", input: "1")
+        #expect(waiting.status == 75 && waiting.error.contains("in the queue already (new)"))
+        #expect(try drainq.run("run").status == 1)
+        #expect(try drainq.run("send", "--id", "x", input: "1").status == 1)
+        #expect(receiver.receivedCount == 1)
+        #expect(try drainq.run("send", "--id", "y", input: "1").status == 0)
+        #expect(try drainq.names("tmp").isEmpty)
+    }
+
+    @Test func `a body file outside of the allowed directories is neither sent nor added, however it is named`() throws
+    {
+        let receiver = try LoopbackReceiver(script: .always(.status(204)))
+        let drainq = try Drainq(to: receiver)
+        let file = drainq.directory.appending(path: "outside")
+        try "secret".write(to: file, atomically: true, encoding: .utf8)
+        let script = """
+            s=$(stat -c '"length":%s,"inode":%i' outside)
+            echo '{"drainq":1,"bodyFile":{"path":"'"$PWD"'/outside",'$s',"modified":1}}' > envelope
+            drainq send --envelope envelope; echo $?
+            drainq add --envelope envelope; echo $?
+            """
+        let finished = try drainq.shell(script)
+        #expect(finished.lines == ["65", "65"] && finished.error.contains("bodyFiles"))
+        #expect(receiver.receivedCount == 0)
+        #expect(try drainq.waiting() == 0)
+    }
+
+    @Test func `a line that could never be sent is kept, also under atomic where nothing is added`() throws {
+        let drainq = try Drainq()
+        let key = String(repeating: "k", count: 1025)
+        let added = try drainq.run("add", "--key", key, input: "1")
+        #expect(added.status == 65 && added.error.contains("longer than 1024 bytes"))
+        #expect(try drainq.names("quarantine").count == 2 && drainq.waiting() == 0)
+        let whole = try drainq.run("add", "--atomic", "--key", key, input: "1\n2\n")
+        #expect(whole.status == 65 && whole.output.isEmpty && whole.error.contains("nothing was added"))
+        #expect(try drainq.names("quarantine").count == 2 && drainq.waiting() == 0)
+    }
+}

@@ -1,0 +1,347 @@
+import Foundation
+import Policy
+import Spool
+import Testing
+
+/// What may enter, whichever way it comes.
+struct OneWayInTests {
+    let queue: TemporaryQueue
+    let now = TemporaryQueue.now
+
+    init() throws {
+        queue = try TemporaryQueue()
+    }
+
+    private func ids(_ directory: String = "new") throws -> [String] {
+        try queue.entries().filter { $0.state.rawValue == directory }.map(\.name.id.description).sorted()
+    }
+
+    private func submission(
+        _ id: String, _ offset: Int = 0, key: String? = nil, type: String = "default", body: String = "1",
+        createdAt: Timestamp? = nil
+    ) -> Submission {
+        var operation = queue.operation(id, offset, body: body)
+        operation.header.key = key
+        operation.header.type = TypeName(type)!
+        if let createdAt { operation.header.createdAt = createdAt }
+        return Submission(operation, hasOwnID: true, at: now + .microseconds(offset), isDated: createdAt != nil)
+    }
+
+    private func accept(
+        _ submissions: [Submission], _ configuration: Configuration = Configuration(), durable: Bool = true,
+        allOrNone: Bool = false, in open: SpoolDirectory? = nil
+    ) throws -> Accepted {
+        var admittance = Admittance(configuration)
+        return try (open ?? queue.open()).accept(
+            submissions, within: &admittance, durable: durable, allOrNone: allOrNone)
+    }
+
+    // MARK: - Ids
+
+    @Test func `an id that another process is just adding is waited for, and is there or is added`() throws {
+        let calls = InterceptedCalls()
+        let first = try queue.open(calls.calls)
+        var patient = SystemCalls.real
+        patient.sleep = { _ in }
+        let second = try queue.open(patient)
+        var system = calls.calls
+        var syncs = 0
+        var isLocked = false
+        system.fsync = { (_) throws(Errno) in
+            syncs += 1
+            guard syncs == 2 else { return }
+            // The name stands in new/, and is not durable.
+            do {
+                _ = try accept([submission("x")], in: second)
+            } catch {
+                isLocked = (error as? SpoolError)?.isLocked ?? false
+            }
+            throw Errno(EIO)
+        }
+        _ = first
+        let failing = try queue.open(system)
+        #expect(throws: SpoolError.self) { try accept([submission("x")], in: failing) }
+        #expect(isLocked && queue.names("new").isEmpty)
+        guard case .accepted = try accept([submission("x")], in: second).results[0] else { throw Errno(0) }
+        #expect(try ids() == ["x"])
+    }
+
+    @Test func `an id that is there is made durable before it is answered`() throws {
+        _ = try accept([submission("x")], durable: false)
+        let calls = InterceptedCalls()
+        let open = try queue.open(calls.calls)
+        calls.reset()
+        #expect(try accept([submission("x")], in: open).results == [.duplicate(of: .new)])
+        #expect(calls.log.filter { $0 == "fsync" }.count == 2)
+        calls.reset(.always("fsync", EIO))
+        #expect(throws: SpoolError.self) { try accept([submission("x")], in: open) }
+    }
+
+    @Test func `an id that send has reserved is waited for; a dead process reserves nothing`() throws {
+        var patient = SystemCalls.real
+        patient.sleep = { _ in }
+        let other = try queue.open(patient)
+        let sender = try queue.open()
+        let (reservation, standing) = try sender.reserve(OperationID("x")!)
+        #expect(reservation != nil && standing == nil)
+        #expect(throws: SpoolError.self) { try accept([submission("x")], in: other) }
+        guard case .accepted = try accept([submission("y")], in: other).results[0] else { throw Errno(0) }
+        // The sender itself queues it.
+        guard case .accepted = try accept([submission("x")], in: sender).results[0] else { throw Errno(0) }
+        reservation?.release()
+        #expect(try accept([submission("x")], in: other).results == [.duplicate(of: .new)])
+        #expect(try sender.reserve(OperationID("x")!).standing == .new)
+        mkdir("\(queue.path)/tmp/20261121T091500.123456Z-0123456789abcdef", 0o700)
+        try queue.put("z", at: "tmp/20261121T091500.123456Z-0123456789abcdef/reserved")
+        guard case .accepted = try accept([submission("z")], in: other).results[0] else { throw Errno(0) }
+    }
+
+    @Test func `a second operation with the id of a refused or rejected first one is not a duplicate`() throws {
+        let long = String(repeating: "k", count: 1025)
+        let results = try accept(
+            [submission("x", key: long), submission("x", 1, body: "12345"), submission("x", 2)],
+            Configuration(limits: Limits(operationBytes: 4))
+        ).results
+        #expect(results[0] == .refused("field 'key': longer than 1024 bytes"))
+        #expect(results[1] == .rejected(.operationBytes(4)))
+        guard case .accepted = results[2] else { throw Errno(0) }
+    }
+
+    // MARK: - Room
+
+    @Test(arguments: [false, true])
+    func `an operation that cannot fit drops nothing`(byFreeSpace: Bool) throws {
+        try queue.add((0..<10).map { "o\($0)" })
+        let size = OperationFile.encode(queue.operation("o0")).count
+        var limits = Limits(bytes: size * 12, whenFull: .dropOldest)
+        var system = SystemCalls.real
+        if byFreeSpace {
+            limits = Limits(minimumFree: 1_000_000, whenFull: .dropOldest)
+            system.freeBytes = { (_) throws(Errno) in 900_000 }
+        }
+        let accepted = try accept(
+            [submission("big", 20, body: "\"\(String(repeating: "x", count: size * 12))\"")],
+            Configuration(limits: limits), in: queue.open(system))
+        #expect(accepted.dropped.isEmpty && queue.names("new").count == 10)
+        guard case .rejected = accepted.results[0] else { throw Errno(0) }
+    }
+
+    @Test func `values that a newer one stands for make room before anything is dropped or rejected`() throws {
+        for whenFull in [Limits.WhenFull.dropOldest, .reject] {
+            let fresh = try OneWayInTests()
+            var configuration = Configuration(limits: Limits(operations: 10, whenFull: whenFull))
+            configuration.defaultRoute.coalesce = true
+            _ = try fresh.accept([fresh.submission("only", 0, key: "other")], configuration)
+            // Some of them come by themselves, the others together.
+            for number in 1...20 {
+                let accepted = try fresh.accept([fresh.submission("v\(number)", number, key: "k")], configuration)
+                #expect(accepted.dropped.isEmpty)
+            }
+            let batch = (21...120).map { fresh.submission("v\($0)", $0, key: "k") }
+            let accepted = try fresh.accept(batch, configuration)
+            #expect(accepted.dropped.isEmpty && accepted.superseded.count >= 100)
+            #expect(accepted.results.allSatisfy { if case .accepted = $0 { true } else { false } })
+            let left = try fresh.ids()
+            #expect(left.count == 10 && left.contains("only") && left.contains("v120"))
+        }
+    }
+
+    @Test func `what is rejected displaces nothing, and its older value stays`() throws {
+        var configuration = Configuration(limits: Limits(bytes: 2000))
+        configuration.defaultRoute.coalesce = true
+        _ = try accept([submission("old", 0, key: "k")], configuration)
+        let big = "\"\(String(repeating: "x", count: 1900))\""
+        let accepted = try accept([submission("big", 1, key: "k", body: big)], configuration)
+        #expect(accepted.superseded.isEmpty)
+        #expect(try ids() == ["old"])
+    }
+
+    // MARK: - Time
+
+    @Test func `a time of creation that is still to come is now, and after what stands in its sequence`() throws {
+        var configuration = Configuration()
+        configuration.defaultRoute.coalesce = true
+        let far = Timestamp.lastInNames
+        guard
+            case .accepted(let first) = try accept(
+                [submission("a", 1, key: "k", createdAt: far)], configuration
+            ).results[0]
+        else { throw Errno(0) }
+        #expect(first.createdAt == now + .microseconds(1))
+        // A clock that was ahead has dated this one.
+        _ = try accept([submission("b", 3_600_000_000, key: "k")], configuration)
+        guard
+            case .accepted(let third) = try accept(
+                [submission("c", 2, key: "k", createdAt: far)], configuration
+            ).results[0]
+        else { throw Errno(0) }
+        #expect(third.createdAt == now + .microseconds(3_600_000_001))
+        // What dates itself in the past keeps its time.
+        guard
+            case .accepted(let fourth) = try accept(
+                [submission("d", 3, key: "k", createdAt: now)], configuration
+            ).results[0]
+        else { throw Errno(0) }
+        #expect(fourth.createdAt == now)
+    }
+
+    @Test func `an imported operation from a clock that was ahead is dated anew, in its name and its header`() throws {
+        var operation = queue.operation("a", 7_200_000_000)
+        operation.attempts = [TemporaryQueue.record()]
+        var name = EntryName(naming: operation.header)
+        name.attempts = 1
+        let portable = try PortableOperation(
+            Entry(state: .deferred, name: name), file: OperationFile.encode(operation))
+        _ = try accept([Submission(portable, at: now)])
+        let entry = try #require(try queue.entries().first)
+        #expect(entry.name.createdAt == now && entry.name.attempts == 1 && entry.state == .deferred)
+        guard case .operation(let stored) = try queue.open().read(entry) else { throw Errno(0) }
+        #expect(stored.operation.attempts == operation.attempts && stored.operation.body == operation.body)
+    }
+
+    // MARK: - All or none
+
+    @Test func `a batch of all or none that dies at any call is there whole or not at all`() throws {
+        for durable in [true, false] {
+            for count in [3, 20] {
+                for index in 1... {
+                    let fresh = try OneWayInTests()
+                    let calls = InterceptedCalls()
+                    var isAnswered = false
+                    do {
+                        let open = try fresh.queue.open(calls.calls)
+                        calls.reset(.crash(at: index))
+                        let batch = (0..<count).map { fresh.submission("o\($0)", $0) }
+                        isAnswered = (try? fresh.accept(batch, durable: durable, allOrNone: true, in: open)) != nil
+                    }
+                    if index % 2 == 0 {
+                        try fresh.queue.recover()
+                    } else {
+                        // Whoever adds one of its ids finds it.
+                        let again = try fresh.accept([fresh.submission("o0", 50)]).results
+                        let left = try fresh.ids().count
+                        #expect(again == [.duplicate(of: .new)] ? left == count : left == 1 && !isAnswered)
+                        if left == 1 { _ = try fresh.queue.open().drop(fresh.queue.entries()[0]) }
+                        try fresh.queue.recover()
+                    }
+                    let left = try fresh.ids().count
+                    #expect(left == count || left == 0 && !isAnswered)
+                    #expect(fresh.queue.names("tmp").isEmpty)
+                    if calls.count < index { break }
+                }
+            }
+        }
+    }
+
+    @Test func `a batch of all or none that meets an error when a run has a part of it is completed`() throws {
+        var system = SystemCalls.real
+        var renames = 0
+        let run = try queue.open().beginRun(now: now)
+        let rename = system.renameNoReplace
+        var taken: Claim?
+        system.renameNoReplace = { (directory, from, to) throws(Errno) in
+            renames += 1
+            if renames == 2 {
+                if let entry = try? queue.entries().first { taken = try? run.claim(entry) }
+                throw Errno(EIO)
+            }
+            try rename(directory, from, to)
+        }
+        let open = try queue.open(system)
+        #expect(throws: SpoolError.self) {
+            try accept((0..<3).map { submission("o\($0)", $0) }, allOrNone: true, in: open)
+        }
+        #expect(taken != nil && queue.names("new").isEmpty)
+        try queue.recover()
+        #expect(queue.names("new").count == 2)
+        try run.end()
+        #expect(try ids() == ["o0", "o1", "o2"])
+    }
+
+    // MARK: - Dropped files
+
+    private func admit(_ configuration: Configuration) throws -> Admission {
+        let run = try queue.open().beginRun(now: now)
+        var admittance = Admittance(configuration)
+        let admission = try run.admitForeign(now: now, within: &admittance)
+        try run.end()
+        return admission
+    }
+
+    @Test func `a file may be dropped under any name`() throws {
+        for name in ["lock", "x.reason", "committed", "admitting-x"] { try queue.put("5", at: "new/\(name)") }
+        #expect(try queue.open().forEachEntry(in: .new) { _ in } == 4)
+        #expect(try admit(Configuration()).admitted.count == 4)
+    }
+
+    @Test func `a dropped file for which there is no room stays, and is admitted later`() throws {
+        let old = try queue.add(["a", "b"])
+        try queue.put(#"{"drainq":1,"id":"x","payload":5}"#, at: "new/x")
+        let full = try admit(Configuration(limits: Limits(operations: 2)))
+        #expect(full.admitted.isEmpty && full.errors.map(\.kind) == [.full(.operations(2))])
+        #expect(queue.names("new").contains("x"))
+        let dropping = try admit(Configuration(limits: Limits(operations: 2, whenFull: .dropOldest)))
+        #expect(dropping.admitted.map(\.name.id.description) == ["x"] && dropping.dropped == [old[0]])
+    }
+
+    @Test func `a dropped file that could never be sent, or is dated later than now, is judged like any other`() throws
+    {
+        var configuration = Configuration(defaultRoute: Route(url: "http://one/", overrides: []))
+        configuration.defaultRoute.coalesce = true
+        try queue.put(#"{"drainq":1,"id":"x","url":"http://two/","payload":5}"#, at: "new/x")
+        try queue.put(
+            #"{"drainq":1,"id":"y","key":"k","createdAt":"9999-12-31T23:59:59.999999Z","payload":5}"#, at: "new/y")
+        _ = try accept([submission("ahead", 3_600_000_000, key: "k")], configuration)
+        try queue.put(#"{"drainq":1,"id":"z","key":"k","payload":5}"#, at: "new/z")
+        let admission = try admit(configuration)
+        #expect(admission.quarantined.count == 1)
+        let times = Dictionary(
+            uniqueKeysWithValues: admission.admitted.map { ($0.name.id.description, $0.name.createdAt) })
+        #expect(times.keys.sorted() == ["y", "z"])
+        #expect(times.values.allSatisfy { $0 > now + .seconds(3600) && $0 < now + .seconds(3601) })
+    }
+
+    @Test func `a run that dies when its copy has replaced a dropped file leaves the copy, and never both`() throws {
+        try queue.put("5", at: "new/x")
+        let calls = InterceptedCalls()
+        do {
+            let run = try queue.open(calls.calls).beginRun(now: now)
+            // The copy is in its place, and gets no other name.
+            calls.reset(.always("renameNoReplace", EIO))
+            var admittance = Admittance(Configuration())
+            #expect(try run.admitForeign(now: now, within: &admittance).admitted.isEmpty)
+            calls.reset()
+        }
+        #expect(queue.names("new").isEmpty)
+        try queue.recover()
+        #expect(queue.names("new").count == 1 && queue.names("claimed").isEmpty)
+        let entry = try #require(try queue.entries().first)
+        #expect(entry.name.interruptions == 0)
+        #expect(try admit(Configuration()) == Admission())
+    }
+
+    // MARK: - Quarantine
+
+    @Test func `what comes back from quarantine passes the same check, and tells what it displaced`() throws {
+        let added = try queue.add(["bad", "a", "b"])
+        let open = try queue.open()
+        let run = try open.beginRun(now: now)
+        _ = try run.settle(try #require(try run.claim(added[0])), .quarantined(reason: "x"), record: nil, now: now)
+        try run.end()
+        let item = try #require(try open.quarantined().first)
+        func readmit(_ limits: Limits, isRehearsal: Bool = false) throws -> Readmission {
+            var admittance = Admittance(Configuration(limits: limits))
+            return try open.readmit(item, within: &admittance, now: now, isRehearsal: isRehearsal)
+        }
+        #expect(try readmit(Limits(operations: 2)) == .refused("the queue holds 2 operations, its limit"))
+        let small = try readmit(Limits(operationBytes: 1))
+        #expect(small == .refused("the operation is larger than the limit of 1 bytes"))
+        guard case .admitted = try readmit(Limits(), isRehearsal: true) else { throw Errno(0) }
+        #expect(queue.names("new").count == 2 && queue.names("quarantine").count == 2)
+        let result = try readmit(Limits(operations: 2, whenFull: .dropOldest))
+        guard case .admitted(let accepted) = result else { throw Errno(0) }
+        #expect(accepted.dropped == [added[1]])
+        #expect(try ids() == ["b", "bad"])
+        #expect(try readmit(Limits()) == .gone && queue.names("quarantine").isEmpty)
+    }
+}
