@@ -1,12 +1,19 @@
 #include "CCurl.h"
 #include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
 #ifdef __APPLE__
 #define LIBRARY "libcurl.4.dylib"
 #else
 #define LIBRARY "libcurl.so.4"
 #endif
+
+// Upper bound on the descriptors that are looked at where input has to be cut off.
+enum { DESCRIPTORS = 4096 };
 
 // As far as it is read here.
 struct version_info {
@@ -37,6 +44,9 @@ static char reason[512];
     X(int, easy_getinfo, (ccurl_easy *, int, ...)) \
     X(ccurl_list *, slist_append, (ccurl_list *, const char *)) \
     X(void, slist_free_all, (ccurl_list *)) \
+    X(ccurl_share *, share_init, (void)) \
+    X(int, share_setopt, (ccurl_share *, int, ...)) \
+    X(int, share_cleanup, (ccurl_share *)) \
     X(ccurl_multi *, multi_init, (void)) \
     X(int, multi_setopt, (ccurl_multi *, int, ...)) \
     X(int, multi_add_handle, (ccurl_multi *, ccurl_easy *)) \
@@ -128,6 +138,16 @@ int ccurl_get_pointer(ccurl_easy *easy, ccurl_info info, void **pointer) {
 ccurl_list *ccurl_list_append(ccurl_list *list, const char *text) { return slist_append(list, text); }
 void ccurl_list_free(ccurl_list *list) { slist_free_all(list); }
 
+ccurl_share *ccurl_share_init(void) {
+    // CURLSHOPT_SHARE, CURL_LOCK_DATA_CONNECT
+    ccurl_share *share = share_init();
+    if (!share || share_setopt(share, 1, 5) == 0) return share;
+    share_cleanup(share);
+    return NULL;
+}
+
+void ccurl_share_cleanup(ccurl_share *share) { share_cleanup(share); }
+
 ccurl_multi *ccurl_multi_init(void) { return multi_init(); }
 
 int ccurl_multi_set_number(ccurl_multi *multi, ccurl_multi_option option, long number) {
@@ -136,7 +156,33 @@ int ccurl_multi_set_number(ccurl_multi *multi, ccurl_multi_option option, long n
 
 int ccurl_multi_add(ccurl_multi *multi, ccurl_easy *easy) { return multi_add_handle(multi, easy); }
 int ccurl_multi_remove(ccurl_multi *multi, ccurl_easy *easy) { return multi_remove_handle(multi, easy); }
-int ccurl_multi_perform(ccurl_multi *multi, int *running) { return multi_perform(multi, running); }
+static volatile sig_atomic_t cut;
+
+// Everything from descriptor 3 on is libcurl's. Calls only what a signal handler may.
+static void cut_input(int signal) {
+    (void)signal;
+    int error = errno;
+    cut = 1;
+    char byte;
+    for (int descriptor = 3; descriptor < DESCRIPTORS; descriptor++)
+        if (recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) shutdown(descriptor, SHUT_RDWR);
+    errno = error;
+}
+
+bool ccurl_multi_perform(ccurl_multi *multi, int *running) {
+    static bool is_prepared;
+    if (!is_prepared) {
+        struct sigaction action = {.sa_handler = cut_input, .sa_flags = SA_RESTART};
+        is_prepared = sigaction(SIGPROF, &action, NULL) == 0;
+    }
+    cut = 0;
+    // Processor time: a process that is stopped or waits for its turn has read nothing.
+    struct itimerval patience = {.it_interval.tv_usec = 100000, .it_value.tv_sec = 1}, none = {{0, 0}, {0, 0}};
+    setitimer(ITIMER_PROF, &patience, NULL);
+    multi_perform(multi, running);
+    setitimer(ITIMER_PROF, &none, NULL);
+    return cut;
+}
 
 bool ccurl_multi_poll(ccurl_multi *multi, int descriptor, int milliseconds) {
     // struct curl_waitfd; CURL_WAIT_POLLIN is 1.

@@ -4,7 +4,9 @@
 //
 // Most functions only hand on. The others make URLSession sound where its interface cannot:
 // - Every request has a connection of its own and speaks HTTP/1.1: no answer to another request, no second sending.
-// - A connection has a time-out of its own.
+// - A connection has a time-out of its own. Where an address of the host does not answer in half of it, or refuses, the
+//   next one is tried.
+// - A proxy's answer to CONNECT that does not end is cut off.
 // - Foundation is shown one well-formed head for every answer, with the real one in a header field: its parser, its
 //   redirects and its challenges, which trap or hang, have nothing to work on. Trailers are dropped.
 // - An answer's body ends where nobody wants more of it.
@@ -34,13 +36,13 @@ enum {
     WRITEDATA = 10001, ERRORBUFFER = 10010, HTTPHEADER = 10023, HEADERDATA = 10029, WRITEFUNCTION = 20011,
     HEADERFUNCTION = 20079, INFILESIZE_LARGE = 30115,
     FRESH_CONNECT = 74, FORBID_REUSE = 75, HTTP_VERSION = 84, CONNECTTIMEOUT_MS = 156, SUPPRESS_CONNECT_HEADERS = 265,
-    HTTP09_ALLOWED = 285,
+    HTTP09_ALLOWED = 285, NOPROGRESS = 43, CAPATH = 10097, XFERINFODATA = 10057, XFERINFOFUNCTION = 20219,
     VERSION_1_1 = 2,
-    RESPONSE_CODE = 0x200002, HTTP_CONNECTCODE = 0x200016, OS_ERRNO = 0x200019, PRETRANSFER_TIME = 0x600035,
+    RESPONSE_CODE = 0x200002, CAINFO = 0x10003d, HTTP_CONNECTCODE = 0x200016, OS_ERRNO = 0x200019, PRETRANSFER_TIME = 0x600035,
     SIZE_UPLOAD = 0x600007, CONTENT_LENGTH_DOWNLOAD = 0x30000f,
     SOCKETFUNCTION = 20001, SOCKETDATA = 10002, TIMERFUNCTION = 20004,
     POLL_IN = 1, POLL_OUT = 2, POLL_INOUT = 3, POLL_REMOVE = 4, EVENT_IN = 1, EVENT_OUT = 2, EVENT_ERROR = 4,
-    GOT_NOTHING = 52, SEND_ERROR = 55, ERROR_SIZE = 256,
+    GOT_NOTHING = 52, SEND_ERROR = 55, PROXY_ERROR = 97, ERROR_SIZE = 256,
 };
 struct list { char *text; struct list *next; };
 struct message { int kind; void *easy; union { void *whatever; int code; } data; };
@@ -87,6 +89,7 @@ DECLARE(int, curl_multi_setopt, (void *, int, ...))
 DECLARE(int, curl_multi_add_handle, (void *, void *))
 DECLARE(int, curl_multi_assign, (void *, int, void *))
 DECLARE(int, curl_multi_socket_action, (void *, int, int, int *))
+DECLARE(int, curl_multi_socket_all, (void *, int *))
 DECLARE(struct message *, curl_multi_info_read, (void *, int *))
 
 // Says that the length of an answer is unknown: Foundation traps on one that is no Int64.
@@ -110,7 +113,8 @@ struct transfer {
     int64_t length, room; // of the request's body; for the answer's
     char *head;
     size_t head_length;
-    bool has_head;
+    bool has_head, has_long_tunnel;
+    unsigned pass, told; // when libcurl last told of its progress, and how often in that pass
     struct transfer *next;
 };
 
@@ -118,6 +122,11 @@ static struct transfer *transfers;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 // All heads and trailers of an answer.
 static const size_t longest_head = 256 << 10;
+// The bytes of a proxy's answer to CONNECT that are read at one go. libcurl reads them one by one and tells of each, without
+// a look at other transfers.
+static const unsigned longest_tunnel = 16 << 10;
+// Counts the calls in which libcurl works. All of them come from one queue.
+static unsigned pass;
 
 static struct transfer *transfer_of(void *easy) {
     pthread_mutex_lock(&lock);
@@ -204,6 +213,23 @@ static size_t take_body(char *bytes, size_t size, size_t count, void *context) {
     return taken == wanted && wanted < length ? 0 : taken;
 }
 
+static bool is_connected(void *easy) {
+    int64_t connected = 0;
+    REAL(curl_easy_getinfo)(easy, PRETRANSFER_TIME, &connected);
+    return connected > 0;
+}
+
+// Is told of progress; anything but 0 ends the transfer.
+static int take_progress(void *context, int64_t to_receive, int64_t received, int64_t to_send, int64_t sent) {
+    (void)to_receive, (void)received, (void)to_send, (void)sent;
+    struct transfer *transfer = context;
+    if (transfer->pass != pass) transfer->told = 0;
+    transfer->pass = pass;
+    if (++transfer->told <= longest_tunnel || is_connected(transfer->easy)) return 0;
+    transfer->has_long_tunnel = true;
+    return 1;
+}
+
 // Reads the limits among a request's header lines. libcurl sends no line that ends with its colon.
 static void take_limits(struct transfer *transfer, struct list *line) {
     static const char name[] = FOUNDATION_CURL_LIMITS ":";
@@ -251,21 +277,29 @@ int curl_multi_add_handle(void *multi, void *easy) {
     REAL(curl_easy_setopt)(easy, FORBID_REUSE, 1L);
     REAL(curl_easy_setopt)(easy, HTTP09_ALLOWED, 0L);
     REAL(curl_easy_setopt)(easy, SUPPRESS_CONNECT_HEADERS, 1L);
-    if (transfer && transfer->connect_milliseconds > 0)
-        REAL(curl_easy_setopt)(easy, CONNECTTIMEOUT_MS, transfer->connect_milliseconds);
+    // libcurl reads all authorities anew for each connection where they are both in a file and in a directory.
+    char *authorities = NULL;
+    if (REAL(curl_easy_getinfo)(easy, CAINFO, &authorities) == 0 && authorities && access(authorities, R_OK) == 0)
+        REAL(curl_easy_setopt)(easy, CAPATH, NULL);
+    if (transfer) {
+        REAL(curl_easy_setopt)(easy, XFERINFOFUNCTION, take_progress);
+        REAL(curl_easy_setopt)(easy, XFERINFODATA, transfer);
+        REAL(curl_easy_setopt)(easy, NOPROGRESS, 0L);
+        if (transfer->connect_milliseconds > 0)
+            REAL(curl_easy_setopt)(easy, CONNECTTIMEOUT_MS, transfer->connect_milliseconds);
+    }
     return REAL(curl_multi_add_handle)(multi, easy);
 }
 
 // Writes what a transfer ended with before libcurl's words, as the numbers that URLSessionTransport reads.
 static void explain(struct transfer *transfer, int code) {
     long system_error = 0, proxy_status = 0;
-    int64_t connected = 0;
     REAL(curl_easy_getinfo)(transfer->easy, OS_ERRNO, &system_error);
     REAL(curl_easy_getinfo)(transfer->easy, HTTP_CONNECTCODE, &proxy_status);
-    REAL(curl_easy_getinfo)(transfer->easy, PRETRANSFER_TIME, &connected);
     char words[ERROR_SIZE];
     snprintf(words, sizeof words, "%s", transfer->words[0] ? transfer->words : REAL(curl_easy_strerror)(code));
-    snprintf(transfer->words, ERROR_SIZE, "%d %ld %ld %d: %s", code, system_error, proxy_status, connected > 0, words);
+    snprintf(transfer->words, ERROR_SIZE, "%d %ld %ld %d: %s", code, system_error, proxy_status,
+        is_connected(transfer->easy), words);
 }
 
 // Tells Foundation how a transfer ended. One without a head, and one whose 2xx came before the whole request had gone,
@@ -289,6 +323,10 @@ void *curl_multi_info_read(void *multi, int *left) {
                     (long long)sent, (long long)transfer->length);
         }
     }
+    if (transfer->has_long_tunnel) {
+        told.data.code = PROXY_ERROR;
+        if (transfer->words) snprintf(transfer->words, ERROR_SIZE, "the proxy's answer to CONNECT does not end");
+    }
     if (told.data.code != 0 && transfer->words) explain(transfer, told.data.code);
     return &told;
 }
@@ -299,11 +337,14 @@ void *curl_multi_info_read(void *multi, int *left) {
 static int (*socket_receiver)(void *, int, int, void *, void *);
 static void *socket_context;
 static int all_sockets = -1;
+// A connection has failed, and libcurl goes on to the host's next address when it works the next time.
+static bool has_lost_address;
 
 static int watch(void *easy, int socket, int what, void *context, void *own) {
     (void)context;
     (void)own;
     if (what == POLL_REMOVE) {
+        if (!is_connected(easy)) has_lost_address = true;
         epoll_ctl(all_sockets, EPOLL_CTL_DEL, socket, NULL);
         return 0;
     }
@@ -344,8 +385,7 @@ int curl_multi_assign(void *multi, int socket, void *own) {
     return socket == all_sockets ? 0 : REAL(curl_multi_assign)(multi, socket, own);
 }
 
-int curl_multi_socket_action(void *multi, int socket, int events, int *running) {
-    if (socket < 0 || socket != all_sockets) return REAL(curl_multi_socket_action)(multi, socket, events, running);
+static int take_events(void *multi, int *running) {
     struct epoll_event ready[16];
     int count = epoll_wait(all_sockets, ready, sizeof ready / sizeof *ready, 0);
     int result = 0;
@@ -355,6 +395,17 @@ int curl_multi_socket_action(void *multi, int socket, int events, int *running) 
         if (ready[i].events & EPOLLOUT) what |= EVENT_OUT;
         if (ready[i].events & EPOLLERR) what |= EVENT_ERROR;
         result = REAL(curl_multi_socket_action)(multi, ready[i].data.fd, what, running);
+    }
+    return result;
+}
+
+int curl_multi_socket_action(void *multi, int socket, int events, int *running) {
+    pass++;
+    bool is_all = socket >= 0 && socket == all_sockets;
+    int result = is_all ? take_events(multi, running) : REAL(curl_multi_socket_action)(multi, socket, events, running);
+    while (has_lost_address && result == 0) {
+        has_lost_address = false;
+        result = REAL(curl_multi_socket_all)(multi, running);
     }
     return result;
 }

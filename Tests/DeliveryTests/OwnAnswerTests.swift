@@ -34,6 +34,17 @@ import Testing
             return try #require(reports.first { $0.ticket == tickets }).report.result
         }
 
+        /// Two connections that have carried an attempt each. The next attempt goes over the first.
+        func keepTwo() throws -> (PlayedServer.Connection, PlayedServer.Connection) {
+            let connections = try ["first", "second"].map { body in
+                try submit(body)
+                let connection = try server.accept()
+                #expect(try exchange(connection, "200 OK").answer?.status == 200)
+                return connection
+            }
+            return (connections[0], connections[1])
+        }
+
         /// A whole attempt on a connection that the server leaves open.
         func exchange(_ connection: PlayedServer.Connection, _ status: String) throws -> AttemptReport.Result {
             #expect(try !connection.readRequest().isEmpty)
@@ -42,11 +53,35 @@ import Testing
         }
     }
 
+    @Test func `connections take turns, and each rests while another is used`() throws {
+        let scene = try Scene()
+        let (first, second) = try scene.keepTwo()
+        for connection in [first, second, first, second] {
+            try scene.submit("again")
+            #expect(try scene.exchange(connection, "200 OK").answer?.status == 200)
+        }
+        #expect(scene.server.isQuiet)
+    }
+
+    @Test func `a connection that is an answer behind is found out after one verdict`() throws {
+        let scene = try Scene()
+        let (first, second) = try scene.keepTwo()
+        try scene.submit("third")
+        #expect(try first.readRequest() == "third")
+        // Nothing shows yet that this is no answer to it. The answer comes while the connection rests.
+        first.send("HTTP/1.1 200 Stray\r\nContent-Length: 0\r\n\r\n")
+        #expect(try scene.result().answer?.status == 200)
+        first.send("HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n")
+        try scene.submit("fourth")
+        #expect(try scene.exchange(second, "201 Created").answer?.status == 201)
+        try scene.submit("fifth")
+        #expect(try scene.exchange(scene.server.accept(), "202 Accepted").answer?.status == 202)
+        #expect(try first.isClosedByClient())
+    }
+
     @Test func `a stray answer on a kept connection is nobody's`() throws {
         let scene = try Scene()
-        try scene.submit("first")
-        let first = try scene.server.accept()
-        #expect(try scene.exchange(first, "200 OK").answer?.status == 200)
+        let (first, _) = try scene.keepTwo()
         first.send("HTTP/1.1 422 Stray\r\nContent-Length: 0\r\n\r\n")
         try scene.submit("second")
         let second = try scene.server.accept()
@@ -56,9 +91,7 @@ import Testing
 
     @Test func `the beginning of a stray answer is enough`() throws {
         let scene = try Scene()
-        try scene.submit("first")
-        let first = try scene.server.accept()
-        #expect(try scene.exchange(first, "200 OK").answer?.status == 200)
+        let (first, _) = try scene.keepTwo()
         first.send("H")
         try scene.submit("second")
         #expect(try scene.exchange(scene.server.accept(), "201 Created").answer?.status == 201)
@@ -67,9 +100,7 @@ import Testing
 
     @Test func `a kept connection that the server has closed is replaced before anything is sent`() throws {
         let scene = try Scene()
-        try scene.submit("first")
-        let first = try scene.server.accept()
-        #expect(try scene.exchange(first, "200 OK").answer?.status == 200)
+        let (first, _) = try scene.keepTwo()
         first.close()
         try scene.submit("second")
         #expect(try scene.exchange(scene.server.accept(), "201 Created").answer?.status == 201)
@@ -97,29 +128,25 @@ import Testing
 
     @Test func `a request whose kept connection dies is not sent again within the attempt`() throws {
         let scene = try Scene()
-        try scene.submit("first")
-        let connection = try scene.server.accept()
-        #expect(try scene.exchange(connection, "200 OK").answer?.status == 200)
-        try scene.submit("second")
-        #expect(try connection.readRequest() == "second")
-        connection.close()
+        let (first, second) = try scene.keepTwo()
+        try scene.submit("third")
+        #expect(try first.readRequest() == "third")
+        first.close()
         // libcurl begins a second connection, and is not let send on it.
         let other = try scene.server.accept()
         #expect(try other.isClosedByClient())
         let result = try scene.result()
         #expect(result.failure == .reset, "\(result)")
-        try scene.submit("third")
-        #expect(try scene.exchange(scene.server.accept(), "201 Created").answer?.status == 201)
+        try scene.submit("fourth")
+        #expect(try scene.exchange(second, "201 Created").answer?.status == 201)
     }
 
     @Test(arguments: ["400 Bad Request", "501 Unsupported method"])
     func `a refusal that closes a kept connection may be about what was left on it`(status: String) throws {
         let scene = try Scene()
         let refusal = "HTTP/1.1 \(status)\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-        try scene.submit("first")
-        let first = try scene.server.accept()
-        #expect(try scene.exchange(first, "204 No Content").answer?.status == 204)
-        try scene.submit("second")
+        let (first, _) = try scene.keepTwo()
+        try scene.submit("third")
         try first.readHead()
         first.send(refusal)
         first.close()
@@ -135,9 +162,7 @@ import Testing
 
     @Test func `a fresh connection is opened where it is asked for`() throws {
         let scene = try Scene()
-        try scene.submit("first")
-        let first = try scene.server.accept()
-        #expect(try scene.exchange(first, "200 OK").answer?.status == 200)
+        _ = try scene.keepTwo()
         try scene.submit("second", freshConnection: true)
         #expect(try scene.exchange(scene.server.accept(), "201 Created").answer?.status == 201)
     }
@@ -158,6 +183,35 @@ import Testing
         #expect(try first.isClosedByClient())
         try scene.submit("second")
         #expect(try scene.exchange(scene.server.accept(), "201 Created").answer?.status == 201)
+    }
+
+    /// What the server does after an answer of 2xx to the head of a request, whose body it does not read.
+    enum AfterEarlyAnswer: CaseIterable {
+        case closes
+        case keepsSilent
+    }
+
+    @Test(arguments: AfterEarlyAnswer.allCases, Transport.allCases)
+    func `a 2xx that comes before the whole request has left is an unknown outcome`(
+        after: AfterEarlyAnswer, transport: Transport
+    ) throws {
+        let server = try PlayedServer()
+        let sink = AgentSink(concurrency: 1)
+        defer { sink.close() }
+        // More than the buffers of two sockets hold.
+        let request = OutgoingRequest(
+            method: "POST", url: server.url + "/", body: [UInt8](repeating: 1, count: 32 << 20),
+            timeouts: Timeouts(connect: .seconds(5), request: .seconds(1), total: .seconds(10)), transport: transport)
+        try sink.submit(request, ticket: 1)
+        #expect(try sink.reports(until: .now + .seconds(12), wakeup: server.descriptor).isEmpty)
+        let connection = try server.accept()
+        try connection.readHead()
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        if after == .closes { connection.close() }
+        let result = try #require(try sink.reports(until: .now + .seconds(12)).first).report.result
+        // A reset may take the answer with it.
+        let right: [NetworkError] = after == .closes ? [.truncated, .reset] : [.timeout]
+        #expect(result.failure.map(right.contains) == true, "\(result)")
     }
 
     @Test(arguments: [

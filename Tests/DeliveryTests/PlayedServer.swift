@@ -95,7 +95,8 @@ final class PlayedServer {
     }
 
     let port: Int
-    private let descriptor: Int32
+    /// Has something to read when a client waits to be accepted.
+    let descriptor: Int32
 
     init() throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

@@ -220,10 +220,15 @@ final class RealServer {
                     server {
                         listen 127.0.0.1:\(port) ssl http2; listen unix:\(directory.path)/socket;
                         client_max_body_size 100m; root \(directory.path);
-                        location / { return 200; }
-                        location /mine { if ($ssl_client_verify != SUCCESS) { return 403; } return 200; }
+                        # A proxy reads the body before it answers.
+                        location / { proxy_pass http://unix:\(directory.path)/socket:/inner; }
+                        location /inner { add_header X-Inner 1; return 200; }
+                        location /mine {
+                            if ($ssl_client_verify != SUCCESS) { return 403; }
+                            proxy_pass http://unix:\(directory.path)/socket:/inner;
+                        }
                         location /small { client_max_body_size 1m; proxy_pass http://127.0.0.1:1; }
-                        location /length { proxy_pass http://unix:\(directory.path)/socket:/; }
+                        location /length { proxy_pass http://unix:\(directory.path)/socket:/inner; }
                         location /zeros { default_type application/octet-stream; }
                     }
                 }

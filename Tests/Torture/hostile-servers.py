@@ -310,7 +310,7 @@ with test("a certificate that proves nothing holds its destination, and nothing 
     running["silent"] = Server(answer())
     running["silent"].origin = running["silent"].origin.replace("http:", "https:")
     for transport in ("libcurl", "urlsession"):
-        timeouts = {"connect": "10s", "request": "10s", "total": "20s"}
+        timeouts = {"connect": "3s", "request": "3s", "total": "8s"}
         queue = Queue("http://127.0.0.1:1/", route={"timeouts": timeouts})
         document = json.loads((queue.path / "drainq.json").read_text())
         document["routes"].update({case: {"url": f"{server.origin}/x"} for case, server in running.items()})

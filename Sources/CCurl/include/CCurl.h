@@ -10,6 +10,7 @@
 
 typedef struct ccurl_easy ccurl_easy;
 typedef struct ccurl_multi ccurl_multi;
+typedef struct ccurl_share ccurl_share;
 
 typedef struct ccurl_list {
     char *text;
@@ -45,6 +46,7 @@ typedef enum ccurl_option {
     CURLOPT_XFERINFODATA = 10057,
     CURLOPT_CAINFO = 10065,
     CURLOPT_SSLKEY = 10087,
+    CURLOPT_SHARE = 10100,
     CURLOPT_CAPATH = 10097,
     CURLOPT_ACCEPT_ENCODING = 10102,
     CURLOPT_PRIVATE = 10103,
@@ -71,6 +73,7 @@ typedef enum ccurl_option {
 
 typedef enum ccurl_info {
     CURLINFO_PRIVATE = 0x100000 + 21,
+    CURLINFO_CAINFO = 0x100000 + 61,
     CURLINFO_HTTP_CONNECTCODE = 0x200000 + 22,
     CURLINFO_OS_ERRNO = 0x200000 + 25,
     CURLINFO_PROXY_SSL_VERIFYRESULT = 0x200000 + 47,
@@ -137,11 +140,19 @@ int ccurl_get_pointer(ccurl_easy *easy, ccurl_info info, void **pointer);
 ccurl_list *ccurl_list_append(ccurl_list *list, const char *text);
 void ccurl_list_free(ccurl_list *list);
 
+/// A cache of connections, for the option CURLOPT_SHARE of handles that one thread drives; null if there is no memory.
+ccurl_share *ccurl_share_init(void);
+/// Closes its connections. No handle may use it then.
+void ccurl_share_cleanup(ccurl_share *share);
+
 ccurl_multi *ccurl_multi_init(void);
 int ccurl_multi_set_number(ccurl_multi *multi, ccurl_multi_option option, long number);
 int ccurl_multi_add(ccurl_multi *multi, ccurl_easy *easy);
 int ccurl_multi_remove(ccurl_multi *multi, ccurl_easy *easy);
-int ccurl_multi_perform(ccurl_multi *multi, int *running);
+/// Makes the transfers go on. libcurl returns when nothing is left to read, so a server of HTTP/2 that sends frames without
+/// end would hold it: after a second of processor time the sockets with unread input are shut down. Returns whether that
+/// had to be done. Uses SIGPROF and ITIMER_PROF.
+bool ccurl_multi_perform(ccurl_multi *multi, int *running);
 /// Waits for the transfers' sockets and timers, another descriptor, or so many milliseconds; whether the other descriptor
 /// has something to read, or has ended.
 bool ccurl_multi_poll(ccurl_multi *multi, int descriptor, int milliseconds);

@@ -5,7 +5,7 @@ extension CurlTransfer {
     /// What a transfer that has ended with `code`, a CURLcode, came to.
     func result(_ code: Int32) -> AttemptReport.Result {
         switch stop {
-        case .full: return .answer(answer)
+        case .full: return answersPart ?? .answer(answer)
         case .head(.noStatus):
             return .failure(.malformedAnswer, detail: "the answer does not begin with a status line")
         case .head(.tooLong):
@@ -18,12 +18,15 @@ extension CurlTransfer {
         case .repeated:
             return .failure(.reset, detail: "the connection or its stream ended after the request was sent")
         case .longTunnel: return proxyRefusal ?? .failure(.proxy, detail: "the proxy's answer to CONNECT does not end")
+        case .endless:
+            return decided ?? .failure(.malformedAnswer, detail: "the server sends without end, and no answer")
         case .stale, nil: break
         }
         if mayAnswerLeftovers {
             let status = "status \(head.status), with which the server closed a kept connection"
             return .failure(.malformedAnswer, detail: "\(status), may be about what was sent on it before")
         }
+        if let answersPart { return answersPart }
         if code == 0 {
             if head.isComplete { return .answer(answer) }
             return .failure(.emptyAnswer, detail: "the answer has no final status")
@@ -37,8 +40,18 @@ extension CurlTransfer {
 
     /// The answer to a transfer that is ended from outside, because it was idle or took too long; `nil` where it has none.
     var answerSoFar: AttemptReport.Result? {
-        if mayAnswerLeftovers { return nil }
+        if mayAnswerLeftovers || answersPart != nil { return nil }
         return decided ?? wholeAnswer.map { .answer($0) }
+    }
+
+    /// The failure of an attempt whose 2xx came before the whole request had left; `nil` for every other answer.
+    ///
+    /// The server cannot have processed what it never had.
+    private var answersPart: AttemptReport.Result? {
+        let sent = size(CURLINFO_SIZE_UPLOAD_T)
+        guard head.isComplete, head.status < 300, sent < length else { return nil }
+        return .failure(
+            .truncated, detail: "the answer came when \(sent) of \(length) bytes of the body had been sent")
     }
 
     /// The answer by its status alone, where the rest of it is cut, endless or cannot be decoded.

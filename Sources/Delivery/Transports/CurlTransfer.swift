@@ -25,6 +25,8 @@ final class CurlTransfer {
         case repeated
         /// A proxy's answer to CONNECT does not end.
         case longTunnel
+        /// The server sends over HTTP/2, without end, frames that carry nothing.
+        case endless
     }
 
     let ticket: Int
@@ -41,6 +43,10 @@ final class CurlTransfer {
     private(set) var head = AnswerHead()
     private(set) var body: [UInt8] = []
     private(set) var stop: Stop?
+    /// Where its connection is kept; `nil` leaves that to libcurl.
+    var slot: CurlSlot? {
+        didSet { ccurl_set_pointer(handle, CURLOPT_SHARE, slot.map { UnsafeRawPointer($0.cache) }) }
+    }
     /// How many requests libcurl was allowed to send.
     private var requests = 0
     /// The socket that the request left on, if it is known.
@@ -257,6 +263,11 @@ final class CurlTransfer {
         if request.url.prefix(6).lowercased() == "https:" { return true }
         if case .url(let proxy) = request.connection.proxy { return proxy.prefix(6).lowercased() == "https:" }
         return false
+    }
+
+    /// Notes that what the server sends on this connection had to be cut off.
+    func noteEndless() {
+        if stop == nil { stop = .endless }
     }
 
     /// Prepares the handle for a fresh connection, after a kept one proved stale before anything was sent; `false` where

@@ -9,7 +9,7 @@ package import Policy
 ///   then on.
 /// - An attempt is one request: where libcurl would send it again, the attempt ends as `reset`.
 /// - Before a request leaves, its connection is looked at. One that was kept and has ended, or has unread input, is
-///   closed, and the attempt goes on over a fresh one.
+///   closed, and the attempt goes on over a fresh one. Connections of HTTP/1.1 take turns, see `CurlSlots`.
 /// - An answer with trailers, endless headers or a swelling body is an answer or an error, never a death.
 /// - Header names go out as they were given, and fields of one name as several.
 /// - What is refused by the library itself (a key that does not fit its certificate, say) ends as what it means.
@@ -18,6 +18,10 @@ package final class CurlTransport: Carrier {
     private let report: CarrierReport
     private var transfers: [Int: CurlTransfer] = [:]
     private let sockets = CurlSockets()
+    private var slots = CurlSlots()
+    /// How long libcurl is left alone while it connects. It goes on to a host's next address when it is called, and does not
+    /// always say when it wants to be.
+    private static let connecting = Duration.milliseconds(100)
 
     package init(concurrency: Int, report: @escaping CarrierReport) throws(NoCarrier) {
         if let defect = Libcurl.defect { throw NoCarrier(reason: defect) }
@@ -32,6 +36,7 @@ package final class CurlTransport: Carrier {
     package func start(_ request: OutgoingRequest, ticket: Int) {
         do throws(CurlRefusal) {
             let transfer = try CurlTransfer(request, ticket: ticket, sockets: sockets)
+            if Libcurl.showsConnections { transfer.slot = slots.take(for: request) }
             transfers[ticket] = transfer
             add(transfer)
         } catch {
@@ -54,10 +59,11 @@ package final class CurlTransport: Carrier {
         repeat {
             var running: Int32 = 0
             sockets.pass += 1
-            ccurl_multi_perform(multi, &running)
+            let wasEndless = ccurl_multi_perform(multi, &running)
             var code: Int32 = 0
             while let handle = ccurl_multi_next_ended(multi, &code) {
                 let transfer = CurlTransfer.of(handle)
+                if wasEndless, code != 0 { transfer.noteEndless() }
                 if transfer.restart() {
                     ccurl_multi_remove(multi, handle)
                     add(transfer)
@@ -71,6 +77,11 @@ package final class CurlTransport: Carrier {
     private func end(_ ticket: Int, _ result: AttemptReport.Result) {
         guard let transfer = transfers.removeValue(forKey: ticket) else { return }
         ccurl_multi_remove(multi, transfer.handle)
+        slots.note(version: transfer.head.version, of: transfer.request)
+        if let slot = transfer.slot {
+            transfer.slot = nil
+            slots.giveBack(slot)
+        }
         report(ticket, transfer.report(result))
     }
 
@@ -79,7 +90,10 @@ package final class CurlTransport: Carrier {
         var next = Duration.seconds(3600)
         let now = ContinuousClock.now
         for (ticket, transfer) in transfers {
-            guard let patience = transfer.patience else { continue }
+            guard let patience = transfer.patience else {
+                next = min(next, Self.connecting)
+                continue
+            }
             if patience <= now {
                 let limit = transfer.request.timeouts.request.inSeconds
                 let silence = "nothing was sent or received for \(limit) s"

@@ -134,10 +134,12 @@ extension ConfigurationChapters {
         case .connectTimeout: "No connection within\n.Ic timeouts.connect ."
         case .timeout: "Nothing sent or received for\n.Ic timeouts.request ."
         case .deadline: "The attempt was not over within\n.Ic timeouts.total ."
-        case .reset: "The connection was cut off."
+        case .reset:
+            "The connection or its stream ended after the request had begun to leave.\nWhether the request arrived is not known. A request is never sent twice within an attempt."
         case .emptyAnswer: "The connection was closed without an answer."
-        case .truncated: "The answer ended before its length."
-        case .malformedAnswer: "The answer is not HTTP."
+        case .truncated: "The answer ended before its length, or a 2xx came before the whole request\nhad left."
+        case .malformedAnswer:
+            "The answer is not HTTP, does not end, or may belong to another request.\nThe next attempt has a connection of its own."
         case .tls: "The certificate or the handshake cannot be trusted."
         case .proxy: "The proxy failed; neither operation nor destination is charged."
         case .badURL: "The URL cannot be requested; nothing was sent."

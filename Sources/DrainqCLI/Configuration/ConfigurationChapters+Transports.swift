@@ -88,6 +88,19 @@ extension ConfigurationChapters {
         says which transport a route takes, and why.
         Redirects, proxies of the environment, time-outs and the bound of an answer
         are the same with both.
+        .Pp
+        An attempt is one request, and an answer counts for the request that it
+        answers.
+        libcurl keeps connections.
+        A kept connection with unread input is closed before it is used.
+        Over HTTP/1.1 the connections of a destination take turns, and there are up
+        to twice as many as requests in flight: an answer too many arrives while its
+        connection rests, and is seen.
+        It can change the verdict of the one request that it is taken to answer.
+        Over HTTP/2 an answer names its request.
+        A 2xx that comes before the whole request has left is no delivery
+        .Pq Li truncated :
+        a server that answers over HTTP/2 without reading the body may cause it.
         A server whose answers end the process that talks to it, again and again
         .Pq Li agent-died ,
         is worth a try with the other transport.
@@ -108,11 +121,6 @@ extension ConfigurationChapters {
         .It keep a connection
         Every request pays for a new one; over TLS that is a handshake.
         .It speak HTTP/2
-        .It leave an address that does not answer
-        Where a host has several addresses and the first keeps silent, the attempt
-        ends as
-        .Li connect-timeout .
-        libcurl goes on to the next address.
         .It see a connection that carries no body
         .Ic timeouts.request
         of a request without a body begins when
@@ -146,7 +154,8 @@ extension ConfigurationChapters {
         Several are sent again one after the other, each alone and under the next
         Drainq-Attempt, and only those that end an agent again are charged.
         .Pp
-        An agent takes 4 to 7 MB of its own at rest.
+        An agent takes 2 to 4 MB of its own at rest, and 6 to 8 MB with its share of what
+        the agents have in common.
         It ends where it would take more than 1 GB for libcurl, or 256 MB for
         URLSession.
         A unit or a container bounds all of them together: the packaged unit has

@@ -15,9 +15,8 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
     /// the request.
     ///
     /// A transport that passes every conformance and hostile-server suite stands before one that does not. On Linux libcurl
-    /// passes them all. URLSession there does not leave an address that keeps silent, rewrites header fields, does not see
-    /// a connection of a request without a body and cannot carry what `LibcurlNeed` lists; it also opens a connection for
-    /// each request.
+    /// passes them all. URLSession there rewrites header fields, does not see a connection of a request without a body and
+    /// cannot carry what `LibcurlNeed` lists; it also opens a connection for each request.
     #if os(Linux)
         package static let order: [Transport] = [.libcurl, .urlsession]
     #else
