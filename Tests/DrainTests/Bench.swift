@@ -8,7 +8,7 @@ import Testing
 
 extension SpoolDirectory {
     /// Takes operations in as they are.
-    func accept(_ operations: [Operation]) throws {
+    func accept(_ operations: [Policy.Operation]) throws {
         var admittance = Admittance(Configuration())
         let submissions = operations.map {
             Submission($0, hasOwnID: false, at: $0.header.createdAt, isDated: true)
