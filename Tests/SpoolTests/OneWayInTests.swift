@@ -40,7 +40,6 @@ struct OneWayInTests {
 
     @Test func `an id that another process is just adding is waited for, and is there or is added`() throws {
         let calls = InterceptedCalls()
-        let first = try queue.open(calls.calls)
         var patient = SystemCalls.real
         patient.sleep = { _ in }
         let second = try queue.open(patient)
@@ -58,7 +57,6 @@ struct OneWayInTests {
             }
             throw Errno(EIO)
         }
-        _ = first
         let failing = try queue.open(system)
         #expect(throws: SpoolError.self) { try accept([submission("x")], in: failing) }
         #expect(isLocked && queue.names("new").isEmpty)

@@ -98,7 +98,8 @@ extension Counters {
         case .superseded(_, by: _, let destination): count(.superseded, at: destination, now)
         case .quarantined: countQuarantined(1)
         case .recovered(let recovery): countQuarantined(recovery.quarantined.count)
-        case .chosen, .stopping, .destinationHeld, .holdEnded, .networkAbsent, .dropped, .inputOutputError, .agentsFailed:
+        case .chosen, .stopping, .destinationHeld, .holdEnded, .networkAbsent, .dropped, .inputOutputError,
+            .agentsFailed:
             break
         }
     }

@@ -71,7 +71,7 @@ extension SpoolDirectory {
     /// Row N, D, X, K → W. False where a run has one already, or where the system refuses.
     private func takeBack(_ moves: [(from: QueuePath, to: QueuePath)]) -> Bool {
         for (from, to) in moves.reversed() {
-            do throws(Errno) { try system.renameNoReplace(root, to.bytes, from.bytes) } catch { return false }
+            do throws(Errno) { try move(to, from, isOwn: false) } catch { return false }
         }
         return true
     }

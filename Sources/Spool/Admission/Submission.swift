@@ -17,7 +17,10 @@ package struct Submission: Sendable {
     private(set) var isDated: Bool
 
     package init(_ operation: Operation, hasOwnID: Bool, at: Timestamp, isDated: Bool) {
-        self.init(operation, as: EntryName(naming: operation.header), hasOwnID: hasOwnID, at: at, isDated: isDated)
+        content = .operation(operation, EntryName(naming: operation.header))
+        self.hasOwnID = hasOwnID
+        self.at = at
+        self.isDated = isDated
     }
 
     /// One that was attempted before. Its name has the attempts and the time of the next one.
