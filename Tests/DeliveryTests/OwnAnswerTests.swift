@@ -68,7 +68,8 @@ import Testing
         let (first, second) = try scene.keepTwo()
         try scene.submit("third")
         #expect(try first.readRequest() == "third")
-        // Nothing shows yet that this is no answer to it. The answer comes while the connection rests.
+        // Nothing shows yet that this is no answer to it. The answer comes while the connection rests, held back by Nagle's
+        // algorithm until the stray one is acknowledged.
         first.send("HTTP/1.1 200 Stray\r\nContent-Length: 0\r\n\r\n")
         #expect(try scene.result().answer?.status == 200)
         first.send("HTTP/1.1 422 No\r\nContent-Length: 0\r\n\r\n")

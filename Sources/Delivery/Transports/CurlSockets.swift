@@ -31,6 +31,19 @@ final class CurlSockets {
         return closeDescriptor(descriptor)
     }
 
+    /// Acknowledges at once what a socket has received, if it is open still.
+    ///
+    /// A server's next bytes may wait for that (Nagle's algorithm). With the next request as the acknowledgement, an answer
+    /// too many would arrive just after the look at the connection.
+    func acknowledge(_ socket: CurlSocket) {
+        guard sockets[socket.descriptor] === socket else { return }
+        #if os(Linux)
+            var yes: Int32 = 1
+            setsockopt(
+                socket.descriptor, Int32(IPPROTO_TCP), TCP_QUICKACK, &yes, socklen_t(MemoryLayout<Int32>.size))
+        #endif
+    }
+
     /// The socket between two addresses; `nil` if it was not noted.
     func socket(between local: CurlSocket.End, and remote: CurlSocket.End) -> CurlSocket? {
         sockets.values.first { $0.connects(local, remote) }
@@ -50,7 +63,7 @@ final class CurlSocket {
         var port: Int
     }
 
-    private let descriptor: Int32
+    fileprivate let descriptor: Int32
     private var ends: (local: End, remote: End)?
     /// How many requests have begun on it.
     var requests = 0

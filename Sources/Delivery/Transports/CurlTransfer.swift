@@ -50,7 +50,7 @@ final class CurlTransfer {
     /// How many requests libcurl was allowed to send.
     private var requests = 0
     /// The socket that the request left on, if it is known.
-    private var socket: CurlSocket?
+    private(set) var socket: CurlSocket?
     /// Whether the connection had carried requests before, or may have.
     private var isKept = false
     /// Whether libcurl was told to open a connection.

@@ -79,6 +79,7 @@ package final class CurlTransport: Carrier {
         ccurl_multi_remove(multi, transfer.handle)
         slots.note(version: transfer.head.version, of: transfer.request)
         if let slot = transfer.slot {
+            transfer.socket.map(sockets.acknowledge)
             transfer.slot = nil
             slots.giveBack(slot)
         }
