@@ -43,7 +43,8 @@ struct AlarmTests {
     }
 
     @Test func `somebody who watches, and a program, are told everything`() throws {
-        let (_, queue) = try queue(.always(.status(422, body: "no")))
+        let (receiver, queue) = try queue(.always(.status(422, body: "no")))
+        defer { receiver.stop() }
         for options in [["-v"], ["--json"], ["-v"]] {
             try queue.run("add", input: "1")
             let run = try queue.start(["run"] + options, input: "").finish()

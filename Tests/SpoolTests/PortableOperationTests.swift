@@ -137,7 +137,14 @@ struct PortableOperationTests {
         let operations = try lines.map { try PortableOperation(json: Array($0), file: "f", line: 1) }
         var admittance = Admittance(Limits())
         let restored = try to.open().accept(TemporaryQueue.portable(operations), within: &admittance)
-        #expect(restored.results.allSatisfy { if case .accepted = $0 { true } else { false } })
+        // What could never be sent, such as a header field with a line break, does not enter where it would wait.
+        for (path, result) in zip(try from.entries().map(\.path), restored.results) {
+            if case .accepted = result { continue }
+            guard case .refused = result else { throw Errno(0) }
+            #expect(path.hasPrefix("new/") || path.hasPrefix("deferred/"))
+            expected[path] = nil
+        }
+        #expect(Set(expected.keys.map { $0.prefix { $0 != "/" } }) == ["new", "deferred", "failed", "delivered"])
         let found = try to.entries().map(\.path)
         #expect(Set(found) == Set(expected.keys))
         for path in found { #expect(to.bytes(path) == expected[path], "\(path)") }

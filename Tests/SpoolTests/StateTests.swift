@@ -30,7 +30,7 @@ struct StateTests {
         #expect(try open.updateState("x", durable: durable) { _ in nil } == [1, 2])
         #expect(try open.updateState("none", durable: durable) { _ in nil } == nil)
         #expect(try open.readState("x") == [1, 2] && open.readState("none") == nil)
-        #expect(queue.names("state") == ["format", "lock", "names.lock", "sequence.lock", "spare", "x"])
+        #expect(queue.names("state") == ["format", "ids.lock", "lock", "names.lock", "sequence.lock", "spare", "x"])
     }
 
     @Test func `a durable change is synced before and after the rename, another one never`() throws {
@@ -108,7 +108,8 @@ struct StateTests {
             let standing = try fresh.open().readState("x")
             #expect(standing == new || standing == old && result == nil)
             #expect(try fresh.open().updateState("x", durable: false) { $0.map { $0 + [3] } } == standing! + [3])
-            #expect(fresh.names("state") == ["format", "lock", "names.lock", "sequence.lock", "spare", "x"])
+            #expect(
+                fresh.names("state") == ["format", "ids.lock", "lock", "names.lock", "sequence.lock", "spare", "x"])
             if calls.count < index { break }
         }
     }

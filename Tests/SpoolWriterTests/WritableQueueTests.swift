@@ -91,7 +91,10 @@ struct WritableQueueTests {
     @Test(arguments: [
         (NewOperation(json: "1", type: "a/b"), "cannot add: type: expected 1 to 64 of A-Z a-z 0-9 _ - ."),
         (NewOperation(json: "1", id: ""), "cannot add: id: expected 1 to 64 of A-Z a-z 0-9 _ -"),
-        (NewOperation(json: "1", key: String(repeating: "k", count: 1025)), "cannot add: key: longer than 1024 bytes"),
+        (
+            NewOperation(json: "1", key: String(repeating: "k", count: 1025)),
+            "cannot add: field 'key': longer than 1024 bytes"
+        ),
         (NewOperation(json: "{"), "cannot add: body: expected one JSON value"),
         (NewOperation(json: "1 2"), "cannot add: body: expected one JSON value"),
     ])

@@ -101,7 +101,8 @@ struct CurlOptions {
     private func leaveOutDirectory() {
         var file: UnsafeMutableRawPointer?
         guard ccurl_get_pointer(handle, CURLINFO_CAINFO, &file) == 0, let file else { return }
-        guard access(file.assumingMemoryBound(to: CChar.self), R_OK) == 0 else { return }
+        let path = file.assumingMemoryBound(to: CChar.self)
+        guard access(path, R_OK) == 0 else { return }
         ccurl_set_text(handle, CURLOPT_CAPATH, nil)
     }
 

@@ -4,13 +4,13 @@
 package struct Coalescing: Sendable {
     private let configuration: Configuration
     private let destinations: DestinationTable
-    private let now: Timestamp
+    private let moment: Timestamp
     private var newest: [SequenceKey: Age] = [:]
 
     package init(_ configuration: Configuration, at now: Timestamp) {
         self.configuration = configuration
         destinations = DestinationTable(configuration)
-        self.now = now
+        moment = now
     }
 
     /// The operations of which the newest stands for the others; `nil` where the route does not coalesce, or without a key.
@@ -38,7 +38,7 @@ package struct Coalescing: Sendable {
 
     private func supersedes(_ name: EntryName) -> Bool {
         switch name.gate {
-        case .notBefore(let moment): moment <= now && !name.isHeld
+        case .notBefore(let opening): opening <= moment && !name.isHeld
         case .open, .due: true
         }
     }

@@ -89,7 +89,7 @@ package struct Admittance {
     /// What does not wait is only to find room on the disk.
     private mutating func limitOfFreeSpace(_ size: Int) -> FullLimit? {
         guard let limit = limits.minimumFree else { return nil }
-        if free < limit || free - limit < size { return .minimumFree(limit) }
+        if free < limit || free -| limit < size { return .minimumFree(limit) }
         free -= size
         return nil
     }
@@ -134,7 +134,7 @@ package struct Admittance {
             batch.operations += sign
             batch.bytes += bytes
         }
-        if limits.minimumFree != nil { free -= bytes }
+        if limits.minimumFree != nil { free = free -| bytes }
     }
 
     private func passed(by size: Int) -> FullLimit? {
@@ -143,7 +143,7 @@ package struct Admittance {
             return .operations(limit)
         }
         if let limit = limits.bytes, waiting.bytes +| batch.bytes > limit -| size { return .bytes(limit) }
-        if let limit = limits.minimumFree, free < limit || free - limit < size { return .minimumFree(limit) }
+        if let limit = limits.minimumFree, free < limit || free -| limit < size { return .minimumFree(limit) }
         return nil
     }
 

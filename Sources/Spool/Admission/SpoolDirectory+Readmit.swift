@@ -50,7 +50,7 @@ extension SpoolDirectory {
         _ item: QuarantineItem, within admittance: inout Admittance, _ now: Timestamp, _ isRehearsal: Bool
     ) throws(SpoolError) -> Readmission {
         let configuration = admittance.rule.configuration
-        let limit = configuration.limits.operationBytes + OperationFile.headerLimit
+        let limit = configuration.limits.operationBytes +| OperationFile.headerLimit
         let submission: Submission
         switch try attempt("read", item.path, { () throws(Errno) in try content(item.path, limit: limit) }) {
         case .missing: return .gone
