@@ -98,7 +98,9 @@ extension Counters {
         case .superseded(_, by: _, let destination): count(.superseded, at: destination, now)
         case .quarantined: countQuarantined(1)
         case .recovered(let recovery): countQuarantined(recovery.quarantined.count)
-        case .chosen, .stopping, .destinationHeld, .holdEnded, .networkAbsent, .inputOutputError, .agentsFailed: break
+        case .chosen, .stopping, .destinationHeld, .holdEnded, .parked, .networkAbsent, .inputOutputError,
+            .agentsFailed:
+            break
         }
     }
 
