@@ -1,16 +1,16 @@
 import Policy
 
-/// What holds are blamed on: the configuration that leads to a destination, and its secrets.
+/// What holds and refusals are blamed on: the configuration that leads to a destination, and its secrets.
 struct Blame {
     let configuration: Configuration
     let destinations: DestinationTable
     let credentials: Credentials
 
     /// Whether it is something else now than when the hold began. A secret that this process cannot see is no change of
-    /// one that was refused: another user's run may see it.
-    func hasChanged(since hold: DestinationState.Hold, of destination: Destination, salt: String) -> Bool {
-        guard let blamed = hold.blamed, blamed != fingerprint(of: destination, salt: salt) else { return false }
-        return hold.status == nil || secrets(of: destination).failures.isEmpty
+    /// one that was refused (`wasAnswer`): another user's run may see it.
+    func hasChanged(since blamed: String?, wasAnswer: Bool, of destination: Destination, salt: String) -> Bool {
+        guard let blamed, blamed != fingerprint(of: destination, salt: salt) else { return false }
+        return !wasAnswer || secrets(of: destination).failures.isEmpty
     }
 
     func fingerprint(of destination: Destination, salt: String) -> String {

@@ -31,7 +31,7 @@ package struct Chooser {
     package init(
         spool: SpoolDirectory, configuration: Configuration, destinations: DestinationTable,
         options: RunOptions = RunOptions(), now: Timestamp, order: Order, leftAlone: Set<OperationID> = [],
-        deferred: Set<OperationID> = []
+        deferred: Set<OperationID> = [], parked: [Digest: [OperationID: Timestamp]] = [:]
     ) {
         self.spool = spool
         self.configuration = configuration
@@ -40,7 +40,7 @@ package struct Chooser {
         self.order = configuration.hasSequentialRoutes ? order : .elsewhere
         self.leftAlone = leftAlone
         self.deferred = deferred
-        ways = Ways(configuration, destinations, options)
+        ways = Ways(configuration, destinations, options, parked: parked)
     }
 
     /// How long a listing waits for the names lock. Each holder but a listing has it for a few renames.
@@ -231,7 +231,11 @@ package struct Chooser {
         // `--now` is for what waited before this run: what the run itself has deferred waits like everything else, or it
         // would go round in circles.
         let ignoresBackoff = options.ignoresBackoff && (deferred.isEmpty || !deferred.contains(name.id))
-        return Policy.eligibility(of: name, at: now, longestDelay: way.longestDelay, ignoringBackoff: ignoresBackoff)
+        let eligibility = Policy.eligibility(
+            of: name, at: now, longestDelay: way.longestDelay, ignoringBackoff: ignoresBackoff)
+        // It waits for a witness, and those of its sequence behind it; all others go on.
+        if let parked = way.parked, eligibility == .due, parked[name.id] != nil { return .held }
+        return eligibility
     }
 
     private func isLeftAlone(_ name: ListedName) -> Bool {

@@ -15,6 +15,8 @@ final class Lane {
     var storm: StormGuard<Withheld>
     /// Answers that would hold the destination, of which others are to be asked first.
     var suspicion: StormGuard<Withheld>?
+    /// The credentials that these were refused with; `nil` where they were refused for something else.
+    var suspectedCredentials: String?
     /// To be attempted before anything else, and alone: samples, and the halves of a batch that was refused.
     var urgent: [Work] = []
     /// Due, and not chosen: the newest, for samples.
@@ -150,6 +152,8 @@ struct Flight {
     var began: Timestamp
     /// It was sent to find out whether others meet the same end.
     var isSample = false
+    /// Another one was delivered with the same credentials: refused again, it fails.
+    var isWitnessed = false
     /// It goes to a destination that is held.
     var isProbe = false
     /// Its request carried other operations besides.
@@ -182,4 +186,6 @@ struct Withheld {
     var isUnsent = false
     /// Those behind it in its sequence go meanwhile, as they would if it failed; they fail or are put back with it.
     var letsOthersGo = false
+    /// Another one was delivered while it waited: its failure is no part of a storm.
+    var isContradicted = false
 }

@@ -8,6 +8,8 @@ final class RequestMaker {
     private let form: RequestForm
     private let settings: DestinationSettings
     private let secretNames: Set<String>
+    /// What its requests prove by who sends them, see `RequestForm.credentials`.
+    let credentialNames: String
     private let version: String
     private let credentials: Credentials
     private let available: [Transport]
@@ -27,6 +29,7 @@ final class RequestMaker {
         self.settings = settings
         form = RequestForm(route)
         secretNames = form.secretNames(settings: settings)
+        credentialNames = form.credentials(settings: settings, headersCommand: route.headersCommand)
         version = world.version
         credentials = world.credentials
         available = world.transports

@@ -59,7 +59,7 @@ extension Run {
         return maker
     }
 
-    /// Each destination's first answers of this pass are watched. Where more is due than a small limit lets go, fewer are
+    /// Each destination's first answers of this pass are watched, and what the runs before have failed counts on. Where more is due than a small limit lets go, fewer are
     /// enough: else a limit of three would fail a whole queue, three by three.
     private func watchForStorms(_ chosen: [Candidate]) {
         var counts: [Digest: Int] = [:]
@@ -67,7 +67,9 @@ extension Run {
         for (digest, count) in counts {
             guard let lane = lanes[digest] else { continue }
             let threshold = lane.settings.stormGuard
-            lane.storm = StormGuard(threshold: lane.newest.isEmpty ? threshold : min(threshold, count))
+            lane.storm = StormGuard(
+                threshold: lane.newest.isEmpty ? threshold : min(threshold, count), limit: threshold,
+                before: lane.state.storm)
         }
     }
 

@@ -25,7 +25,7 @@ extension Run {
     ) throws(SpoolError) -> Pass {
         var chooser = Chooser(
             spool: spool, configuration: configuration, destinations: destinations, options: options, now: now,
-            order: order, leftAlone: leftAlone, deferred: waiting)
+            order: order, leftAlone: leftAlone, deferred: waiting, parked: parked(now))
         return try chooser.choose(budget: budget) { openLane($0, now) }
     }
 
@@ -38,11 +38,21 @@ extension Run {
         if isFirstPass {
             destinations = DestinationTable(configuration, knowing: Array(ledger.destinations.keys))
         }
+        // What was blamed when they were parked may have changed.
+        for (name, state) in ledger.destinations where !state.parking.isEmpty && lanes[Digest(of: name)] == nil {
+            _ = makeLane(Destination(named: name), now)
+        }
         for lane in lanes.values {
             lane.state = ledger[lane.destination.name]
             lane.open(at: now, ignoringCoolDown: ignoresCoolDown)
             lane.beginPass()
             releaseByChange(lane, now)
+        }
+    }
+
+    private func parked(_ now: Timestamp) -> [Digest: [OperationID: Timestamp]] {
+        lanes.compactMapValues { lane in
+            lane.state.parking.isEmpty ? nil : lane.state.parking.waits(lane.settings, at: now)
         }
     }
 
@@ -88,10 +98,15 @@ extension Run {
 
     /// A hold ends when what it was blamed on has changed: the credential, or the configuration of the destination.
     private func releaseByChange(_ lane: Lane, _ now: Timestamp) {
-        guard let hold = lane.state.hold,
-            blame.hasChanged(since: hold, of: lane.destination, salt: ledger.salt(using: &world.generator))
-        else { return }
-        note(.blameChanged, in: lane, at: now)
+        let state = lane.state
+        if state.hold == nil && state.parking.isEmpty { return }
+        let blamed = state.hold == nil ? state.parking.blamed : state.hold?.blamed
+        let wasAnswer = state.hold == nil || state.hold?.status != nil
+        if blame.hasChanged(
+            since: blamed, wasAnswer: wasAnswer, of: lane.destination, salt: ledger.salt(using: &world.generator))
+        {
+            note(.blameChanged, in: lane, at: now)
+        }
     }
 
     /// What a hold of this destination is blamed on.

@@ -39,7 +39,7 @@ extension Run {
     }
 
     /// Sends a request once more in this run, alone and under the next attempt number, without a charge.
-    private func sendAgain(_ flight: Flight) {
+    func sendAgain(_ flight: Flight) {
         var again = flight
         again.uncharged += 1
         sendNext(again)
@@ -61,6 +61,7 @@ extension Run {
             // What was in flight when the hold began proves nothing against it: only a probe does.
             if event == .delivered, lane.closure?.reason == .held, !flight.isProbe { continue }
             note(event, in: lane, at: now)
+            if event == .delivered { witness(flight, now) }
         }
         // A sample that no server has answered says nothing of the others.
         let meaning = StormGuard<Withheld>.Answer(verdict) ?? (flight.isSample ? .other : nil)
@@ -76,16 +77,22 @@ extension Run {
         if flight.isProbe, verdict.outcome == .failed { note(.disproved, in: lane, at: now) }
         // One that says neither yes nor no was the only one: the hold goes on.
         if flight.isProbe, verdict.outcome == .deferred { lane.closure = Opening.Closure(.held) }
+        let isRefusal = verdict.accused() == .credentials && status != nil
+        if isRefusal, isProvenGuilty(answer) { return contradict(answer, &round, claims) }
         if verdict.outcome == .held, lane.suspicion == nil {
             guard meaning != nil else { return hold(lane, answer, &round, claims) }
             lane.suspicion = StormGuard(threshold: 1)
+            lane.suspectedCredentials = isRefusal ? flight.maker.credentialNames : nil
+            if isRefusal, flight.members.count > 1 { askOne(of: &answer) }
         }
         answer.letsOthersGo = verdict.outcome == .failed && lane.suspicion == nil && lane.storm.withholds
         if answer.letsOthersGo {
             for member in flight.members { goOn(member, after: .failed(countsAttempt: true), &round) }
         }
         let step: StormGuard<Withheld>.Step
-        if let meaning, lane.suspicion != nil {
+        if var meaning, lane.suspicion != nil {
+            // What another route's credentials meet is no witness.
+            if let suspected = lane.suspectedCredentials, suspected != flight.maker.credentialNames { meaning = .other }
             step = lane.suspicion!.take(answer, meaning, isSample: flight.isSample)
         } else if let meaning {
             step = lane.storm.take(answer, meaning, isSample: flight.isSample)
@@ -120,16 +127,15 @@ extension Run {
         case .settle(let answers):
             let isContradicted = answers.contains { $0.verdict.outcome == .delivered }
             lane.forgetSettledSuspicion()
-            for answer in answers {
+            for var answer in answers {
                 let verdict = answer.verdict
+                answer.isContradicted = isContradicted
                 if verdict.outcome != .held {
                     settle(answer, &round, claims)
                 } else if isContradicted {
-                    // The same credentials have just delivered another one: this one alone has a problem.
-                    let contradicted = verdict.becoming(.deferred, rule: .contradicted(verdict.rule))
-                    settle(answer, as: contradicted, &round, claims)
+                    contradict(answer, &round, claims)
                 } else {
-                    hold(lane, answer, &round, claims)
+                    conclude(answer, &round, claims)
                 }
             }
         case .hold(let answers, let status):
@@ -137,14 +143,19 @@ extension Run {
             for answer in answers {
                 var verdict = answer.verdict
                 if verdict.outcome != .held {
-                    verdict = verdict.becoming(.held, rule: .storm(status: status, answers: answers.count))
+                    let count = answers.count + lane.storm.failed(with: status)
+                    verdict = verdict.becoming(.held, rule: .storm(status: status, answers: count))
                 }
                 hold(lane, answer, as: verdict, &round, claims)
             }
         case .putBack(let answers):
-            lane.isLeft = true
             lane.forgetSettledSuspicion()
             for answer in answers {
+                if answer.isRefusal {
+                    conclude(answer, &round, claims)
+                    continue
+                }
+                lane.isLeft = true
                 settle(answer, as: answer.verdict.becoming(.held, rule: answer.verdict.rule), &round, claims)
             }
         }
@@ -153,10 +164,16 @@ extension Run {
     /// Others are to be asked, the newest first, and meanwhile nothing else of the destination goes out. One that turns
     /// out not to be needed has its turn all the same.
     private func beginSampling(_ lane: Lane, _ round: inout Round) {
+        // What is to be asked of a batch is there already.
+        if !lane.urgent.isEmpty, lane.suspicion != nil { return }
         // One is enough to see whether credentials are refused, and refusals are counted by those who are guarding.
         let wanted = lane.suspicion == nil ? StormGuard<Withheld>.samples : 1
         // An operation beyond the chosen is of no sequence, or the head of one that nothing was chosen of.
-        var samples = Array(lane.newest.prefix(wanted))
+        var samples = Array(
+            lane.newest.filter { candidate in
+                guard let suspected = lane.suspectedCredentials, lane.suspicion != nil else { return true }
+                return maker(of: candidate.entry.name.type, to: lane).credentialNames == suspected
+            }.prefix(wanted))
         let names = Set(samples.map(\.entry.name))
         lane.newest.removeAll { names.contains($0.entry.name) }
         samples += round.newest(of: lane, upTo: wanted - samples.count)
@@ -167,7 +184,7 @@ extension Run {
     // MARK: - Holds
 
     /// Holds the destination of an answer, whose operations are put back blameless.
-    private func hold(
+    func hold(
         _ lane: Lane, _ answer: Withheld, as verdict: Verdict? = nil, _ round: inout Round, _ claims: SpoolRun
     ) {
         let verdict = verdict ?? answer.verdict
@@ -203,7 +220,7 @@ extension Run {
                 flight: flight, report: report, verdict: Verdict(outcome: .held, rule: .request(error)))
             answer.isUnsent = true
             let lane = flight.lane
-            if lane.suspicion == nil { lane.suspicion = StormGuard(threshold: 1) }
+            if lane.suspicion == nil { (lane.suspicion, lane.suspectedCredentials) = (StormGuard(threshold: 1), nil) }
             let step = lane.suspicion!.take(answer, .permanent(0), isSample: flight.isSample)
             return follow(step, lane, &round, claims)
         }
@@ -267,6 +284,11 @@ extension Run {
                     settlement.disposition = .superseded
                 }
                 try apply(settlement, member, flight, claims, sent: !answer.isUnsent)
+                if case .failed = settlement.disposition, answer.verdict.outcome == .failed,
+                    !answer.isContradicted, let status = answer.verdict.status
+                {
+                    note(.failed(status: status), in: flight.lane, at: now)
+                }
             } catch {
                 leftAlone.insert(member.claim.name.id)
                 if error.isFullDisk, error.kind == .io {
@@ -323,6 +345,7 @@ extension Run {
         flushPace.settled()
         let header = member.operation.header
         waiting.remove(header.id)
+        if disposition != .putBack { unpark(header.id, flight.lane) }
         switch disposition {
         case .delivered: summary.delivered += 1
         case .deferred: waiting.insert(header.id)

@@ -218,6 +218,10 @@ package final class Run {
         let first = pass.superseded.filter { chosen.contains($0.newer) }
         let others = pass.superseded.lazy.filter { !chosen.contains($0.newer) }.prefix(options.limit)
         var waiting: Set<SequenceKey> = []
+        // A newer value whose older ones stay is no sample: they would be sent behind it.
+        for older in pass.superseded.lazy.filter({ !chosen.contains($0.newer) }).dropFirst(options.limit) {
+            waiting.insert(older.sequence)
+        }
         var hasToStop = false
         do throws(SpoolError) {
             for older in first + others {

@@ -75,6 +75,8 @@ package enum RunEvent: Sendable {
     case destinationHeld(destination: String, record: AttemptRecord)
     /// A hold that this run met has ended: by a delivery, another answer than before, or a change of what it was blamed on.
     case holdEnded(destination: String)
+    /// An operation was refused, and waits for another one to show who is to blame. `times` is how often it was refused.
+    case parked(OperationID, destination: String, record: AttemptRecord, times: Int)
     /// An attempt has shown that this machine has no network. `isNew` is false where a run before has said so.
     case networkAbsent(NetworkAbsence, isNew: Bool)
     /// Taken away unsent: a newer operation of its key stands for it.

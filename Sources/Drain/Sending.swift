@@ -182,11 +182,22 @@ package final class Sending {
                 isSecondTry = world.credentials.refresh(made.secrets)
                 if isSecondTry { continue }
             }
-            remember(
-                DestinationEvent.events(
-                    of: report, verdict, route: route, settings: settings,
-                    blamed: verdict.outcome == .held ? blame(destination) : nil, now: world.now()),
-                destination, settings)
+            let blamed = verdict.outcome == .held ? blame(destination) : nil
+            var events = DestinationEvent.events(
+                of: report, verdict, route: route, settings: settings, blamed: blamed, now: world.now())
+            let credentials = RequestForm(route).credentials(settings: settings, headersCommand: route.headersCommand)
+            if verdict.outcome == .delivered, !state.parking.isEmpty {
+                events.append(.witnessed(credentials: credentials))
+            }
+            if verdict.accused() == .credentials, let status = verdict.status, let blamed, state.hold == nil {
+                let refusal = Parking.Refusal(id: name.id, status: status, credentials: credentials, blamed: blamed)
+                if state.parking.decision(on: refusal) != .hold {
+                    // It is not queued; that it was refused is remembered for the next one.
+                    events = [.answered, .parked(refusal)]
+                    verdict = verdict.becoming(.failed, rule: .refusedAlone(verdict.rule))
+                }
+            }
+            remember(events, destination, settings)
             let settlement = Settlement.decide(
                 on: report, verdict: verdict, of: operation, name: name, route: route,
                 inBatch: false, keepsDelivered: false,

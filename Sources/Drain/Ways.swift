@@ -9,6 +9,8 @@ struct Ways {
         let isSequential: Bool
         /// Of a type and for a destination that this run is for.
         let isAskedFor: Bool
+        /// The operations of the destination that wait for a witness, and until when; `nil` where there are none.
+        let parked: [OperationID: Timestamp]?
         /// Where it goes; `nil` as long as nothing is due.
         var lane: Lane?
         /// What of it could still be chosen.
@@ -16,10 +18,14 @@ struct Ways {
         private let typeBytes: [UInt8]
         private let origin: Digest?
 
-        fileprivate init(_ route: Route, _ destination: Destination, isAskedFor: Bool, _ name: EntryName) {
+        fileprivate init(
+            _ route: Route, _ destination: Destination, isAskedFor: Bool, _ name: EntryName,
+            _ parked: [OperationID: Timestamp]?
+        ) {
             self.route = route
             self.destination = destination
             self.isAskedFor = isAskedFor
+            self.parked = parked
             longestDelay = route.longestDelay
             isSequential = route.isSequential
             // As it stands in a name: the default type does not.
@@ -41,13 +47,18 @@ struct Ways {
     private let destinations: DestinationTable
     private let types: Set<TypeName>
     private let asked: Set<Digest>
+    private let parked: [Digest: [OperationID: Timestamp]]
     private var ways: [Key: Way] = [:]
     /// Most names are of the same kind as the one before.
     private var last: Way?
 
-    init(_ configuration: Configuration, _ destinations: DestinationTable, _ options: RunOptions) {
+    init(
+        _ configuration: Configuration, _ destinations: DestinationTable, _ options: RunOptions,
+        parked: [Digest: [OperationID: Timestamp]]
+    ) {
         self.configuration = configuration
         self.destinations = destinations
+        self.parked = parked
         types = options.types
         asked = Set(options.destinations.map { Digest(of: $0) })
     }
@@ -65,7 +76,9 @@ struct Ways {
         let destination = destinations.destination(of: name)
         let isAskedFor =
             (types.isEmpty || types.contains(key.type)) && (asked.isEmpty || asked.contains(destination.digest))
-        let way = Way(configuration.route(of: key.type), destination, isAskedFor: isAskedFor, name)
+        let way = Way(
+            configuration.route(of: key.type), destination, isAskedFor: isAskedFor, name,
+            parked[destination.digest])
         ways[key] = way
         return way
     }

@@ -33,9 +33,9 @@ import Testing
         let summary = try bench.run(RunOptions(concurrency: 1)) {
             $0.body == Array("0".utf8) ? .status(403) : .status(200)
         }
-        #expect(summary.delivered == 3 && summary.deferred == 1 && summary.held == 0)
+        #expect(summary.delivered == 3 && summary.failed == 1 && summary.held == 0)
         #expect(try bench.state(of: "http://one").hold == nil)
-        #expect(try bench.names(.deferred).first?.attempts == 1)
+        #expect(try bench.names(.failed).map(\.id.description) == ["default-0"])
     }
 
     @Test func `an operation that cannot be signed does not stop those that can`() throws {
@@ -342,6 +342,9 @@ import Testing
             Int(String(decoding: request.body ?? [], as: UTF8.self))! < 6 ? .status(404) : .status(200)
         }
         #expect(summary.failed == 6 && summary.delivered == 24 && summary.held == 0)
+        #expect(try bench.state(of: "http://one").storm == nil)
+        try bench.add(1)
+        #expect(try bench.run { _ in .status(404) }.failed == 1)
     }
 
     @Test func `five bad operations and nothing else are failed as usual`() throws {
@@ -356,6 +359,33 @@ import Testing
         try bench.add(3)
         #expect(try bench.run { _ in .status(400) }.failed == 3)
         #expect(try bench.names(.failed).allSatisfy { $0.attempts == 1 })
+    }
+
+    @Test func `a slow storm, one operation a run, costs five of them and ends by itself`() throws {
+        let bench = try Bench()
+        for _ in 0..<60 {
+            try bench.add(1)
+            _ = try bench.run { _ in .status(404) }
+            bench.now = bench.now + .seconds(10)
+        }
+        #expect(try bench.names(.failed).count == 5 && bench.names(.new).count == 55)
+        #expect(bench.holds == 1)
+        #expect(try bench.state(of: "http://one").hold?.reason == "storm: 6 answers in a row were 404: holds")
+        bench.now = bench.now + .seconds(3601)
+        #expect(try bench.run().delivered == 55)
+        #expect(try bench.state(of: "http://one").storm == nil)
+    }
+
+    @Test func `a few bad ones among good ones are failed, however many runs they take`() throws {
+        let bench = try Bench()
+        for _ in 0..<20 {
+            try bench.add(2)
+            _ = try bench.run(RunOptions(concurrency: 1)) {
+                Int(String(decoding: $0.body ?? [], as: UTF8.self))! % 2 == 0 ? .status(422) : .status(204)
+            }
+        }
+        #expect(try bench.names(.failed).count == 20)
+        #expect(bench.holds == 0)
     }
 
     // MARK: - Time that a server asks for
@@ -425,8 +455,8 @@ import Testing
         let summary = try bench.run(RunOptions(concurrency: 2)) {
             $0.body == Array("0".utf8) ? .status(401) : .status(500)
         }
-        #expect(summary.held == 1 && summary.deferred == 1)
-        #expect(try bench.state(of: "http://one").hold?.status == 401)
+        #expect(summary.held == 0 && summary.deferred == 2)
+        #expect(try bench.state(of: "http://one").parking.entries.map(\.status) == [401])
     }
 
     @Test func `a pause is heard by a run under way`() throws {

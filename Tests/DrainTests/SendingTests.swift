@@ -141,17 +141,19 @@ import Testing
     @Test func `a held destination is probed once in a while, however often it is sent to`() throws {
         let bench = try Bench()
         var requests = 0
-        func send() throws {
-            _ = try self.send(bench, operation(bench)) { _ in
+        func send(_ id: String) throws {
+            var operation = operation(bench)
+            operation.header.id = OperationID(id)!
+            _ = try self.send(bench, operation) { _ in
                 requests += 1
                 return .status(401)
             }
         }
-        for _ in 0..<3 { try send() }
-        #expect(requests == 1)
-        bench.now = bench.now + .seconds(3601)
-        for _ in 0..<6 { try send() }
+        for id in ["a", "b", "c"] { try send(id) }
         #expect(requests == 2)
+        bench.now = bench.now + .seconds(3601)
+        for id in ["d", "e", "f", "g"] { try send(id) }
+        #expect(requests == 3)
     }
 
     // MARK: - Sequences

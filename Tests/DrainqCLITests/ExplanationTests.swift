@@ -100,11 +100,11 @@ import Testing
         ("401", "before that, its secrets are looked up anew, once"),
         (
             "401",
-            "it is held until its credentials or configuration change, until a probe is delivered (every 30m), or until 'drainq release --destination https://h'"
+            "where another operation is refused too, it is held until its credentials or configuration change, until a probe is delivered (every 30m), or until 'drainq release --destination https://h'"
         ),
         (
             "404",
-            "where the first 7 answers of a run are all 404, and so are those to a few others, it is held instead, and nothing fails"
+            "where 7 answers in a row are 404, in one run or in several, and so are those to a few others if there are any, it is held and nothing more fails"
         ),
     ])
     func `what becomes of the destination follows its settings`(answer: String, sentence: String) throws {

@@ -69,7 +69,7 @@ struct HookTests {
         let receiver = try LoopbackReceiver(script: Script(["\(status) body=\"no such token: hidden-token\""]))
         defer { receiver.stop() }
         let queue = try queue(to: receiver, ["failed": "cat >> told; env >> told", "held": "cat >> told; env >> told"])
-        try queue.run("add", input: numbered(1))
+        try queue.run("add", input: numbered(2))
         let finished = try queue.run("run", "--log", "json", "--json")
         #expect(finished.status == (status == 400 ? 1 : 69))
         let told = try String(contentsOf: queue.directory.appending(path: "told"), encoding: .utf8)
@@ -192,7 +192,7 @@ struct HookTests {
             to: receiver, ["held": "\"$DRAINQ\" pause --destination \"$DRAINQ_DESTINATION\""],
             more: "passEnvironment: [\"DRAINQ\"],")
         queue.environment["DRAINQ"] = try #require(queue.start("version").process.executableURL).path
-        try queue.run("add", input: numbered(1))
+        try queue.run("add", input: numbered(2))
         #expect(try queue.run("run").status == 69)
         #expect(try queue.run("status").output.contains("paused: '\(receiver.url)'"))
     }

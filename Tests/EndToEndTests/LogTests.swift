@@ -62,12 +62,12 @@ struct LogTests {
         try text.replacing("{ routes:", with: "{ secrets: { t: { env: \"TOKEN\" } }, routes:").write(
             to: queue.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
         let ids = try queue.run("add", "--key", "k", input: numbered(2)).lines
-        let first = try objects(queue.run("run", "--log", "json").error)
-        #expect(first.map { $0["event"] as? String } == ["superseded", "attempt", "held", "summary"])
+        try queue.run("add", "--key", "other", input: numbered(1))
+        let first = try objects(queue.run("run", "--log", "json", "--concurrency", "1").error)
+        #expect(first.map { $0["event"] as? String } == ["superseded", "attempt", "held", "attempt", "summary"])
         #expect(first[0]["id"] as? String == ids[0] && first[0]["by"] as? String == ids[1])
         #expect(first[2]["destination"] as? String == receiver.url && first[2]["status"] as? Int == 401)
         queue.environment["TOKEN"] = "two"
-        try queue.run("add", "--key", "other", input: numbered(1))
         let second = try queue.run("run", "--log", "json", "--until-empty", "--max-time", "20s", "--now")
         #expect(try objects(second.error).contains { $0["event"] as? String == "released" })
         #expect(!second.error.contains("\"two\""))

@@ -163,8 +163,45 @@ import Testing
         #expect(try drainq.names("new").count == 20)
     }
 
+    @Test func `one operation that is refused fails when the next one is delivered, and holds nothing`() throws {
+        let receiver = try LoopbackReceiver(
+            script: .deciding { request, _ in .status(request.body == Array("1".utf8) ? 403 : 204) })
+        let drainq = try Drainq(to: receiver)
+        let id = try #require(try drainq.run("add", input: "1").lines.first)
+        let first = try drainq.run("run")
+        #expect(first.status == 75 && first.error.isEmpty)
+        #expect(try drainq.run("show", id).output.contains("parked: it was refused"))
+        try drainq.run("add", input: "2")
+        #expect(try drainq.run("run").status == 0)
+        let last = try drainq.run("run")
+        #expect(last.status == 1 && last.error.contains("'\(id)' failed: 403"))
+        #expect(try drainq.run("show", id).output.contains("but others were accepted: fails; to blame: the operation"))
+        #expect(try drainq.run("status").output.contains("held:") == false)
+    }
+
+    @Test func `a slow storm costs five operations and ends by itself`() throws {
+        let receiver = try LoopbackReceiver(
+            script: .sequence(Array(repeating: .status(404), count: 7) + [.status(204)]))
+        let drainq = try Drainq(
+            "{ routes: { default: { url: \"\(receiver.url)/x\" } }, "
+                + "destinations: { \"\(receiver.url)\": { holdProbe: \"1h\" } } }")
+        var statuses: [Int32] = []
+        for number in 1...8 {
+            try drainq.run("add", input: "\(number)")
+            statuses.append(try drainq.run("run").status)
+        }
+        #expect(statuses == [1, 1, 1, 1, 1, 69, 69, 69] && receiver.receivedCount == 6)
+        #expect(try drainq.names("failed").count == 5 && drainq.names("new").count == 3)
+        let file = drainq.queue.appending(path: "drainq.json")
+        let text = try String(contentsOf: file, encoding: .utf8).replacing("1h", with: "1ms")
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        #expect(try drainq.run("run").status == 69)
+        #expect(try drainq.run("run").status == 0)
+        #expect(try drainq.waiting() == 0)
+    }
+
     @Test func `where the queue was named, a hint names it too`() throws {
-        let receiver = try LoopbackReceiver(script: .sequence([.status(400), .status(401)]))
+        let receiver = try LoopbackReceiver(script: .sequence([.status(400), .status(302)]))
         let drainq = try Drainq(to: receiver)
         let queue = drainq.queue.path
         let id = try #require(try drainq.run("add", input: "1").lines.first)

@@ -35,12 +35,15 @@ import Testing
         #expect(try drainq.waiting() == 0 && drainq.names("failed").isEmpty && drainq.names("quarantine").isEmpty)
     }
 
-    @Test func `a refused credential queues it and holds the destination, which is then not asked again`() throws {
+    @Test func `one that is refused is an error; the next one too holds the destination, and is queued`() throws {
         let receiver = try LoopbackReceiver(script: .always(.status(401)))
         let drainq = try Drainq(to: receiver)
-        #expect(try drainq.run("send", input: "1").status == 69)
+        let first = try drainq.run("send", input: "1")
+        #expect(first.status == 1 && first.error.contains("401"))
+        #expect(try drainq.waiting() == 0)
         #expect(try drainq.run("send", input: "2").status == 69)
-        #expect(receiver.receivedCount == 1)
+        #expect(try drainq.run("send", input: "3").status == 69)
+        #expect(receiver.receivedCount == 2)
         #expect(try drainq.waiting() == 2)
     }
 
@@ -53,7 +56,8 @@ import Testing
               secrets: { api: { file: "../api.token" } } }
             """)
         try drainq.write("old", as: "api.token")
-        #expect(try drainq.run("send", input: "1").status == 69)
+        #expect(try drainq.run("send", input: "1").status == 1)
+        #expect(try drainq.run("send", input: "2").status == 69)
         #expect(try drainq.run("run").status == 69)
         try drainq.write("new", as: "api.token")
         #expect(try drainq.run("run").status == 0)

@@ -85,16 +85,23 @@ trusted_by_system() {
 }
 test_that "URLSession delivers where the system trusts the authority" trusted_by_system
 
-# nginx says 204 and ends the stream before it has read the body.
+# nginx says 204 and ends the stream before it has read the body: a delivery where the body had left by then, else 75.
 answered_early() {
+    local status
     for _ in {1..20}; do
         queue "https://127.0.0.1:$tls/early" '' "$trust"
         lines 1 | drainq add
-        drainq run -v
+        status=0
+        drainq run -v || status=$?
+        case $status in
+        0) equal "" "$(state)" ;;
+        75) [[ $(drainq list --json) == *'"truncated"'* ]] ;;
+        *) return 1 ;;
+        esac
     done
     equal 20 "$(seen 'HTTP/2.0 127.0.0.1 /early' access.log)"
 }
-test_that "an answer over HTTP/2 that does not wait for the body is an answer" answered_early
+test_that "an answer over HTTP/2 that does not wait for the body is believed where the body had left" answered_early
 
 # With a body that is larger than what HTTP/2 lets through unread, it is known when nothing moves any more.
 answered_early_at_length() {

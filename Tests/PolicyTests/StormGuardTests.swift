@@ -111,6 +111,79 @@ import Testing
         #expect(tell("a404 b404 end", Guard(threshold: 0)) == "settle(a) settle(b) settle()")
     }
 
+    // MARK: - Across runs
+
+    private func guarding(after count: Int, of status: Int = 404) -> Guard {
+        Guard(threshold: 5, limit: 5, before: .init(status: status, count: count, at: Timestamp(microseconds: 0)))
+    }
+
+    @Test(
+        arguments: [
+            (0, "a404 end", "wait settle(a)"),
+            (4, "a404 end", "sample settle(a)"),
+            (5, "a404 end", "sample hold(a,404)"),
+            (9, "a404 end", "sample hold(a,404)"),
+            (3, "a404 b404 c404 end", "wait sample wait hold(abc,404)"),
+            (3, "a404 b404 end", "wait sample settle(ab)"),
+            (5, "a404 x200* b404 end", "sample settle(ax) settle(b) settle()"),
+            (5, "a404 x404* end", "sample wait hold(ax,404)"),
+            (5, "a404 x503* end", "sample settle(x) back(a)"),
+            (5, "a410 end", "wait settle(a)"),
+            (5, "a200 b404", "settle(a) settle(b)"),
+        ] as [(Int, String, String)])
+    func `what the runs before have failed counts on`(count: Int, story: String, steps: String) {
+        #expect(tell(story, guarding(after: count)) == steps)
+    }
+
+    @Test func `it watches again after so many failures in a row, and each success begins anew`() {
+        let guarding = Guard(threshold: 5, limit: 5)
+        #expect(
+            tell("a200 b404 c404 d404 e404 f404 g404 end", guarding)
+                == "settle(a) settle(b) settle(c) settle(d) settle(e) settle(f) sample hold(g,404)")
+        #expect(
+            tell("a200 b404 c404 d404 e404 f200 g404 h404", guarding)
+                == "settle(a) settle(b) settle(c) settle(d) settle(e) settle(f) settle(g) settle(h)")
+    }
+
+    @Test func `an incident costs five operations, one a run or however they come`() {
+        for portion in 1...7 {
+            var state = DestinationState()
+            var (failed, runs) = (0, 0)
+            while runs < 60, state.hold == nil {
+                runs += 1
+                var storm = StormGuard<Int>(threshold: 5, limit: 5, before: state.storm)
+                var steps = (0..<portion).map { storm.take($0, .permanent(404)) }
+                steps.append(storm.nothingElse())
+                for case .settle(let elements) in steps {
+                    failed += elements.count
+                    for _ in elements {
+                        state.apply(.failed(status: 404), DestinationSettings(), at: Timestamp(microseconds: 0))
+                    }
+                }
+                for case .hold(_, let status) in steps {
+                    state.apply(
+                        .held(reason: "", status: status, blamed: nil), DestinationSettings(),
+                        at: Timestamp(microseconds: 0))
+                }
+            }
+            #expect(failed <= 5 && state.hold?.status == 404, "\(portion)")
+        }
+    }
+
+    @Test func `a delivery, another status and a change end what was counted`() {
+        for event in [DestinationEvent.delivered, .disproved, .blameChanged, .released] {
+            var state = DestinationState()
+            state.apply(.failed(status: 404), DestinationSettings(), at: Timestamp(microseconds: 0))
+            state.apply(event, DestinationSettings(), at: Timestamp(microseconds: 0))
+            #expect(state.storm == nil)
+        }
+        var state = DestinationState()
+        for status in [404, 404, 410] {
+            state.apply(.failed(status: status), DestinationSettings(), at: Timestamp(microseconds: 0))
+        }
+        #expect(state.storm == .init(status: 410, count: 1, at: Timestamp(microseconds: 0)))
+    }
+
     // MARK: - Statuses that hold
 
     @Test func `one refusal and samples that are refused too: the destination is held`() {

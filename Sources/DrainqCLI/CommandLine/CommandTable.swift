@@ -54,10 +54,11 @@ extension CommandDescription {
             held. Where older operations of its key come first by the `ordering` of its route, it is queued behind them, \
             with 75.
 
-            What fails for good is an error with status 1 and is not queued. Input that is no operation is 65, an operation for \
-            which the queue has no room 74. An operation whose id is in the queue already is not sent: the status is 75 where \
-            that one waits, and 1 where it has failed or is quarantined. Of several operations the status is the first that \
-            applies in EXIT STATUS.
+            What fails for good is an error with status 1 and is not queued; so is a single operation that is refused with 401, \
+            403 or 407, unless another one was refused before it and the destination is held. Input that is no operation is \
+            65, an operation for which the queue has no room 74. An operation whose id is in the queue already is not sent: \
+            the status is 75 where that one waits, and 1 where it has failed or is quarantined. Of several operations the \
+            status is the first that applies in EXIT STATUS.
 
             With --no-queue nothing is ever queued; the statuses are the same. With --fallback there is always an answer: \
             where nothing was delivered it is printed, and the status is 0. With --no-queue, --timeout and --fallback it is a call \

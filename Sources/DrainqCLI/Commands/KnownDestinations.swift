@@ -41,6 +41,16 @@ struct KnownDestinations {
         )
     }
 
+    /// The operations that wait for a witness, and until when.
+    func parked(at now: Timestamp) -> [Digest: [OperationID: Timestamp]] {
+        var parked: [Digest: [OperationID: Timestamp]] = [:]
+        for (name, state) in states where !state.parking.isEmpty {
+            let destination = Destination(named: name)
+            parked[destination.digest] = state.parking.waits(table.settings(of: destination), at: now)
+        }
+        return parked
+    }
+
     /// The destination that a person means: an origin in any spelling, or a name that status shows.
     func destination(named name: String) throws(CommandFailure) -> Destination {
         if let destination = table.destination(named: name) { return destination }

@@ -47,7 +47,7 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "holdProbe", optional: .positiveDuration, default: #""1h""#, example: #""1h""#, "null: none",
             """
-            How often a held destination is tried with one operation. With null only drainq release ends a hold, or a \
+            How often a held destination is tried with one operation, and an operation that is parked asked again. With null only drainq release ends a hold, or a \
             change of the credentials or the configuration that it was blamed on. What a person holds is never tried.
             """,
             into: \.holdProbe),
@@ -79,9 +79,10 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "stormGuard", .count(0...1_000), default: "5", "0: never",
             """
-            Where so many first answers of a run are all the same permanent status, a few operations from elsewhere in the \
-            queue are tried before any is given up; where these meet the same end the destination is held and all are put \
-            back. 0 is never.
+            The most operations that one incident costs. Where so many answers in a row, in one run or in several, are the \
+            same permanent status and nothing is delivered between them, a few operations from elsewhere in the queue are \
+            tried before any more is given up; where these meet the same end, or more have failed than that and there are \
+            none, the destination is held and all are put back. 0 is never.
             """,
             into: \.stormGuard),
     ]

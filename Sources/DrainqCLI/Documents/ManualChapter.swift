@@ -152,9 +152,22 @@ extension ManualChapter {
                     Where the first five answers of a destination in a run are the same permanent status, such as \
                     404 after a bad deploy, and nothing succeeded, up to three others are tried first, the newest. \
                     If they meet the same end, the destination is held and all of them are put back. If one \
-                    succeeds, or nothing else waits, the five fail as usual. An answer that would hold the \
-                    destination, such as 401, is checked with one other operation in the same way: if that one is \
-                    delivered, the first is only deferred.
+                    succeeds, or nothing else waits, the five fail as usual. Failures of one status in a row are \
+                    counted across runs until something is delivered: an incident costs at most five operations, \
+                    however slowly they come; then the destination is held, until a probe succeeds.
+                    """
+                ),
+                (
+                    "parked",
+                    """
+                    A 401, 403 or 407 is first about the operation that met it. Secrets are looked up anew once after \
+                    a 401, then the operation is parked, uncharged, and one other, the newest that is due, is asked \
+                    with the same credentials, in this run or a later one. If that one is delivered the parked one \
+                    fails; if it is refused alike the destination is held. A parked operation stops no other, but for \
+                    those that are ordered behind it. Where no other comes it is asked again after five minutes, then \
+                    as often as a held destination is probed, and the second refusal is told. Where the destination \
+                    is kept in strict order no other can be asked: it is held. Any other answer that would hold the \
+                    destination is checked with one other operation of the same run.
                     """
                 ),
                 (

@@ -33,7 +33,7 @@ struct RunNews {
             }
         case .quarantined(let item): quarantined(item)
         case .recovered(let recovery): for item in recovery.quarantined { quarantined(item) }
-        case .chosen, .networkAbsent, .stopping, .superseded, .dropped, .inputOutputError, .agentsFailed: break
+        case .chosen, .parked, .networkAbsent, .stopping, .superseded, .dropped, .inputOutputError, .agentsFailed: break
         }
     }
 

@@ -98,7 +98,7 @@ extension Counters {
         case .superseded(_, by: _, let destination): count(.superseded, at: destination, now)
         case .quarantined: countQuarantined(1)
         case .recovered(let recovery): countQuarantined(recovery.quarantined.count)
-        case .chosen, .stopping, .destinationHeld, .holdEnded, .networkAbsent, .dropped, .inputOutputError,
+        case .chosen, .stopping, .destinationHeld, .holdEnded, .parked, .networkAbsent, .dropped, .inputOutputError,
             .agentsFailed:
             break
         }

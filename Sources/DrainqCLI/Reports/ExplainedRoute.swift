@@ -94,6 +94,9 @@ struct ExplainedRoute {
         case .deferred:
             "it stays in the queue until its next attempt; this one is "
                 + (countsAttempt(verdict) ? "counted" : "not counted")
+        case .held where verdict.isAboutCredentials && verdict.status != nil:
+            "it is parked: put back as it was, no attempt counted, until another operation with the same credentials is "
+                + "answered; where that one is delivered it fails; 'drainq send' fails at once"
         case .held: "it is put back as it was; no attempt is counted"
         case .failed:
             "it goes to failed/" + (retention.failed.map { ", where it stays for \($0.quantity)" } ?? "")
@@ -114,9 +117,11 @@ struct ExplainedRoute {
                     "after \(settings.suspendAfter) such failures in a row it is left alone for "
                         + "\(DestinationState.coolDown(after: 0, settings).quantity), each time twice as long, "
                         + "up to \(settings.coolDownMax.quantity)")
-            case .held: sentences.append(holdSentence)
+            case .held:
+                let isShared = verdict.isAboutCredentials && verdict.status != nil
+                sentences.append((isShared ? "where another operation is refused too, " : "") + holdSentence)
             case .unreachable, .answered, .delivered, .askedToWait, .probed, .disproved, .heldByHand, .released,
-                .blameChanged, .paused, .resumed:
+                .blameChanged, .paused, .resumed, .parked, .witnessed, .unparked, .failed:
                 break
             }
         }
@@ -128,8 +133,8 @@ struct ExplainedRoute {
             }
             if verdict.outcome == .failed, settings.stormGuard > 0 {
                 sentences.append(
-                    "where the first \(settings.stormGuard) answers of a run are all \(range.lowerBound), and so are those "
-                        + "to a few others, it is held instead, and nothing fails")
+                    "where \(settings.stormGuard) answers in a row are \(range.lowerBound), in one run or in several, and so are "
+                        + "those to a few others if there are any, it is held and nothing more fails")
             }
             if range.lowerBound == 401, !route.secretNames(settings: settings).isEmpty {
                 sentences.append("before that, its secrets are looked up anew, once")

@@ -15,6 +15,8 @@ enum Waiting: Hashable {
     /// A newer one stands for it: the next run takes it away.
     case newer(OperationID)
     case destination(Opening.Closure)
+    /// It was refused; another operation shows whether it or the credentials are to blame. It is asked again by itself then.
+    case witness(until: Timestamp)
     /// The whole queue is paused.
     case resume
 }
@@ -28,6 +30,7 @@ struct Outlook {
     /// `nil` where no route has an order.
     private var census: Census?
     private var openings: [Digest: Opening] = [:]
+    private let parked: [Digest: [OperationID: Timestamp]]
 
     /// Lists the queue once where a route orders or coalesces, as a run does, but takes no lock. Never opens a file.
     init(_ queue: OpenQueue, _ known: KnownDestinations, at now: Timestamp) throws(SpoolError) {
@@ -35,8 +38,10 @@ struct Outlook {
         self.configuration = queue.configuration
         self.now = now
         isPaused = try queue.spool.isPaused
+        parked = known.parked(at: now)
         var chooser = Chooser(
-            spool: queue.spool, configuration: configuration, destinations: known.table, now: now, order: .shown)
+            spool: queue.spool, configuration: configuration, destinations: known.table, now: now, order: .shown,
+            parked: parked)
         census = try chooser.census()
     }
 
@@ -58,6 +63,7 @@ struct Outlook {
         if case .closed(let closure) = opening(of: destination) {
             guard let own, let until = closure.until, until < own else { return .destination(closure) }
         }
+        if own == nil, let until = parked[destination.digest]?[name.id] { return .witness(until: until) }
         return own.map { .time($0) } ?? (isPaused ? .resume : .nothing)
     }
 
@@ -81,6 +87,7 @@ extension Waiting {
         case .nothing, .resume: now
         case .time(let moment): moment
         case .destination(let closure): closure.until
+        case .witness(let until): until
         case .person, .older, .newer: nil
         }
     }
@@ -94,6 +101,7 @@ extension Waiting {
         case .older(let id): return "behind \(named(id))"
         case .newer(let id): return "replaced by \(named(id))"
         case .resume: return "paused"
+        case .witness(let until): return "\(InWords.moment(until, from: now)) (parked)"
         case .destination(let closure):
             let moment = closure.until.map { InWords.moment($0, from: now) } ?? ""
             switch closure.reason {
@@ -115,6 +123,9 @@ extension Waiting {
         case .older(let older): return "behind '\(older)', which goes first"
         case .newer(let newer): return "replaced by '\(newer)', which is newer: the next run removes it unsent"
         case .resume: return "the queue is paused, until '\(pasted("resume"))'"
+        case .witness(let until):
+            return "parked: it was refused, and another operation to '\(destination)' will show whether it or the "
+                + "credentials are to blame; it is asked again at \(moment(until))"
         case .destination(let closure):
             let until = closure.until.map { ", until \(moment($0))" } ?? ""
             switch closure.reason {
@@ -134,7 +145,7 @@ extension Waiting {
 struct WaitView: Encodable {
     static let words = [
         "time", "release", "older", "newer", "resume", "destinationPaused", "destinationHeld", "serverAsked",
-        "coolDown",
+        "coolDown", "witness",
     ]
 
     var what: String
@@ -155,6 +166,9 @@ struct WaitView: Encodable {
             what = "newer"
             id = other.description
         case .resume: what = "resume"
+        case .witness(let moment):
+            what = "witness"
+            until = moment.rfc3339
         case .destination(let closure):
             switch closure.reason {
             case .paused: what = "destinationPaused"

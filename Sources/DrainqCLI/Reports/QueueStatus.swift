@@ -216,7 +216,7 @@ extension QueueStatus {
             switch waiting {
             case .older: behind += 1
             case .newer: superseded += 1
-            case .nothing, .time, .person, .destination, .resume: break
+            case .nothing, .time, .person, .destination, .witness, .resume: break
             }
             guard let time = waiting.until(now) else { return }
             if time <= now { due += 1 }

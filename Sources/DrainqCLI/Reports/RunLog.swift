@@ -14,6 +14,8 @@ struct RunLog {
         case .quarantined(let item): write(QuarantineView(item), .error)
         case .destinationHeld(let destination, let record): write(HeldView(destination, record), .error)
         case .holdEnded(let destination): write(ReleasedView(destination: destination), .notice)
+        case .parked(let id, let destination, _, let times):
+            write(MessageView(message: "'\(destination)' refuses '\(id)': parked"), times == 2 ? .warning : .notice)
         case .networkAbsent(let absence, let isNew):
             write(MessageView(message: absence.description), isNew ? .warning : .notice)
         case .superseded(let name, let newer, let destination):

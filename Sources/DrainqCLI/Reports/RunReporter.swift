@@ -69,6 +69,13 @@ struct RunReporter {
         case .holdEnded(let destination):
             let wasTold = alarms?.release(destination) == true
             if voice == .everything || wasTold { Messages.notice("'\(destination)' is no longer held") }
+        case .parked(let id, let destination, let record, let times):
+            // Said once, where no other operation has shown who is to blame meanwhile.
+            if voice == .everything && times == 1 || voice != .json && voice != .silent && times == 2 {
+                Messages.warning(
+                    "'\(destination)' refuses '\(id)': \(record.cause); no other operation shows who is to blame",
+                    hint: hint(for: record))
+            }
         case .networkAbsent(let absence, let isNew):
             if voice == .everything || voice == .actionable, isNew {
                 Messages.warning("\(absence)", hint: "no attempt is counted; what is due waits until there is one")

@@ -29,7 +29,8 @@ extension Verdict {
         switch rule {
         case .request(let error): return error.accused
         case .storm: return .destination
-        case .contradicted: return .operation
+        case .contradicted, .refusedAlone: return .operation
+        case .parked: return .credentials
         case .status, .error, .canonical, .notAccepted, .batchResult, .overridden, .attemptsUsedUp, .ageUsedUp,
             .expired, .interrupted, .ambiguous, .noNetwork:
             break

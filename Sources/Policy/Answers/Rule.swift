@@ -18,10 +18,14 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     /// No request could be made of the operation; nothing was sent.
     case request(RequestError)
     case interrupted(times: Int)
-    /// So many answers were this status and no other: the destination is to blame, and not they.
+    /// So many answers in a row were this status, in this run and before: the destination is to blame, and not they.
     case storm(status: Int, answers: Int)
-    /// An answer that would hold the destination, which has just accepted others: this operation alone is put off.
-    case contradicted(Rule)
+    /// An answer that would hold the destination, which has accepted others since: it is about this operation alone.
+    case contradicted(Rule, Outcome)
+    /// The server refused this operation, and nothing shows yet whether it or the credentials are to blame.
+    case parked(Rule)
+    /// The same of one that is sent at once, and not queued.
+    case refusedAlone(Rule)
     /// An attempt that began at `since`, or was interrupted after it, may have been received, and the server does not
     /// remember its key any more.
     case ambiguous(since: Timestamp, wasInterrupted: Bool, keyTTL: Duration)
@@ -61,9 +65,13 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
         case .interrupted(let times):
             "interrupted \(times) times without an outcome"
         case .storm(let status, let answers):
-            "storm: \(answers) answers, the newest too, were \(status): holds"
-        case .contradicted(let rule):
-            "\(rule), but others were accepted: defers"
+            "storm: \(answers) answers in a row were \(status): holds"
+        case .contradicted(let rule, let outcome):
+            "\(rule), but others were accepted: \(outcome.verb)s"
+        case .parked(let rule):
+            "\(rule); parked until another operation is delivered or refused"
+        case .refusedAlone(let rule):
+            "\(rule), but no other operation was refused: fails"
         case .ambiguous(let since, let wasInterrupted, let keyTTL):
             "\(Self.ambiguous) \(wasInterrupted ? "an attempt interrupted after" : "the attempt at") \(since.rfc3339) "
                 + "may have been received, and the server forgets keys after \(keyTTL.inWords); "

@@ -13,6 +13,14 @@ package enum DestinationEvent: Hashable, Sendable {
     case probed
     /// A probe has met another end than the one that it is held for, though it was not delivered: the hold is over.
     case disproved
+    /// One operation was refused, and waits for another one to show who is to blame.
+    case parked(Parking.Refusal)
+    /// An operation was delivered with these credentials while others were parked.
+    case witnessed(credentials: String)
+    /// What was parked has met another end.
+    case unparked(OperationID)
+    /// An operation failed for good with this status.
+    case failed(status: Int)
     case heldByHand(reason: String)
     /// By a person: ends hold, cool-down and the server's wait; a pause is ended by `resumed` alone.
     case released

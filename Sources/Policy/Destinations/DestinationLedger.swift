@@ -92,7 +92,9 @@ package struct DestinationLedger: Hashable, Sendable {
 extension DestinationState {
     /// The last time that anything is known of.
     fileprivate var lastMet: Timestamp? {
-        [lastSuccess, lastFailureAt, notBefore, suspendedUntil].compactMap { $0 }.max()
+        ([lastSuccess, lastFailureAt, notBefore, suspendedUntil, storm?.at] + parking.entries.map(\.asked)).compactMap {
+            $0
+        }.max()
     }
 }
 

@@ -10,6 +10,8 @@
 /// suspensions     in a row
 /// window          how many attempts at once while it opens again
 /// lastSuccess     time
+/// storm           { status, count, at }: failures for good in a row, of one status
+/// parked          { blamed, operations }, see `Parking`
 /// ```
 /// Times are RFC 3339 in UTC. A field that cannot be read is as if it were not there, an unknown one is ignored.
 extension DestinationState: Codable {
@@ -24,6 +26,8 @@ extension DestinationState: Codable {
         case suspensions
         case window
         case lastSuccess
+        case parked
+        case storm
     }
 
     /// Throws only where it is no object.
@@ -36,7 +40,9 @@ extension DestinationState: Codable {
             lastFailure: try? fields.decode(String.self, forKey: .lastFailure),
             lastFailureAt: fields.time(.lastFailureAt), suspendedUntil: fields.time(.suspendedUntil),
             suspensions: fields.count(.suspensions, upTo: Self.mostCounted) ?? 0,
-            window: fields.count(.window, upTo: Self.widest), lastSuccess: fields.time(.lastSuccess))
+            window: fields.count(.window, upTo: Self.widest), lastSuccess: fields.time(.lastSuccess),
+            parking: (try? fields.decode(Parking.self, forKey: .parked)) ?? Parking(),
+            storm: try? fields.decode(Storm.self, forKey: .storm))
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -51,6 +57,31 @@ extension DestinationState: Codable {
         if suspensions > 0 { try fields.encode(suspensions, forKey: .suspensions) }
         try fields.encodeIfPresent(window, forKey: .window)
         try fields.encodeIfPresent(lastSuccess?.rfc3339, forKey: .lastSuccess)
+        if !parking.isEmpty { try fields.encode(parking, forKey: .parked) }
+        try fields.encodeIfPresent(storm, forKey: .storm)
+    }
+}
+
+extension DestinationState.Storm: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case status
+        case count
+        case at
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        guard let count = fields.count(.count, upTo: DestinationState.mostCounted), let at = fields.time(.at) else {
+            throw DecodingError.dataCorruptedError(forKey: .count, in: fields, debugDescription: "no count or no time")
+        }
+        self.init(status: try fields.decode(Int.self, forKey: .status), count: count, at: at)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(status, forKey: .status)
+        try fields.encode(count, forKey: .count)
+        try fields.encode(at.rfc3339, forKey: .at)
     }
 }
 

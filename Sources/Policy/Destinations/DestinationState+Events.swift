@@ -8,6 +8,7 @@ extension DestinationState {
         case .delivered:
             noteAnswer()
             if hold?.isByHand == false { hold = nil }
+            storm = nil
             if let notBefore, notBefore <= now { self.notBefore = nil }
             lastSuccess = now
             widen()
@@ -23,13 +24,22 @@ extension DestinationState {
             window = 1
         case .held(let reason, let status, let blamed):
             window = 1
+            parking = Parking()
             if hold?.isByHand == true { return }
             // Of one that goes on the beginning and the last probe stay.
             hold = Hold(
                 reason: reason, since: hold?.since ?? now, status: status, blamed: blamed, lastProbe: hold?.lastProbe)
         case .probed:
             hold?.lastProbe = now
+        case .parked(let refusal): parking.park(refusal, at: now)
+        case .failed(let status):
+            let before = storm?.status == status ? storm?.count ?? 0 : 0
+            storm = Storm(status: status, count: min(before, Self.mostCounted - 1) + 1, at: now)
+        case .witnessed(let credentials): parking.witness(credentials)
+        case .unparked(let id): parking.forget(id)
         case .disproved, .blameChanged:
+            if event == .blameChanged { parking = Parking() }
+            storm = nil
             if hold?.isByHand == false {
                 hold = nil
                 window = 1

@@ -30,6 +30,21 @@ package struct DestinationState: Hashable, Sendable {
         }
     }
 
+    /// Operations that failed for good, one after the other, with one status and no delivery between them: what an incident
+    /// has cost so far, see `StormGuard`.
+    package struct Storm: Hashable, Sendable {
+        package var status: Int
+        package var count: Int
+        /// When the last one failed.
+        package var at: Timestamp
+
+        package init(status: Int, count: Int, at: Timestamp) {
+            self.status = status
+            self.count = count
+            self.at = at
+        }
+    }
+
     package var hold: Hold?
     /// A person has asked for a pause.
     package var isPaused: Bool
@@ -47,11 +62,15 @@ package struct DestinationState: Hashable, Sendable {
     /// How many attempts at once while it opens again: 1, 2, 4, …; `nil` when it is open.
     package var window: Int?
     package var lastSuccess: Timestamp?
+    /// Operations that were refused, and that wait for a witness.
+    package var parking: Parking
+    package var storm: Storm?
 
     package init(
         hold: Hold? = nil, isPaused: Bool = false, notBefore: Timestamp? = nil, failures: Int = 0,
         lastFailure: String? = nil, lastFailureAt: Timestamp? = nil, suspendedUntil: Timestamp? = nil,
-        suspensions: Int = 0, window: Int? = nil, lastSuccess: Timestamp? = nil
+        suspensions: Int = 0, window: Int? = nil, lastSuccess: Timestamp? = nil, parking: Parking = Parking(),
+        storm: Storm? = nil
     ) {
         self.hold = hold
         self.isPaused = isPaused
@@ -63,6 +82,8 @@ package struct DestinationState: Hashable, Sendable {
         self.suspensions = suspensions
         self.window = window
         self.lastSuccess = lastSuccess
+        self.parking = parking
+        self.storm = storm
     }
 
     /// Whether there is nothing to remember.

@@ -56,7 +56,7 @@ package struct Passage: Hashable, Sendable {
         if !saysTheSame { events.append(event) }
         switch event {
         case .delivered: open(at: now, ignoringCoolDown: ignoringCoolDown)
-        case .answered, .resumed, .probed: break
+        case .answered, .resumed, .probed, .parked, .witnessed, .unparked, .failed: break
         case .unreachable:
             // With --now the cool-down that was there before is ignored, not the one that begins here.
             if state.suspendedUntil.map({ $0 > now }) ?? false {

@@ -1,10 +1,14 @@
-/// Keeps a bad deploy or an expired token from emptying a queue into `failed/`: what the first answers of one destination
-/// mean together.
+/// Keeps a bad deploy or an expired token from emptying a queue into `failed/`: what the answers of one destination mean
+/// together.
 ///
 /// The first permanent answers are not acted on at once. If `threshold` of them are the same status and nothing
-/// succeeded, a few operations from elsewhere in the queue are tried, the newest first. Meet these the same end, the
-/// destination is to be held and all of them put back; succeeds one, or meets it another end, or is there none to try,
-/// they are what they seemed to be, each by itself.
+/// succeeded, a few operations from elsewhere in the queue are tried, the newest first. If these meet the same end, the
+/// destination is to be held and all of them put back. If one succeeds or meets another end, or if there is none to try,
+/// each is settled by its own answer.
+///
+/// An incident costs at most `limit` operations, however slowly they come: failures of one status in a row count on, from
+/// what the runs `before` have failed and also when the guard has been cleared, until something is delivered. When they are
+/// as many the guard watches again, and the destination is held also where nothing else can be tried.
 ///
 /// With a threshold of 1 it is for statuses that hold a destination: whether it is the destination or this operation
 /// alone.
@@ -46,6 +50,9 @@ package struct StormGuard<Element> {
     /// What is not acted on yet.
     package private(set) var withheld: [Element] = []
     private var status: Int?
+    private let limit: Int
+    /// Failures of one status that were acted on, with no delivery between them.
+    private var row: (status: Int, count: Int)?
     /// Samples that met the same end.
     private var alike = 0
     private var saidNothing = 0
@@ -53,17 +60,23 @@ package struct StormGuard<Element> {
     /// Whether a permanent answer is not acted on at once.
     package var withholds: Bool { phase == .watching || phase == .sampling }
 
-    /// A threshold of 0 lets everything pass.
-    package init(threshold: Int) {
+    /// A threshold of 0 lets everything pass. `before` is what the runs before have failed in a row.
+    package init(threshold: Int, limit: Int = .max, before: DestinationState.Storm? = nil) {
         self.threshold = threshold
+        self.limit = threshold > 0 ? limit : .max
+        row = before.map { ($0.status, $0.count) }
         phase = threshold > 0 ? .watching : .cleared
     }
+
+    /// How many have failed in a row with this status.
+    package func failed(with status: Int) -> Int { row?.status == status ? row?.count ?? 0 : 0 }
 
     /// Takes the next answer in, in whatever order they come. `isSample` says that the operation was attempted because of
     /// `sample`: others that were in flight by then meet their end beside the first ones and prove nothing.
     package mutating func take(_ element: Element, _ answer: Answer, isSample: Bool = false) -> Step {
         switch phase {
         case .cleared:
+            count(answer)
             return .settle([element])
         case .held:
             if case .permanent(let status) = answer, status == self.status { return .hold([element], status: status) }
@@ -80,10 +93,11 @@ package struct StormGuard<Element> {
             withheld.append(element)
         case .permanent, .delivered:
             phase = .cleared
+            count(answer)
             return .settle(abandon() + [element])
         }
         if phase == .watching {
-            if withheld.count < threshold { return .wait }
+            if withheld.count < threshold, withheld.count + failed(with: status!) < limit { return .wait }
             phase = .sampling
             return .sample
         }
@@ -96,6 +110,11 @@ package struct StormGuard<Element> {
     package mutating func nothingElse() -> Step {
         guard phase == .watching || phase == .sampling else { return .settle([]) }
         if alike > 0 { return hold() }
+        if let status, !withheld.isEmpty, saidNothing == 0 {
+            let failed = failed(with: status)
+            if failed >= limit || withheld.count > limit - failed { return hold() }
+            row = (status, failed + withheld.count)
+        }
         let wasInVain = saidNothing > 0
         phase = .watching
         status = nil
@@ -107,6 +126,18 @@ package struct StormGuard<Element> {
     package mutating func abandon() -> [Element] {
         defer { withheld = [] }
         return withheld
+    }
+
+    /// Counts what is acted on, and watches again where that is as much as one incident may cost.
+    private mutating func count(_ answer: Answer) {
+        switch answer {
+        case .other: break
+        case .delivered: row = nil
+        case .permanent(let status):
+            row = (status, min(failed(with: status), limit - 1) + 1)
+            guard failed(with: status) >= limit else { return }
+            (phase, self.status, alike, saidNothing) = (.watching, nil, 0, 0)
+        }
     }
 
     private mutating func hold() -> Step {

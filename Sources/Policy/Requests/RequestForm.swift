@@ -43,6 +43,12 @@ package struct RequestForm: Sendable {
         return names.union(settings.connection.secretNames)
     }
 
+    /// The names of what proves who sends: one text for routes whose requests a server has to accept or refuse alike.
+    package func credentials(settings: DestinationSettings, headersCommand: [String]?) -> String {
+        (secretNames(settings: settings).sorted() + (headersCommand.map { [$0.joined(separator: " ")] } ?? []))
+            .joined(separator: ",")
+    }
+
     // MARK: - Drafts
 
     /// A request as far as an operation makes it, whatever the attempt. On a route with `batch` it is a batch of one.

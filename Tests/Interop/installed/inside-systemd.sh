@@ -83,8 +83,10 @@ settles() {
 a_held_destination_starts_no_run_after_run() {
     queue refused refused
     systemctl start drainq@refused.path
+    # One that is refused alone waits for another one to show who is to blame.
     add refused
-    within 20 has_received refused 1
+    add refused
+    within 20 has_received refused 2
     within 20 ended drainq@refused.service
     [[ $(property Result drainq@refused.service) == exit-code ]]
     settles refused
@@ -101,6 +103,7 @@ a_failure_is_told_and_once() {
 }
 a_failure_is_mailed() {
     queue mailed refused
+    add mailed
     add mailed
     not systemctl start drainq@mailed.service
     within 20 grep -rq 'drainq: mailed' /mails

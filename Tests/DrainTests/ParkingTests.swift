@@ -1,0 +1,248 @@
+import Delivery
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+@Suite struct `Refused operations` {
+    /// Refuses the bodies of these numbers, and delivers the rest.
+    private static func refusing(_ numbers: Int..., with status: Int = 403) -> (OutgoingRequest) -> AttemptReport.Result
+    {
+        { request in
+            numbers.contains(Int(String(decoding: request.body ?? [], as: UTF8.self)) ?? -1)
+                ? .status(status) : .status(204)
+        }
+    }
+
+    private func parked(_ bench: Bench) throws -> [String] {
+        try bench.state(of: "http://one").parking.entries.map(\.id.description)
+    }
+
+    private func tellings(_ bench: Bench) -> [Int] {
+        bench.events.compactMap { if case .parked(_, _, _, let times) = $0 { times } else { nil } }
+    }
+
+    private func names(_ bench: Bench, _ state: QueueState) throws -> [String] {
+        try bench.names(state).map(\.id.description)
+    }
+
+    @Test(arguments: [401, 403, 407])
+    func `one that is refused alone is parked, uncharged, and the next one is its witness`(status: Int) throws {
+        let bench = try Bench()
+        try bench.add(1)
+        let first = try bench.run(answer: Self.refusing(0, with: status))
+        #expect(first.attempts == 1 && first.deferred == 1 && first.held == 0 && first.failed == 0)
+        #expect(try bench.names(.new).map(\.attempts) == [0])
+        #expect(try bench.state(of: "http://one").hold == nil && parked(bench) == ["default-0"])
+        // Alone it is not asked again.
+        #expect(try bench.run(answer: Self.refusing(0, with: status)).attempts == 0)
+        try bench.add(1)
+        #expect(try bench.run(answer: Self.refusing(0, with: status)).delivered == 1)
+        #expect(bench.bodies == ["1"])
+        let last = try bench.run(answer: Self.refusing(0, with: status))
+        #expect(last.failed == 1)
+        #expect(try names(bench, .failed) == ["default-0"] && parked(bench).isEmpty)
+        #expect(bench.holds == 0)
+    }
+
+    @Test func `one operation a minute with bad credentials holds the destination as a thousand at once do`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        _ = try bench.run { _ in .status(401) }
+        bench.now = bench.now + .seconds(60)
+        try bench.add(1)
+        let summary = try bench.run { _ in .status(401) }
+        #expect(summary.held == 1 && bench.holds == 1)
+        #expect(try bench.names(.new).map(\.attempts) == [0, 0] && parked(bench).isEmpty)
+        bench.now = bench.now + .seconds(60)
+        try bench.add(1)
+        #expect(try bench.run { _ in .status(401) }.attempts == 0)
+        #expect(tellings(bench) == [1])
+    }
+
+    @Test func `two that are refused for themselves do not hold what takes the newest`() throws {
+        let bench = try Bench()
+        try bench.add(10)
+        let summary = try bench.run(RunOptions(limit: 6, concurrency: 1), answer: Self.refusing(0, 1))
+        #expect(summary.failed == 2 && summary.held == 0 && bench.holds == 0)
+    }
+
+    @Test func `a witness that says nothing parks it, and the others go on`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.retry.attempts = 9
+        try bench.add(10)
+        let summary = try bench.run(RunOptions(concurrency: 1)) { request in
+            switch String(decoding: request.body ?? [], as: UTF8.self) {
+            case "0": .status(403)
+            case "9": .status(500)
+            default: .status(204)
+            }
+        }
+        #expect(summary.delivered == 8 && summary.deferred == 2 && summary.held == 0)
+        #expect(try names(bench, .new) == ["default-0"])
+        // It was parked before the others were delivered.
+        #expect(try bench.run(answer: Self.refusing(0)).failed == 1)
+    }
+
+    @Test func `one that stays alone is asked again after five minutes, and told then, once`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        for (seconds, attempts) in [(0, 1), (299, 0), (2, 1), (3599, 0), (2, 1)] {
+            bench.now = bench.now + .seconds(seconds)
+            #expect(try bench.run { _ in .status(403) }.attempts == attempts, "\(seconds)")
+        }
+        #expect(tellings(bench) == [1, 2, 3] && bench.holds == 0)
+        bench.now = bench.now + .seconds(3601)
+        #expect(try bench.run().delivered == 1)
+        #expect(try parked(bench).isEmpty)
+    }
+
+    @Test func `it is asked again as soon as the credentials are others, and not before`() throws {
+        let bench = try Bench()
+        var secret = "old"
+        bench.credentials.values = { _ in SecretValues(values: ["token": secret]) }
+        bench.configuration.secrets = ["token": .environment("TOKEN")]
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "Bearer ${secret:token}")]
+        try bench.add(1)
+        _ = try bench.run { _ in .status(401) }
+        #expect(try bench.run().attempts == 0)
+        #expect(try bench.run(RunOptions(ignoresBackoff: true)).attempts == 0)
+        secret = "new"
+        #expect(try bench.run().delivered == 1)
+    }
+
+    @Test func `what another credential delivers is no witness`() throws {
+        let bench = try Bench()
+        bench.credentials.values = { names in
+            SecretValues(values: Dictionary(uniqueKeysWithValues: names.map { ($0, "x") }))
+        }
+        bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:mine}")]
+        bench.configuration.routes[TypeName("open")!] = Route(url: "http://one/open")
+        try bench.add(1)
+        try bench.add(1, type: "open")
+        let summary = try bench.run(RunOptions(concurrency: 1)) {
+            $0.url.hasSuffix("open") ? .status(204) : .status(403)
+        }
+        #expect(summary.delivered == 1 && summary.failed == 0 && summary.deferred == 1)
+        #expect(try bench.run { _ in .status(403) }.attempts == 0)
+        #expect(try parked(bench) == ["default-0"])
+    }
+
+    @Test func `of a batch that is refused one is asked alone, and each is before it fails`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.batch = Batch(max: 10)
+        try bench.add(4)
+        let summary = try bench.run(RunOptions(concurrency: 1)) { request in
+            let body = String(decoding: request.body ?? [], as: UTF8.self)
+            return body.contains("1") ? .status(403) : .status(204)
+        }
+        #expect(summary.delivered == 3 && summary.failed == 1 && summary.held == 0)
+        #expect(bench.bodies.prefix(2) == ["[0,1,2,3]", "[3]"])
+        #expect(try names(bench, .failed) == ["default-1"])
+    }
+
+    @Test func `a batch whose one is refused too holds the destination after two requests`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.batch = Batch(max: 10)
+        try bench.add(4)
+        let summary = try bench.run { _ in .status(401) }
+        #expect(summary.attempts == 2 && summary.held == 4 && bench.holds == 1)
+    }
+
+    // MARK: - Order
+
+    @Test func `those behind a parked one of its key wait, and no other`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.ordering = .key
+        try bench.add(3) { $0.key = "a" }
+        let first = try bench.run { _ in .status(403) }
+        #expect(first.attempts == 1 && first.held == 0)
+        #expect(try bench.run().attempts == 0)
+        try bench.add(2) { $0.key = "b" }
+        #expect(try bench.run(answer: Self.refusing(0)).delivered == 2)
+        #expect(bench.bodies == ["3", "4"])
+        let last = try bench.run(answer: Self.refusing(0))
+        #expect(last.failed == 1 && last.delivered == 2)
+        #expect(bench.bodies == ["0", "1", "2"])
+    }
+
+    @Test func `a destination in strict order is held: nothing behind it may be its witness`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.ordering = .strict
+        try bench.add(3)
+        #expect(try bench.run { _ in .status(401) }.held == 3)
+        #expect(bench.bodies == ["0"] && bench.holds == 1)
+    }
+
+    @Test func `a newer value takes the place of a parked one`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "a" }
+        _ = try bench.run { _ in .status(403) }
+        try bench.add(1) { $0.key = "a" }
+        let summary = try bench.run()
+        #expect(summary.superseded == 1 && summary.delivered == 1 && bench.bodies == ["1"])
+        #expect(try bench.names(.new).isEmpty)
+    }
+
+    @Test func `a newer value whose older ones are still there is no sample`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.coalesce = true
+        for number in 0..<4 { try bench.add(1) { $0.key = "\(number)" } }
+        // More older values of one key than the limit lets go, and its newest one the newest of all.
+        try bench.add(6) { $0.key = "k" }
+        _ = try bench.run(RunOptions(limit: 2, concurrency: 1), answer: Self.refusing(0))
+        #expect(bench.bodies == ["0", "3", "1"])
+        var sent: [String] = []
+        while try !bench.names(.new).isEmpty {
+            _ = try bench.run(RunOptions(limit: 2), answer: Self.refusing(0))
+            if bench.bodies.isEmpty { break }
+            sent += bench.bodies
+        }
+        #expect(sent == ["2", "9"])
+    }
+
+    @Test func `a run until the queue is empty does not wait for a witness`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        #expect(try bench.run(RunOptions(stay: .untilEmpty)) { _ in .status(403) }.attempts == 1)
+    }
+
+    // MARK: - Sent at once
+
+    private func send(_ bench: Bench, _ id: String, answer: Int) throws -> String {
+        let operation = Operation(
+            header: OperationHeader(id: OperationID(id)!, createdAt: bench.now), body: Array("1".utf8))
+        let result = try Sending(
+            spool: bench.spool, configuration: bench.configuration, options: Sending.Options(),
+            world: bench.world { _ in .status(answer) }
+        ) { _ in }(operation)
+        return switch result {
+        case .delivered: "delivered"
+        case .failed(let event): "failed: \(event.record.rule)"
+        case .postponed(let postponed): postponed.isHeld ? "held" : "postponed"
+        case .broken: "broken"
+        }
+    }
+
+    @Test func `a single one that is refused is an error, and only a held destination queues`() throws {
+        let bench = try Bench()
+        let alone = "failed: status 403: default 403 holds, but no other operation was refused: fails"
+        #expect(try send(bench, "a", answer: 403) == alone)
+        #expect(try send(bench, "a", answer: 403) == alone)
+        #expect(try send(bench, "b", answer: 204) == "delivered")
+        #expect(try send(bench, "c", answer: 403) == alone)
+        #expect(try send(bench, "d", answer: 403) == "held")
+        #expect(try bench.state(of: "http://one").hold?.reason == "status 403: default 403 holds")
+        #expect(try send(bench, "e", answer: 204) == "held")
+    }
+
+    @Test func `what is sent at once is a witness of what is parked`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        _ = try bench.run { _ in .status(403) }
+        #expect(try send(bench, "a", answer: 204) == "delivered")
+        #expect(try bench.run { _ in .status(403) }.failed == 1)
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import Policy
+import Testing
+
+@Suite struct ParkingTests {
+    private static let start = Timestamp(rfc3339: "2026-11-21T12:00:00Z")!
+    private let settings = DestinationSettings()
+
+    private func at(_ seconds: Int) -> Timestamp { Self.start + .seconds(seconds) }
+
+    /// `a403` is refused, with the credentials `a403:other` names, `200` is delivered, `a!` has met another end.
+    private func state(_ story: String, blamed: String = "print") -> DestinationState {
+        var state = DestinationState()
+        for (index, word) in story.split(separator: " ").enumerated() {
+            let parts = word.split(separator: ":")
+            let credentials = parts.count > 1 ? String(parts[1]) : "token"
+            let event: DestinationEvent =
+                if word.hasSuffix("!") {
+                    .unparked(OperationID(String(word.dropLast()))!)
+                } else if parts[0] == "200" {
+                    .witnessed(credentials: credentials)
+                } else {
+                    .parked(refusal(String(word), blamed: blamed))
+                }
+            state.apply(event, settings, at: at(index))
+        }
+        return state
+    }
+
+    private func refusal(_ word: String, blamed: String = "print") -> Parking.Refusal {
+        let parts = word.split(separator: ":")
+        return Parking.Refusal(
+            id: OperationID(String(parts[0].prefix(1)))!, status: Int(parts[0].dropFirst())!,
+            credentials: parts.count > 1 ? String(parts[1]) : "token", blamed: blamed)
+    }
+
+    @Test(
+        arguments: [
+            ("", "a403", .park),
+            ("a403", "a403", .park),
+            ("a403", "b403", .hold),
+            ("a403", "b401", .park),
+            ("a403 b401", "c401", .hold),
+            ("a403:other", "b403", .park),
+            ("a403 200", "a403", .fail),
+            ("a403 200:other", "a403", .park),
+            ("a403 200", "b403", .park),
+            ("a403 200 b403", "c403", .hold),
+            ("a403 a!", "b403", .park),
+            ("a403 200 a403", "a403", .park),
+        ] as [(String, String, Parking.Decision)])
+    func `a refusal parks, fails or holds by what others have met`(
+        story: String, answer: String, decision: Parking.Decision
+    ) {
+        #expect(state(story).parking.decision(on: refusal(answer)) == decision)
+    }
+
+    @Test func `with other credentials nothing of it counts`() {
+        #expect(state("a403").parking.decision(on: refusal("b403", blamed: "other")) == .park)
+        #expect(state("a403 200").parking.decision(on: refusal("a403", blamed: "other")) == .park)
+        var state = state("a403 b401")
+        state.apply(.parked(refusal("c403", blamed: "other")), settings, at: at(9))
+        #expect(state.parking.entries.map(\.id.description) == ["c"])
+        state.apply(.blameChanged, settings, at: at(10))
+        #expect(state.parking.isEmpty)
+    }
+
+    @Test func `it waits five minutes, then an hour; a witness ends that`() {
+        func waits(_ story: String, _ settings: DestinationSettings = DestinationSettings()) -> Duration? {
+            let state = state(story)
+            return state.parking.waits(settings, at: at(10))[OperationID("a")!].map { $0 - Self.start }
+        }
+        #expect(waits("a403") == .seconds(300))
+        #expect(waits("a403 a403") == .seconds(3601))
+        #expect(waits("a403 200") == nil)
+        #expect(waits("a403 200 a403") == .seconds(3602))
+        #expect(waits("a403", DestinationSettings(holdProbe: .seconds(60))) == .seconds(60))
+        #expect(waits("a403", DestinationSettings(holdProbe: nil)) == .seconds(300))
+        #expect(state("a403").parking.waits(settings, at: at(301)).isEmpty)
+        // The clock has jumped back.
+        #expect(state("a403").parking.waits(settings, at: at(-10)).isEmpty)
+    }
+
+    @Test func `a hold and a release end the waiting`() {
+        for event in [DestinationEvent.held(reason: "x", blamed: nil), .released] {
+            var state = state("a403")
+            state.apply(event, settings, at: at(1))
+            #expect(state.parking.isEmpty)
+        }
+    }
+
+    @Test func `it is bounded, and forgets what has gone`() {
+        var state = DestinationState()
+        for number in 0..<250 {
+            let refusal = Parking.Refusal(id: OperationID("i\(number)")!, status: 403, credentials: "", blamed: "x")
+            state.apply(.parked(refusal), settings, at: at(number))
+        }
+        #expect(state.parking.entries.count == Parking.capacity)
+        #expect(state.parking.entries.first?.id == OperationID("i150"))
+        state.apply(.parked(refusal("z403", blamed: "x")), settings, at: at(3 * 86_400))
+        #expect(state.parking.entries.map(\.id.description) == ["z"])
+    }
+
+    @Test func `it survives in the file, and what is no entry is not there`() throws {
+        let before = state("a403 200 b401:other b401:other")
+        let bytes = try JSONEncoder().encode(before)
+        #expect(try JSONDecoder().decode(DestinationState.self, from: bytes) == before)
+        let damaged = #"""
+            {"parked":{"blamed":"x","operations":[1,{"id":"a"},{"id":"b","asked":"2026-11-21T12:00:00Z","status":403}]}}
+            """#
+        let read = try JSONDecoder().decode(DestinationState.self, from: Data(damaged.utf8))
+        #expect(read.parking.entries.map(\.id.description) == ["b"] && read.parking.blamed == "x")
+        #expect(try JSONDecoder().decode(DestinationState.self, from: Data(#"{"parked":7}"#.utf8)).isBlank)
+    }
+}
