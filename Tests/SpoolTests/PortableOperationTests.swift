@@ -67,7 +67,7 @@ struct PortableOperationTests {
         var header = OperationHeader(
             id: OperationID("op-\(index)-\(chance.next())")!,
             type: TypeName(chance.one(of: ["default", "crm", "a.b_c-d"]))!,
-            createdAt: now + .microseconds(Int64(chance.next() % 100_000_000_000)))
+            createdAt: now - .microseconds(Int64(chance.next() % 100_000_000_000)))
         if chance.flip() { header.key = chance.text() }
         if chance.flip() { header.url = "https://\(chance.one(of: ["a", "b"])).example/\(chance.next())" }
         if chance.flip() { header.method = chance.one(of: ["PUT", "DELETE"]) }
