@@ -12,8 +12,7 @@ struct ForeignNumber: Sendable, CustomTestStringConvertible {
 /// Numbers from outside are any numbers, and Swift's operators and conversions end the process where a result does not fit.
 ///
 /// What these rules see is a line that names such a number, by one of the names below. They do not see one that was given
-/// another name first: whoever reads a new kind of number adds its name here. `Tests/Torture/numbers.py` gives the whole
-/// program such numbers, wherever one can stand.
+/// another name first: whoever reads a new kind of number adds its name here.
 @Suite struct `Numbers never trap` {
     static let foreign = [
         ForeignNumber(
