@@ -2,6 +2,9 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
+/// Limits what a process may write to a file. A profile of its coverage, cut off, would spoil all others.
+private let limited = "export LLVM_PROFILE_FILE=/dev/null; ulimit -f 1"
+
 /// Numbers that no caller has checked, and limits of the process.
 @Suite struct NumberTests {
     @Test(arguments: [
@@ -44,7 +47,7 @@ import Testing
         try drainq.run("add", input: "\"\(String(repeating: "x", count: 3000))\"\n")
         for attempt in 1...3 {
             // bash counts in KiB; the file is longer than that already, so that it takes no line of an attempt.
-            let run = try drainq.shell("ulimit -f 1; exec \"$DRAINQ\" run --now -q queue")
+            let run = try drainq.shell("\(limited); exec \"$DRAINQ\" run --now -q queue")
             #expect([74, 75].contains(run.status), "\(run.status) \(run.error)")
             #expect(receiver.requests().count == attempt)
             let name = try #require(drainq.names("deferred").first)
@@ -56,7 +59,7 @@ import Testing
     @Test func `adding more than a file may hold is refused with the limit's name`() throws {
         let drainq = try Drainq()
         let add = try drainq.shell(
-            "printf '\"%3000s\"\\n' x >input; ulimit -f 1; exec \"$DRAINQ\" add -q queue <input")
+            "printf '\"%3000s\"\\n' x >input; \(limited); exec \"$DRAINQ\" add -q queue <input")
         #expect(add.status == 74 && add.error.contains("ulimit -f"), "\(add.status) \(add.error)")
         #expect(try drainq.waiting() == 0)
     }
