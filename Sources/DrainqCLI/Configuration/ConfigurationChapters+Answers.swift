@@ -135,7 +135,7 @@ extension ConfigurationChapters {
         case .timeout: "Nothing sent or received for\n.Ic timeouts.request ."
         case .deadline: "The attempt was not over within\n.Ic timeouts.total ."
         case .reset:
-            "The connection or its stream ended after the request had begun to leave.\nWhether the request arrived is not known. A request is never sent twice within an attempt."
+            "The connection or its stream ended after the request had begun to leave.\nWhether the request arrived is not known.\nA request is never sent twice within an attempt."
         case .emptyAnswer: "The connection was closed without an answer."
         case .truncated: "The answer ended before its length, or a 2xx came before the whole request\nhad left."
         case .malformedAnswer:

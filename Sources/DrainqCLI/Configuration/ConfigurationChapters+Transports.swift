@@ -154,8 +154,8 @@ extension ConfigurationChapters {
         Several are sent again one after the other, each alone and under the next
         Drainq-Attempt, and only those that end an agent again are charged.
         .Pp
-        An agent takes 2 to 4 MB of its own at rest, and 6 to 8 MB with its share of what
-        the agents have in common.
+        An agent takes 2 to 4 MB of its own at rest, and 6 to 8 MB with its share of
+        what the agents have in common.
         It ends where it would take more than 1 GB for libcurl, or 256 MB for
         URLSession.
         A unit or a container bounds all of them together: the packaged unit has
