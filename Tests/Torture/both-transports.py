@@ -209,7 +209,7 @@ def met(transport):
         added = queue("add", "--type", types[name], input=f"{case.payload}\n" * case.count)
         expect(added.returncode == 0, name, added.stderr)
     environment = {**os.environ, "https_proxy": proxy, "no_proxy": "127.0.0.1"}
-    result = queue("run", "--concurrency", 10, before=namespace(), env=environment, timeout=60)
+    result = queue("run", "-v", "--concurrency", 10, before=namespace(), env=environment, timeout=60)
     found = {}
     for state in queue.states:
         for path in queue.files(state):
@@ -226,6 +226,10 @@ def met(transport):
         elif state == "new":
             held = re.search(re.escape(f"'{case.origin}' is held: ") + r"(\d{3}|.*cannot be \w+ by)?", result.stderr)
             outcome = "new" if not held else "refused" if "cannot" in held[0] else f"held: {held[1]}"
+            # One operation that is refused is parked, until another one shows who is to blame.
+            parked = re.search(re.escape(f"'{case.origin}' refuses '") + r"[^']*': (\d{3})", result.stderr)
+            if parked:
+                outcome = f"parked: {parked[1]}"
         cells[name] = case.told(case.server, outcome) if case.told else outcome
     return cells
 

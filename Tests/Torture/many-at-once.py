@@ -104,15 +104,17 @@ def sequences(told, keys, length):
     crowd.wait_for(lambda: len(done) == len(types), 600)
     settle(crowd)
     expect(not queue.operations(), "the queue was not drained")
-    reckon(crowd, receiver, answers, told)
+    last = {}
+    for key, value in crowd.accepted.values():
+        last[key] = max(value, last.get(key, -1))
+    # That the newest value of each key arrives, and last, is shown below.
+    reckon(crowd, receiver, answers, told, has_newer=lambda id: (
+        crowd.accepted[id][0].startswith("latest") and crowd.accepted[id][1] < last[crowd.accepted[id][0]]))
     received = collections.defaultdict(list)
     for request in receiver.requests():
         if answers(request["number"]) in delivering:
             key, value = crowd.accepted[request["target"].rsplit("/", 1)[-1]]
             received[key].append(value)
-    last = {}
-    for key, value in crowd.accepted.values():
-        last[key] = max(value, last.get(key, -1))
     for key, values in received.items():
         expect(values == sorted(values), key, "came in the order", values)
         expect(values[-1] == last[key], key, "ended with", values[-1], "of", last[key])

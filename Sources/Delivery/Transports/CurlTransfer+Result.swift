@@ -46,10 +46,11 @@ extension CurlTransfer {
 
     /// The failure of an attempt whose 2xx came before the whole request had left; `nil` for every other answer.
     ///
-    /// The server cannot have processed what it never had.
+    /// The server cannot have processed what it never had. Over HTTP/2 it says itself that it needs no more of the request:
+    /// it ends the stream without an error, and the answer counts (RFC 9113 §8.1).
     private var answersPart: AttemptReport.Result? {
         let sent = size(CURLINFO_SIZE_UPLOAD_T)
-        guard head.isComplete, head.status < 300, sent < length else { return nil }
+        guard head.version < 2, head.isComplete, head.status < 300, sent < length else { return nil }
         return .failure(
             .truncated, detail: "the answer came when \(sent) of \(length) bytes of the body had been sent")
     }

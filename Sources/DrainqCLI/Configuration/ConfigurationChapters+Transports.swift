@@ -99,8 +99,10 @@ extension ConfigurationChapters {
         It can change the verdict of the one request that it is taken to answer.
         Over HTTP/2 an answer names its request.
         A 2xx that comes before the whole request has left is no delivery
-        .Pq Li truncated :
-        a server that answers over HTTP/2 without reading the body may cause it.
+        .Pq Li truncated .
+        Over HTTP/2 it is one: a server that needs no more of a request says so by
+        ending the stream without an error
+        .Pq RFC 9113, section 8.1 .
         A server whose answers end the process that talks to it, again and again
         .Pq Li agent-died ,
         is worth a try with the other transport.
