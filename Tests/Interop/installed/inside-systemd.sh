@@ -46,6 +46,8 @@ a_burst_does_not_stop_the_path_unit() {
     within 100 has_received v1/burst $((before + 61))
 }
 an_expired_credential_holds_and_a_new_one_goes_on() {
+    # One that is refused is parked; a second one shows that it is the credential.
+    add orders --type held
     add orders --type held
     # The path unit takes a moment to start the run; what shows the hold is still running.
     within 20 sh -c "drainq status --queue $spool/orders --json | grep -q '\"holds\":\[{'"
