@@ -235,6 +235,11 @@ extension SpoolDirectory {
         // A file with one name was renamed between the two looks: the source is gone.
         if source.links < 2 { throw .missing }
         try sync(to.parent)
-        try system.unlink(root, from.bytes)
+        do throws(Errno) {
+            try system.unlink(root, from.bytes)
+        } catch {
+            // A reply lost on the way (NFS): it has happened if the source is gone, and nobody else has the file.
+            guard try !exists(from), try system.statusAt(root, to.bytes).links == 1 else { throw error }
+        }
     }
 }
