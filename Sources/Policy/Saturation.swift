@@ -33,7 +33,10 @@ extension FixedWidthInteger {
 
     /// The number rounded towards zero, or the nearest value of the type; 0 for what is not a number.
     package init(saturating number: Double) {
-        if number.isNaN {
+        // Every value of Int64 but those next to its ends converts without a check.
+        if abs(number) < 0x1p63 {
+            self = Self(clamping: Int64(number))
+        } else if number.isNaN {
             self = 0
         } else {
             // A type's largest value, as a Double, can be one more than the type holds.

@@ -49,6 +49,8 @@ package final class AgentSink: Sink {
     private static let beginning = Duration.seconds(20)
     /// An attempt that this many agents have been given and lost counts as begun.
     private static let mostAgents = 3
+    /// One for each processor and one more, up to eight.
+    package static let usualAgents = min(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))), 7) + 1
     private var isClosed = false
 
     /// Starts nothing yet: the first agent comes with the first attempt.
@@ -56,10 +58,11 @@ package final class AgentSink: Sink {
     /// - Parameters:
     ///   - program: what is started for a transport.
     ///   - concurrency: how many attempts the caller keeps in flight at most, over all agents.
-    ///   - agents: how many agents there are at most. Each takes about 3 MB and is kept for the next destination.
+    ///   - agents: how many agents there are at most. Each takes about 3 MB and is kept for the next destination. With one
+    ///     more than there are processors, destinations that are all busy do not wait for each other's turn.
     ///   - grace: how long an agent has to report an attempt that is cancelled.
     package init(
-        program: @escaping (Transport) -> AgentProgram = AgentProgram.own, concurrency: Int, agents: Int = 8,
+        program: @escaping (Transport) -> AgentProgram = AgentProgram.own, concurrency: Int, agents: Int = AgentSink.usualAgents,
         grace: Duration = .seconds(1)
     ) {
         self.program = program
@@ -143,7 +146,7 @@ package final class AgentSink: Sink {
     /// The agent for an attempt; `nil` where the attempt has to wait until one is idle.
     private func agent(for request: OutgoingRequest) throws(SinkError) -> Agent? {
         let ours = agents.filter { $0.transport == request.transport }
-        if let its = ours.first(where: { destinations(in: $0).contains(request.destination) }) { return its }
+        if let its = ours.first(where: { has($0, request.destination) }) { return its }
         let idle = ours.filter(\.tickets.isEmpty)
         if let agent = idle.first(where: { $0.destination == request.destination }) ?? idle.first { return agent }
         if agents.count >= agentLimit, let other = agents.first(where: \.tickets.isEmpty) {
@@ -154,6 +157,10 @@ package final class AgentSink: Sink {
         if feared.contains(request.destination) { return nil }
         return ours.filter { feared.isDisjoint(with: destinations(in: $0)) }
             .min { $0.tickets.count < $1.tickets.count }
+    }
+
+    private func has(_ agent: Agent, _ destination: String) -> Bool {
+        agent.tickets.contains { attempts[$0]?.request.destination == destination }
     }
 
     private func destinations(in agent: Agent) -> Set<String> {

@@ -99,12 +99,18 @@ struct CurlOptions {
     /// Takes the system's authorities from their file alone, if there is one. libcurl remembers those of a file, and reads
     /// them anew for each connection where it has a directory as well: 30 ms of processor time.
     private func leaveOutDirectory() {
-        var file: UnsafeMutableRawPointer?
-        guard ccurl_get_pointer(handle, CURLINFO_CAINFO, &file) == 0, let file else { return }
-        let path = file.assumingMemoryBound(to: CChar.self)
-        guard access(path, R_OK) == 0 else { return }
-        ccurl_set_text(handle, CURLOPT_CAPATH, nil)
+        if Self.hasSystemFile { ccurl_set_text(handle, CURLOPT_CAPATH, nil) }
     }
+
+    /// Whether the file of authorities that the library was built with can be read. Looked up once in a process: an agent
+    /// does not live long.
+    private static let hasSystemFile: Bool = {
+        guard let handle = ccurl_easy_init() else { return false }
+        defer { ccurl_easy_cleanup(handle) }
+        var file: UnsafeMutableRawPointer?
+        guard ccurl_get_pointer(handle, CURLINFO_CAINFO, &file) == 0, let file else { return false }
+        return access(file.assumingMemoryBound(to: CChar.self), R_OK) == 0
+    }()
 
     private func number(_ option: ccurl_option, _ value: Int) throws(CurlRefusal) {
         try check(ccurl_set_number(handle, option, value), option)

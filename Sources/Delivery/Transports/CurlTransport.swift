@@ -18,7 +18,7 @@ package final class CurlTransport: Carrier {
     private let report: CarrierReport
     private var transfers: [Int: CurlTransfer] = [:]
     private let sockets = CurlSockets()
-    private var slots = CurlSlots()
+    private var slots: CurlSlots
     /// How long libcurl is left alone while it connects. It goes on to a host's next address when it is called, and does not
     /// always say when it wants to be.
     private static let connecting = Duration.milliseconds(100)
@@ -29,6 +29,7 @@ package final class CurlTransport: Carrier {
         // Left to itself it keeps four times as many as transfers are under way, which at the end is none.
         ccurl_multi_set_number(pointer, CURLMOPT_MAXCONNECTS, max(1, concurrency) + 8)
         multi = pointer
+        slots = CurlSlots(concurrency: concurrency)
         self.report = report
     }
 
@@ -81,7 +82,7 @@ package final class CurlTransport: Carrier {
         if let slot = transfer.slot {
             transfer.socket.map(sockets.acknowledge)
             transfer.slot = nil
-            slots.giveBack(slot)
+            slots.giveBack(slot, of: transfer.request)
         }
         report(ticket, transfer.report(result))
     }
