@@ -79,6 +79,26 @@ def compiled(source, *words):
     return str(program)
 
 
+def crc32c(*parts):
+    """The checksum that ends a header line: that of drainq itself, built as a library."""
+    global _crc32c
+    if _crc32c is None:
+        sources = root / "Sources/CSystem"
+        library = scratch / "crc32c.so"
+        subprocess.run(
+            ["clang", "-O2", "-shared", "-fPIC", "-I",
+             str(sources / "include"), "-o", str(library), str(sources / "CRC32C.c")], check=True)
+        _crc32c = ctypes.CDLL(str(library)).csystem_crc32c_portable
+        _crc32c.restype, _crc32c.argtypes = ctypes.c_uint32, [ctypes.c_uint32, ctypes.c_char_p, ctypes.c_size_t]
+    crc = 0
+    for part in parts:
+        crc = _crc32c(crc, part, len(part))
+    return crc
+
+
+_crc32c = None
+
+
 def mount_ext4(gigabytes):
     """A place on a journaled ext4 of its own, in a mount namespace of its own: neither outlives this process. Without
     root the temporary directory; the second value says which it is."""
@@ -208,8 +228,9 @@ class Queue:
 
     def fill(self, count):
         """Adds operations of which each is younger than the one before and older than now. Names and header are those
-        of an operation that drainq added, with another id and time."""
+        of an operation that drainq added, with another id and time, and their own checksum."""
         header = json.loads(self.contents.split("\n", 1)[0])
+        digits = header["crc32c"]
         start = datetime.datetime.fromisoformat(header["createdAt"]) - datetime.timedelta(days=1)
         mould = self.contents.replace(header["id"], "%(id)s").replace(header["createdAt"], "%(created)s")
         mould = mould.replace(body(0), "%(body)s")
@@ -220,8 +241,11 @@ class Queue:
             id = f"{number:08d}-0000-4000-8000-000000000000"
             name = f"{created:%Y%m%dT%H%M%S.%f}Z-{id}{suffix}"
             text = mould % {"id": id, "created": f"{created:%Y-%m-%dT%H:%M:%S.%f}Z", "body": body(number)}
+            before, after = text.encode().split(digits.encode(), 1)
+            # The newline that ends the file is not part of the body.
+            checksum = b"%08x" % crc32c(before, after[:-1])
             file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=new)
-            os.write(file, text.encode())
+            os.write(file, before + checksum + after)
             os.close(file)
         os.close(new)
         self.next += count
