@@ -26,7 +26,7 @@ import Testing
             headersCommand: ["bin/sign", "--key"], overrides: ["headers"],
             """)
         #expect(route.destination == "http://reports.example")
-        #expect(route.body == BodyTemplate(text: #"{ "event": {payload} }"#))
+        #expect(route.body == #"{ "event": {payload} }"#)
         #expect(route.require == [JSONCondition(pointer: JSONPointer("/content")!, test: .notEmpty)])
         let value = JSONValue.object([
             "n": .array(["1", "0.5", "2", "16", "-1e3"].map { .number($0) } + [.null, .bool(true)]), "s": .string("x"),
@@ -78,7 +78,7 @@ import Testing
         ("protocol: 'calable'", "protocol: 'calable' is not one of plain, callable; did you mean 'callable'?"),
         ("destination: 'a/b'", "destination: 'a/b' is neither an origin nor a name"),
         ("destination: 'http://h/x'", "destination: 'http://h/x' is more than an origin"),
-        ("body: 1", "body: 1 is not a text; an envelope is text"),
+        ("body: 1", "body: 1 is not text; a body is text"),
         ("require: '/x'", "require: '/x' is not an object"),
         (
             "require: { exists: true }",

@@ -18,7 +18,7 @@ import Testing
 
     private func configuration(_ url: String, _ more: String = "") -> String {
         """
-        { routes: { default: { url: "\(url)/{type}?key=${secret:file}",
+        { routes: { default: { url: "\(url)/hooks/${secret:file}/{type}?key=${secret:file}", body: '{"k": "${secret:file}", "p": {payload}}',
             headers: { Authorization: "Bearer ${secret:file}", "X-Env": "${secret:env}", "X-Cmd": "${secret:command}" } } },
           secrets: { file: { file: "../secret" }, env: { env: "HOME_SECRET" }, command: { command: ["cat", "../secret"] } }
           \(more) }
@@ -29,7 +29,10 @@ import Testing
     func `a server that echoes everything has nothing of it kept or said`(status: Int) throws {
         let receiver = try LoopbackReceiver(
             script: .deciding { request, _ in
-                .status(status, body: "\(request.target) " + request.headers.map(\.description).joined(separator: ", "))
+                .status(
+                    status,
+                    body: "\(request.target) \(request.text) "
+                        + request.headers.map(\.description).joined(separator: ", "))
             })
         let drainq = try Drainq(configuration(receiver.url))
         try drainq.write(Self.mark + "\n", as: "secret")
@@ -43,7 +46,7 @@ import Testing
         let sent = receiver.requests()
         #expect(sent.first?.header("Authorization") == "Bearer \(Self.mark)")
         #expect(sent.first?.header("X-Cmd") == Self.mark && sent.first?.header("X-Env") == Self.mark)
-        #expect(sent.first?.target == "/t?key=\(Self.mark)")
+        #expect(sent.first?.target == "/hooks/\(Self.mark)/t?key=\(Self.mark)")
         // What `send` was asked for is the answer itself.
         let answers = status == 200 ? said.dropLast() : said[...]
         #expect(try !leavings(drainq, Array(answers)).contains("MARKER"))

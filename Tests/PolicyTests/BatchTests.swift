@@ -37,7 +37,7 @@ import Testing
 
     @Test func `each payload is in the envelope of its own`() throws {
         let route = Route(
-            url: "https://a", body: BodyTemplate(text: #"{"i":"{id}","p":{payload}}"#), batch: Batch(max: 10))
+            url: "https://a", body: #"{"i":"{id}","p":{payload}}"#, batch: Batch(max: 10))
         let made = try request(route, [operation("a", "1"), operation("b", "2")])
         #expect(text(made) == #"[{"i":"a","p":1},{"i":"b","p":2}]"#)
     }

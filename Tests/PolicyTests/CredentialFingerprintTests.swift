@@ -59,7 +59,7 @@ import Testing
         ("url", { $0.url = "https://a.example/v2" }), ("method", { $0.method = "PUT" }),
         ("headers", { $0.headers[0].value = "Basic ${secret:api}" }), ("protocol", { $0.protocol = .callable }),
         ("destination", { $0.destination = "office" }), ("redirects", { $0.redirects = .sameOrigin }),
-        ("body", { $0.body = BodyTemplate(text: "{payload}") }), ("headersCommand", { $0.headersCommand = ["sign"] }),
+        ("body", { $0.body = "{payload}" }), ("headersCommand", { $0.headersCommand = ["sign"] }),
         ("accept", { $0.accept = AcceptRule(contentType: "application/json") }),
         ("accept's outcome", { $0.accept = AcceptRule(otherwise: .held) }),
         ("classify", { $0.classify = [ClassificationOverride(match: .statuses(403...403), outcome: .failed)] }),

@@ -39,48 +39,46 @@ import Testing
     }
 
     @Test func `an envelope is put around the payload`() throws {
-        let template = #"{"e": {payload}, "w": "{createdAt} {id}/{type}/{key}", "n": "{payload.n.x}", "{x}": {}}"#
-        #expect(BodyTemplate.problem(in: template) == nil)
+        let template = #"{"e": {payload}, "w": "{createdAt} {id}/{type}/{key}", "n": "{payload.n.x}", "{{x}": {}}"#
+        #expect(Route(body: template).problems.isEmpty)
         let made = try sent(
-            Route(url: "https://a", body: BodyTemplate(text: template)),
+            Route(url: "https://a", body: template),
             operation(#"{"n": {"x":"q\"\n\u00e9"}, "m":1.0}"#) { $0.key = #"k"\"# })
         #expect(
             made.body
                 == #"{"e": {"n": {"x":"q\"\n\u00e9"}, "m":1.0}, "w": "2026-11-21T09:15:00Z id-1/t/k\"\\", "n": "q\"\né", "{x}": {}}"#
         )
         #expect(made.type == "application/json")
-        let callable = Route(url: "https://a", protocol: .callable, body: BodyTemplate(text: #"{"p":{payload}}"#))
+        let callable = Route(url: "https://a", protocol: .callable, body: #"{"p":{payload}}"#)
         #expect(try sent(callable, operation("[1]")).body == #"{"data":{"p":[1]}}"#)
     }
 
     @Test(arguments: [
-        (#"{"a": "{payload}"}"#), (#"{{payload}: 1}"#), (#"{"a": {id}}"#), (#"{"a": {payload.n}}"#),
-        (#"{"a": "\{id}"}"#),
-        (#"{"a": "\u00{id}"}"#), "{payload} {payload}", "{payload", #"{"a": tru{id}}"#, #"{"a": 1{id}}"#,
-        "a={payload}",
+        (#"{{payload}: 1}"#), (#"{ {payload}: 1}"#), (#"{"a": "\{id}"}"#), (#"{"a": "\u00{id}"}"#),
+        "{payload} {payload}", #"{"a": tru{id}}"#, #"{"a": 1{id}}"#, "a={payload}",
     ])
-    func `an envelope that would not always be JSON is found when the configuration is read`(text: String) throws {
-        let problem = try #require(BodyTemplate.problem(in: text))
+    func `a body that would not always be JSON is found when the configuration is read`(text: String) throws {
+        let problem = try #require(Route(body: text).problems.first)
+        #expect(problem.key == "body")
         #expect(problem.reason.hasPrefix("the template is not JSON with its placeholders filled in: "))
-        #expect(Route(body: BodyTemplate(text: text)).problems.map(\.key) == ["body"])
     }
 
     @Test func `an empty envelope sends no body, whatever the payload is`() throws {
         for (method, body) in [("GET", nil), ("DELETE", nil), ("POST", [])] as [(String, [UInt8]?)] {
-            let route = Route(url: "https://a/{payload.id}", method: method, body: BodyTemplate(text: ""))
+            let route = Route(url: "https://a/{payload.id}", method: method, body: "")
             let request = try RequestForm(route).request(for: operation(#"{"id":7}"#), attempt: 1, version: "1")
             #expect(request.url == "https://a/7")
             #expect(request.body == body)
             #expect(!request.headers.contains { $0.name == "Content-Type" })
         }
-        #expect(BodyTemplate.problem(in: "") == nil)
-        #expect(Route(protocol: .callable, body: BodyTemplate(text: "")).problems.map(\.key) == ["body"])
+        #expect(Route(body: "").problems.isEmpty)
+        #expect(Route(protocol: .callable, body: "").problems.map(\.key) == ["body"])
     }
 
     @Test func `without a JSON payload there is nothing to put into an envelope`() {
         let routes = [
             Route(url: "https://a", protocol: .callable),
-            Route(url: "https://a", body: BodyTemplate(text: "[{payload}]")),
+            Route(url: "https://a", body: "[{payload}]"),
             Route(url: "https://a", require: [JSONCondition(pointer: JSONPointer(tokens: []), test: .exists(true))]),
             Route(url: "https://a", batch: Batch(max: 2)),
         ]
@@ -95,7 +93,7 @@ import Testing
                 #expect(route.defect(of: operation(body)) == .notJSON(reason: reason))
             }
         }
-        let named = Route(url: "https://a", body: BodyTemplate(text: #"["{payload.x}","{key}"]"#))
+        let named = Route(url: "https://a", body: #"["{payload.x}","{key}"]"#)
         #expect(error(named, operation("{}")) == .missingValue(placeholder: "payload.x"))
         #expect(error(named, operation(#"{"x":1}"#)) == .missingValue(placeholder: "key"))
     }
@@ -142,7 +140,7 @@ import Testing
         #expect(made.headers.first == HeaderField(name: "Content-Type", value: "application/octet-stream"))
         let table: [(Route, String)] = [
             (Route(url: "https://a", protocol: .callable), "cannot be put into the envelope of the route"),
-            (Route(url: "https://a", body: BodyTemplate(text: "1")), "cannot be put into the envelope of the route"),
+            (Route(url: "https://a", body: "1"), "cannot be put into the envelope of the route"),
             (Route(url: "https://a", batch: Batch(max: 2)), "cannot be part of a batch"),
             (
                 Route(url: "https://a", require: [JSONCondition(pointer: JSONPointer(tokens: []), test: .notEmpty)]),

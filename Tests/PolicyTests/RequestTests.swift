@@ -84,7 +84,10 @@ import Testing
             #"{"s":"x\ny","f":1.10,"big":12345678901234567890,"b":true,"o":{"p":"deep"},"e":"","twice":1,"twice":2,"dots":".."}"#
         let operation = operation(body) { $0.key = "k/?# é%" }
         if expected.isEmpty {
-            #expect(throws: RequestError.unknownPlaceholder("frag")) { try url(template, operation) }
+            #expect(
+                throws: RequestError.badTemplate(
+                    key: "url", reason: "'{frag' is no placeholder: it has no '}'")
+            ) { try url(template, operation) }
         } else {
             #expect(try url(template, operation) == expected)
         }
@@ -92,19 +95,17 @@ import Testing
 
     @Test(
         arguments: [
-            ("https://a/{nope}", .unknownPlaceholder("nope")),
-            ("https://a/{}", .unknownPlaceholder("")),
+            ("https://a/{nope}", .badTemplate(key: "url", reason: "'{nope}' is an unknown placeholder")),
             ("https://a/{key}", .missingValue(placeholder: "key")),
             ("https://a/{payload.x}", .missingValue(placeholder: "payload.x")),
             ("https://a/{payload.n.x}", .missingValue(placeholder: "payload.n.x")),
-            ("https://a/{payload.}", .missingValue(placeholder: "payload.")),
+            ("https://a/{payload.}", .badTemplate(key: "url", reason: "'{payload.}' is an unknown placeholder")),
             (
                 "https://a/{payload.o}",
                 .unusableValue(placeholder: "payload.o", reason: "is neither text nor a number nor true or false")
             ),
             (
-                "https://a/{payload.z}",
-                .unusableValue(placeholder: "payload.z", reason: "is neither text nor a number nor true or false")
+                "https://a/{payload.z}", .unusableValue(placeholder: "payload.z", reason: "is null")
             ),
             ("https://a/{payload.e}", .unusableValue(placeholder: "payload.e", reason: "is empty, in the path")),
             (
@@ -196,7 +197,7 @@ import Testing
             (.noURL(.default), .held, "no url is configured for type 'default'"),
             (.badURL("x\n", ownedBy: .route), .held, "the route's url 'x\\n' cannot be requested"),
             (.badURL("x", ownedBy: .operation), .failed, "the operation's url 'x' cannot be requested"),
-            (.unknownPlaceholder("x"), .held, "the route's url has an unknown placeholder '{x}'"),
+            (.badTemplate(key: "url", reason: "why"), .held, "the route's 'url' cannot be filled in: why"),
             (.missingValue(placeholder: "key"), .failed, "the operation has no value for '{key}'"),
             (
                 .unusableValue(placeholder: "key", reason: "is empty"), .failed,
@@ -215,7 +216,6 @@ import Testing
                 .badHeader(name: "X Y", reason: .name, ownedBy: .route), .held,
                 "the route's header 'X Y' has a name that is not a token"
             ),
-            (.secretOutsideQuery("x"), .held, "the route's url has the secret 'x' outside of its query"),
             (.missingSecret("x", reason: "is empty"), .held, "the secret 'x' is empty"),
             (.notJSON(reason: "is empty"), .failed, "the payload is empty"),
             (.notOverridable(.url), .failed, "the route lets no operation bring its own url"),

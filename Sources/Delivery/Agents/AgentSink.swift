@@ -62,7 +62,8 @@ package final class AgentSink: Sink {
     ///     more than there are processors, destinations that are all busy do not wait for each other's turn.
     ///   - grace: how long an agent has to report an attempt that is cancelled.
     package init(
-        program: @escaping (Transport) -> AgentProgram = AgentProgram.own, concurrency: Int, agents: Int = AgentSink.usualAgents,
+        program: @escaping (Transport) -> AgentProgram = AgentProgram.own, concurrency: Int,
+        agents: Int = AgentSink.usualAgents,
         grace: Duration = .seconds(1)
     ) {
         self.program = program

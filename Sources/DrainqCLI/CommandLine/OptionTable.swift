@@ -1,3 +1,5 @@
+import Policy
+
 extension OptionDescription {
     private static let visible = CommandName.allCases.filter { $0 != .agent }
     private static let onQueue: [CommandName] = [
@@ -16,11 +18,18 @@ extension OptionDescription {
             "The URL of the default route in the new configuration. Without it the configuration has a place to fill in."
         ),
         OptionDescription(
-            .type, short: "t", .typeName, of: [.add, .send], initial: "default", "the type, which chooses the route",
-            "The type of the operations, by which the configuration finds their route."),
+            .type, short: "t", .template(.type, "TYPE"), of: [.add, .send], initial: "default",
+            "the type, which chooses the route",
+            """
+            The type of the operations, by which the configuration finds their route. `{payload.NAME}` in it stands for a \
+            member of each payload.
+            """),
         OptionDescription(
-            .key, .text("KEY"), of: [.add, .send], "what the operation is about, for order and coalescing",
-            "Operations with the same key belong together where the route orders or coalesces them."),
+            .key, .template(.key, "KEY"), of: [.add, .send], "what the operation is about, for order and coalescing",
+            """
+            Operations with the same key belong together where the route orders or coalesces them. `{payload.NAME}` in it \
+            stands for a member of each payload.
+            """),
         OptionDescription(
             .url, .text("URL"), of: [.add, .send], "send to this URL instead of the route's",
             "The URL for these operations alone."),

@@ -62,6 +62,11 @@ package struct ParsedCommand: Hashable, Sendable {
         texts(option).compactMap { TypeName($0) }
     }
 
+    /// What an option that takes a template was given last.
+    func template(_ option: OptionName) -> Template? {
+        texts(option).last.flatMap { try? Template($0, for: option == .type ? .type : .key) }
+    }
+
     package func operationID(_ option: OptionName) -> OperationID? {
         text(option).flatMap { OperationID($0) }
     }

@@ -13,6 +13,8 @@ package enum ValueKind: Hashable, Sendable {
     case time(PointInTime.Direction)
     case choice([String])
     case typeName
+    /// A type or a key, or what makes one of each payload.
+    case template(TemplateUse, String)
     case destination
     case operationID
     case header
@@ -30,6 +32,7 @@ package enum ValueKind: Hashable, Sendable {
         case .time: "TIME"
         case .choice(let words): words.joined(separator: "|")
         case .typeName: "TYPE"
+        case .template(_, let word): word
         case .destination: "DESTINATION"
         case .operationID: "ID"
         case .header: "HEADER"
@@ -66,6 +69,7 @@ package enum ValueKind: Hashable, Sendable {
             TypeName(value) == nil
                 ? Defect("not a type", hint: "types are 1 to 64 of A-Z a-z 0-9 _ - and . but do not begin with a dot")
                 : nil
+        case .template(let use, _): Self.defect(ofTemplate: value, use)
         case .operationID:
             OperationID(value) == nil ? Defect("not an id", hint: "ids are 1 to 64 of A-Z a-z 0-9 _ -") : nil
         case .rate:
@@ -80,6 +84,17 @@ package enum ValueKind: Hashable, Sendable {
                 : nil
         case .header:
             HeaderField(argument: value) == nil ? Defect("not a header", hint: "headers are 'Name: value'") : nil
+        }
+    }
+
+    private static func defect(ofTemplate value: String, _ use: TemplateUse) -> Defect? {
+        do throws(RouteProblem) {
+            if try Template(value, for: use).isFixed {
+                return use == .type ? ValueKind.typeName.defect(of: value) : ValueKind.text("").defect(of: value)
+            }
+            return nil
+        } catch {
+            return Defect(error.reason, hint: error.hint)
         }
     }
 

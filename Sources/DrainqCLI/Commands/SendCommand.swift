@@ -67,7 +67,7 @@ private struct Answering {
         defer { reservation?.release() }
         let rule = AdmissionRule(queue.configuration)
         var submission = given.submission
-        try rule.date(&submission, in: queue.spool)
+        try rule.complete(&submission, in: queue.spool)
         if let refusal = try rule.objection(to: submission.operation, in: queue.spool) {
             let reason = "line \(given.place.line) of '\(given.place.source)': \(refusal)"
             return refuse(reason, nil, refusal.isDefect ? .dataInvalid : .inputOutput)

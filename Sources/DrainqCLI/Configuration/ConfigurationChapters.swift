@@ -1,7 +1,7 @@
 /// The sections of drainq-config(5) that tell what several keys do together, in mdoc(7).
 enum ConfigurationChapters {
     static let text = [
-        secrets, headersCommand, accept, batches, order, callable, transports, urlsession, errorNames, files,
+        templates, secrets, headersCommand, accept, batches, order, callable, transports, urlsession, errorNames, files,
     ]
     .joined()
 
@@ -14,11 +14,9 @@ enum ConfigurationChapters {
         stands for it:
         .Bl -bullet -compact
         .It
-        in the value of a header field of a route;
-        .It
-        in the query of a route's
-        .Ic url ,
-        percent-encoded;
+        in the templates of a route, see
+        .Sx TEMPLATES ,
+        escaped for their place;
         .It
         in the user information of a
         .Ic proxy ,
@@ -29,8 +27,8 @@ enum ConfigurationChapters {
         of a client certificate.
         .El
         .Pp
-        Anywhere else it is an error, or plain text: no path, host or body has
-        secrets in it, and nothing that an operation brings itself.
+        Anywhere else it is an error, or plain text: a host has no secrets in it, nor
+        has what an operation brings itself.
         .Bd -literal -offset indent
         {
           routes: {
@@ -197,9 +195,12 @@ enum ConfigurationChapters {
         They go together if they are of one type and have the same URL, method and
         header fields.
         A run does not wait for a batch to fill.
-        With
+        The route's
         .Ic body
-        each payload has its envelope.
+        makes each of them, and the batch's
+        .Ic body
+        what stands around them, see
+        .Sx TEMPLATES .
         Bodies that are files, and callable functions, cannot be batched.
         .Pp
         The idempotency key of a batch is made of those of its operations and their

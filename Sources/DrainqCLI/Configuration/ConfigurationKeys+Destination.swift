@@ -98,7 +98,7 @@ extension ConfigurationKeys {
             "The key, as PEM, where it is not in the file of the certificate.",
             into: \.keyFile),
         ConfigurationKey(
-            "passphrase", optional: .secretText, example: #""${secret:passphrase}""#, "of the key",
+            "passphrase", optional: .template(.setting), example: #""${secret:passphrase}""#, "of the key",
             "The passphrase of the key, ${secret:NAME} as a rule.",
             into: \.passphrase),
     ]

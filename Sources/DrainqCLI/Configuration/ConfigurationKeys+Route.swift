@@ -5,10 +5,9 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "url", optional: .urlTemplate, example: #""https://api.example.com/v1/{type}""#, "where requests go",
             """
-            Where requests go: an absolute URL, http or https. {id}, {type}, {key} and {payload.NAME} (a member of the \
-            JSON payload, {payload.a.b} of an object in it) are replaced, percent-encoded; they stand in the path and \
-            the query only. ${secret:NAME} stands for a secret, in the query only: in a header it is safer, because \
-            servers and proxies log what is in a URL. An operation's own url comes first.
+            Where requests go: an absolute URL, http or https. Its path and query are a template, see TEMPLATES; values are \
+            percent-encoded. A secret is safer in a header, because servers and proxies log what is in a URL. An \
+            operation's own url comes first.
             """,
             into: \.url),
         ConfigurationKey(
@@ -31,7 +30,7 @@ extension ConfigurationKeys {
             Header fields of the request, by name. Inherited fields are kept unless a route names them again; null takes \
             one back. Host, Content-Length, Transfer-Encoding, Connection, Expect, Accept-Encoding, TE, Trailer, Upgrade, \
             Keep-Alive, Proxy-Connection, Idempotency-Key and Drainq-Attempt are refused: they are drainq's to write. \
-            ${secret:NAME} in a value stands for a secret; everything else is sent as it stands.
+            A value is a template, see TEMPLATES.
             """,
             set: { HeaderChange.apply($1, to: &$0.headers) }),
         ConfigurationKey(
@@ -60,13 +59,29 @@ extension ConfigurationKeys {
             """,
             into: \.protocol),
         ConfigurationKey(
-            "body", optional: .bodyTemplate, example: #"'{ "event": {payload}, "id": "{id}" }'"#, "an envelope",
+            "body", optional: .template(.body(.json), hint: "a body is text: '{ \"event\": {payload} }'"),
+            example: #"'{ "event": {payload}, "id": {id} }'"#, "what is sent",
             """
-            An envelope around payloads. {payload} stands for the payload byte for byte; {payload.NAME}, {id}, {type}, \
-            {key} and {createdAt} for texts, escaped as the inside of a JSON string. Every other brace stands for itself. \
-            With \"\" nothing is sent, and the payload is there for the url alone. Unless set the body is sent as it was given.
+            The body of a request: a template, see TEMPLATES. It makes JSON, unless the header Content-Type says another \
+            media type. With \"\" nothing is sent, and the payload is there for the url alone. Unless set the body is sent \
+            as it was given.
             """,
             into: \.body),
+        ConfigurationKey(
+            "key", optional: .template(.key), example: #""{payload.user}""#, "the key of what has none",
+            """
+            The key of an operation that is added without one: a template, see TEMPLATES. What is in the queue keeps the key \
+            that it has.
+            """,
+            into: \.key),
+        ConfigurationKey(
+            "idempotencyKey", optional: .template(.idempotencyKey), example: #""{type}-{payload.order}""#,
+            "what the server knows an operation by",
+            """
+            The header Idempotency-Key: a template, see TEMPLATES, whose text is the same at each attempt. It is the \
+            operation's id unless set. An operation's own idempotencyKey comes first.
+            """,
+            into: \.idempotencyKey),
         ConfigurationKey(
             "require", .conditions, default: "[]", example: #"{ pointer: "/content", notEmpty: true }"#,
             "what must be true of a payload",
@@ -224,7 +239,7 @@ extension ConfigurationKeys {
             set: { $0.max = $1 }),
         ConfigurationKey(
             "maxBytes", .positiveSize, default: #""1MB""#, "bytes of one request",
-            "How many bytes of payload one request carries at most. A single payload that is larger goes alone.",
+            "How many bytes the body of one request has at most, with what stands around the operations. A single one that is larger goes alone.",
             into: \.maxBytes),
         ConfigurationKey(
             "format", .word, default: #""json""#, example: #""ndjson""#, "json or ndjson",
@@ -233,6 +248,13 @@ extension ConfigurationKeys {
             line breaks within a payload becoming blanks.
             """,
             into: \.format),
+        ConfigurationKey(
+            "body", optional: .template(.batch), example: #"'{ "records": [{items}] }'"#, "what stands around them",
+            """
+            What stands around the operations of a batch: a template with {items} once, see TEMPLATES. The route's body makes \
+            each of them. Unless set it is what the format has.
+            """,
+            into: \.body),
         ConfigurationKey(
             "results", optional: .results, example: #"{ pointer: "/items", status: "/status" }"#,
             "where each one's answer is",

@@ -161,7 +161,7 @@ extension ConfigurationValue<String> {
             return nil
         }
         guard let problem = URLTemplateSyntax.problem(in: text) else {
-            findings.mentionSecrets(of: text, at: value.position)
+            findings.check(text, as: .url, at: value.position)
             return text
         }
         findings.add("\(value.quoted) \(problem.reason)", at: value.position, hint: problem.hint)

@@ -22,7 +22,7 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
                 findings.add("\(withoutUser(url)) \(problem.reason)", at: value.position, hint: problem.hint)
                 return nil
             }
-            return findings.mentionSecrets(of: url, at: value.position) ? .url(url) : nil
+            return findings.check(url, as: .proxy, at: value.position) ? .url(url) : nil
         case .some, nil:
             findings.add(
                 "\(value.quoted) is not a proxy", at: value.position,

@@ -66,7 +66,7 @@ extension ConfigurationValue<[HeaderChange]> {
                 "the value begins or ends with a space", at: position, hint: "no server would see it: leave it out")
             return nil
         }
-        if !findings.mentionSecrets(of: text, at: position) { return nil }
+        if !findings.check(text, as: .header, at: position) { return nil }
         return HeaderChange(name: member.name, value: text)
     }
 }

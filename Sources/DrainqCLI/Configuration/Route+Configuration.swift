@@ -29,15 +29,6 @@ func destinationName(
     return origin.description
 }
 
-extension ConfigurationValue<BodyTemplate> {
-    /// Any text; of an empty one nothing is sent.
-    static let bodyTemplate = ConfigurationValue(
-        "text", .text(), hint: "an envelope is text: '{ \"event\": {payload} }'"
-    ) { value in
-        value.string.map { BodyTemplate(text: $0) }
-    }
-}
-
 extension ConfigurationValue<Set<OverridableField>> {
     /// A list, which may be empty.
     static let overrides = ConfigurationValue(

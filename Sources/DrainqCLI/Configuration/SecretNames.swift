@@ -6,22 +6,29 @@ func isName(_ text: String) -> Bool {
 }
 
 extension ConfigurationFindings {
-    /// Notes the secrets that the text names; false, and a finding, where a `${` in it names none.
+    /// Reads a text as a template and notes the secrets that it names; false, and a finding, where it is none.
     @discardableResult
-    mutating func mentionSecrets(of text: String, at position: SourcePosition) -> Bool {
-        if let problem = SecretText.problem(in: text) {
-            add(problem.reason, at: position, hint: problem.hint)
+    mutating func check(_ text: String, as use: TemplateUse, at position: SourcePosition) -> Bool {
+        do throws(RouteProblem) {
+            for name in try Template(text, for: use).secretNames { mention(.secret, name, at: position) }
+            return true
+        } catch {
+            add(error.reason, at: position, hint: error.hint)
             return false
         }
-        for name in SecretText(text).names { mention(.secret, name, at: position) }
-        return true
     }
 }
 
 extension ConfigurationValue<String> {
-    /// A text that may have secrets in it.
-    static let secretText = ConfigurationValue("text", .text()) { value, findings in
-        guard let text = plainText.read(value, &findings) else { return nil }
-        return findings.mentionSecrets(of: text, at: value.position) ? text : nil
+    /// A text that requests fill in.
+    static func template(_ use: TemplateUse, hint: String? = nil) -> ConfigurationValue<String> {
+        ConfigurationValue("template", .text()) { value, findings in
+            guard let text = value.string else {
+                findings.add(
+                    "\(value.quoted) is not text", at: value.position, hint: hint ?? "a template is text in quotes")
+                return nil
+            }
+            return findings.check(text, as: use, at: value.position) ? text : nil
+        }
     }
 }

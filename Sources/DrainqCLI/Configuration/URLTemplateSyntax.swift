@@ -1,7 +1,6 @@
 import Policy
 
-/// What a route's `url` may look like: an absolute URL (RFC 3986), with placeholders in its path and query, and secrets
-/// in its query.
+/// What a route's `url` may look like: an absolute URL (RFC 3986) whose path and query are a template.
 ///
 /// Scheme, host and port are literal, so that the destination follows from the route alone.
 enum URLTemplateSyntax {
@@ -10,8 +9,6 @@ enum URLTemplateSyntax {
         var reason: String
         var hint: String?
     }
-
-    static let placeholders = "{id} {type} {key} {payload.NAME}"
 
     /// Why `text` cannot be a route's URL; `nil` when it can.
     static func problem(in text: String) -> Problem? {
@@ -63,8 +60,20 @@ enum URLTemplateSyntax {
     }
 
     private static func problem(inPath path: Substring) -> Problem? {
-        var rest = path
-        var isQuery = false
+        let template: Template
+        do throws(RouteProblem) {
+            template = try Template(String(path), for: .url)
+        } catch {
+            return Problem(reason: "cannot be filled in: \(error.reason)", hint: error.hint)
+        }
+        for text in template.literals {
+            if let problem = problem(inLiteral: text) { return problem }
+        }
+        return nil
+    }
+
+    private static func problem(inLiteral text: String) -> Problem? {
+        var rest = text[...]
         while let character = rest.popFirst() {
             switch character {
             case "#": return Problem(reason: "has a fragment, which is never sent", hint: "'#' itself is written %23")
@@ -73,29 +82,8 @@ enum URLTemplateSyntax {
                     return Problem(
                         reason: "has a '%' without two hexadecimal digits", hint: "'%' itself is written %25")
                 }
-            case "?": isQuery = true
-            case "$" where rest.first == "{":
-                guard let end = rest.firstIndex(of: "}"), SecretText.problem(in: "$" + rest[...end]) == nil else {
-                    return Problem(
-                        reason: "has a '${' that stands for no secret", hint: "a secret is written ${secret:NAME}")
-                }
-                if !isQuery {
-                    return Problem(
-                        reason: "has a secret outside its query",
-                        hint: "secrets stand in the query, or better in a header: Authorization")
-                }
-                rest = rest[end...].dropFirst()
+            case "{": return Problem(reason: "has a '{' that begins no placeholder", hint: "'{' itself is written %7B")
             case "}": return Problem(reason: "has a '}' without '{'", hint: "'}' itself is written %7D")
-            case "{":
-                guard let end = rest.firstIndex(of: "}") else {
-                    return Problem(reason: "has a '{' without '}'", hint: "'{' itself is written %7B")
-                }
-                let name = rest[..<end]
-                rest = rest[end...].dropFirst()
-                if !isPlaceholder(name) {
-                    return Problem(
-                        reason: "has an unknown placeholder {\(name)}", hint: "placeholders are \(placeholders)")
-                }
             case "\"", "<", ">", "\\", "^", "`", "|":
                 return Problem(
                     reason: "has a character that no URL can have, '\(character)'", hint: "percent-encode it")
@@ -103,14 +91,6 @@ enum URLTemplateSyntax {
             }
         }
         return nil
-    }
-
-    private static func isPlaceholder(_ name: Substring) -> Bool {
-        if ["id", "type", "key"].contains(name) { return true }
-        guard name.hasPrefix("payload.") else { return false }
-        return name.dropFirst("payload.".count).split(separator: ".", omittingEmptySubsequences: false).allSatisfy {
-            !$0.isEmpty && !$0.contains("{")
-        }
     }
 
     /// Letters of every script pass: which of them a host may have is for `Origin` to say.

@@ -18,6 +18,8 @@ extension ValueKind {
         switch self {
         case .flag: .none
         case .text, .count, .duration, .interval, .time, .operationID, .header, .rate: .unknown
+        case .template(.type, _): ValueKind.typeName.candidates
+        case .template: .unknown
         case .answer: .words(ClassificationOverride.Match.errorNames)
         case .file: .files
         case .directory: .directories

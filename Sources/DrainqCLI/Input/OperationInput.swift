@@ -46,6 +46,9 @@ struct OperationInput {
     private let id: OperationID?
     private let notBefore: Timestamp?
     private let expiresAt: Timestamp?
+    /// What the command line makes types and keys of.
+    private let type: Template?
+    private let key: Template?
     private var last = Timestamp(microseconds: 0)
     private var values = 0
 
@@ -56,6 +59,8 @@ struct OperationInput {
         id = command.operationID(.id)
         notBefore = command.time(.at, now: now) ?? command.duration(.delay).map { now + $0 }
         expiresAt = command.time(.expires, now: now)
+        type = command.template(.type)
+        key = command.template(.key)
     }
 
     /// Reads all that the command line names, standard input where it names nothing. `pause` is called where the next
@@ -151,7 +156,11 @@ struct OperationInput {
         values += 1
         if id != nil, values > 1 { return }
         var operation = operation
-        override(&operation.header)
+        do throws(RequestError) {
+            try override(&operation)
+        } catch {
+            return try take(.refused(text: text, place: place, reason: "\(error)"))
+        }
         try take(
             .operation(
                 Given(operation: operation, hasOwnID: hasOwnID || id != nil, text: text, place: place, at: last)))
@@ -162,13 +171,24 @@ struct OperationInput {
         last = max(.now(), last + .microseconds(1))
         return OperationHeader(
             id: id ?? .random(),
-            type: command.typeNames(.type).last ?? .default, createdAt: last,
+            type: .default, createdAt: last,
             contentType: command.text(.contentType) ?? "application/json")
     }
 
+    private func override(_ operation: inout Operation) throws(RequestError) {
+        if command.isGiven(.type), let type {
+            let text = try type.text(of: operation)
+            guard let name = TypeName(text) else {
+                throw .unusableValue(
+                    placeholder: type.text, reason: "makes '\(escapedForDisplay(text))', which is no type")
+            }
+            operation.header.type = name
+        }
+        if let key { operation.header.key = try key.text(of: operation) }
+        override(&operation.header)
+    }
+
     private func override(_ header: inout OperationHeader) {
-        if command.isGiven(.type), let type = command.typeNames(.type).last { header.type = type }
-        if let key = command.text(.key) { header.key = key }
         if let url = command.text(.url) { header.url = url }
         if let method = command.text(.method) { header.method = method }
         if let contentType = command.text(.contentType) { header.contentType = contentType }

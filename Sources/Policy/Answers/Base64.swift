@@ -1,4 +1,4 @@
-/// Base64 (RFC 4648 §4 and §5), as far as finding a secret in it needs it.
+/// Base64 (RFC 4648 §4 and §5).
 enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let values: [UInt8?] = {
@@ -11,6 +11,22 @@ enum Base64 {
 
     /// Whether the byte is a letter of either alphabet.
     static func isLetter(_ byte: UInt8) -> Bool { values[Int(byte)] != nil }
+
+    /// The bytes in the first alphabet, padded.
+    static func encode(_ bytes: [UInt8]) -> String {
+        var letters: [UInt8] = []
+        letters.reserveCapacity((bytes.count + 2) / 3 * 4)
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            let bits = group.reduce(0) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - group.count))
+            for letter in 0..<4 {
+                let isPadding = letter > group.count
+                letters.append(
+                    isPadding ? UInt8(ascii: "=") : alphabet[Int(bits >> UInt32(18 - 6 * letter) & 63)])
+            }
+        }
+        return String(decoding: letters, as: UTF8.self)
+    }
 
     /// The letters that stand for these bytes alone where `offset` other bytes (0 to 2) stand before them in a group of
     /// three, whatever follows. Letters that they share with a neighbour are left out.

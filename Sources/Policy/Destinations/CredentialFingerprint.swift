@@ -47,7 +47,8 @@ extension Route {
     /// change from process to process as a set's does.
     fileprivate var whatMayBeBlamed: [String] {
         [
-            "\(url ?? "")", destination ?? "", method, "\(headers)", "\(self.protocol)", body?.text ?? "",
+            "\(url ?? "")", destination ?? "", method, "\(headers)", "\(self.protocol)", body ?? "",
+            idempotencyKey ?? "", batch?.body ?? "",
             accept?.contentType ?? "", "\(accept?.json.map(\.description) ?? [])",
             accept?.otherwise.rawValue ?? "",
             "\(classify)", "\(redirects)", "\(headersCommand ?? [])", overrides.map(\.rawValue).sorted().joined(),

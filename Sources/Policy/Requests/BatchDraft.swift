@@ -8,12 +8,13 @@ package struct BatchDraft: Sendable {
 
     /// `nil` if the route has no batch, or if no request can be made of the operation, as `RequestForm.request` then says.
     package init?(_ first: Operation, form: RequestForm) {
-        guard let batch = form.route.batch, let draft = try? form.draft(of: first) else { return nil }
+        guard let batch = form.route.batch, var draft = try? form.draft(of: first) else { return nil }
         self.form = form
         self.batch = batch
         members = [first]
         bytes = draft.content.bytes?.count ?? 0
-        shared = draft.withoutContent
+        draft.content = RequestDraft.Content()
+        shared = draft
     }
 
     package var isFull: Bool { members.count >= max(batch.max, 1) }
@@ -21,48 +22,67 @@ package struct BatchDraft: Sendable {
     /// Takes one more, behind the others. False if it asks for another url, method or header, or does not fit: then the
     /// next draft begins with it.
     package mutating func admit(_ operation: Operation) -> Bool {
-        guard !isFull, let draft = try? form.draft(of: operation), draft.withoutContent == shared else {
-            return false
-        }
-        // What a batch of one has around its payload stands for the comma or the line break.
-        let more = draft.content.bytes?.count ?? 0
-        guard bytes + more <= batch.maxBytes else { return false }
-        bytes += more
+        let values = TemplateValues(operation)
+        guard !isFull, let head = try? form.head(values), head == shared,
+            let item = try? form.batchItem(of: operation, values)
+        else { return false }
+        // A comma or a line break more.
+        guard bytes + item.count < batch.maxBytes else { return false }
+        bytes += item.count + 1
         members.append(operation)
         return true
     }
 }
 
-extension RequestDraft {
-    fileprivate var withoutContent: RequestDraft {
-        var draft = self
-        draft.content.bytes = nil
-        return draft
-    }
-}
-
-extension Route {
-    /// What one operation is in a batch.
-    func batchItem(of operation: Operation) throws(RequestError) -> [UInt8] {
+extension RequestForm {
+    /// What one operation is in a batch. In a batch of lines it has no line breaks but those of the route's `body`.
+    func batchItem(of operation: Operation, _ values: TemplateValues) throws(RequestError) -> [UInt8] {
         if let file = operation.header.bodyFile {
             throw .badBodyFile(path: file.path, reason: "cannot be part of a batch")
         }
         // The batch's key is made of it; and alone, it is the key.
-        _ = try operation.idempotencyKey.quotedKey
-        return try json(of: operation)
+        _ = try idempotencyKey(of: operation).quotedKey
+        var values = values
+        values.isLined = route.batch?.format == .ndjson
+        return try (body ?? .payload).bytes(values)
+    }
+
+    /// The content of a request for these members.
+    func joined(_ items: [[UInt8]], _ values: TemplateValues) throws(RequestError) -> [UInt8] {
+        let format = route.batch?.format ?? .json
+        var values = values
+        values.items = format.joined(items)
+        return try (batchBody ?? format.envelope).bytes(values)
     }
 }
 
-extension Batch {
-    func joined(_ items: [[UInt8]]) -> [UInt8] {
-        switch format {
-        case .json: [UInt8(ascii: "[")] + items.joined(separator: [UInt8(ascii: ",")]) + [UInt8(ascii: "]")]
-        case .ndjson: items.flatMap { $0.map { [0x0A, 0x0D].contains($0) ? 0x20 : $0 } + [0x0A] }
-        }
+extension Template {
+    /// The payload as it is.
+    fileprivate static let payload = constant("{payload}", for: .body(.json))
+    fileprivate static let array = constant("[{items}]", for: .batch)
+    fileprivate static let items = constant("{items}", for: .batch)
+
+    private static func constant(_ text: String, for use: TemplateUse) -> Template {
+        guard let template = try? Template(text, for: use) else { preconditionFailure("\(text) is a template") }
+        return template
     }
 }
 
 extension Batch.Format {
+    fileprivate var envelope: Template {
+        switch self {
+        case .json: .array
+        case .ndjson: .items
+        }
+    }
+
+    fileprivate func joined(_ items: [[UInt8]]) -> [UInt8] {
+        switch self {
+        case .json: Array(items.joined(separator: [UInt8(ascii: ",")]))
+        case .ndjson: items.flatMap { $0.last == 0x0A ? $0 : $0 + [0x0A] }
+        }
+    }
+
     package var contentType: String {
         switch self {
         case .json: "application/json"

@@ -1,4 +1,4 @@
-/// A request as far as it can be made without secrets and without an attempt.
+/// A request as far as its operation and its route make it.
 struct RequestDraft: Hashable {
     /// What goes out as a body; neither bytes nor a file is no body at all.
     struct Content: Hashable {
@@ -9,23 +9,15 @@ struct RequestDraft: Hashable {
     }
 
     var method: String
-    /// Secrets not filled in.
     var url: String
-    /// The route's, without those that the operation replaces.
-    var routeFields: [RequestForm.Field]
-    var ownFields: [HeaderField]
-    var content: Content
+    /// The route's, without those that the operation replaces, and the operation's own.
+    var headers: [HeaderField]
+    var content = Content()
 
-    /// All header fields, with those that only an attempt knows.
-    func headers(
-        key: String, attempt: Int, version: String, secrets: SecretValues
-    ) throws(RequestError) -> [HeaderField] {
-        var fields: [HeaderField] = []
-        fields.reserveCapacity(routeFields.count + ownFields.count + 4)
-        for field in routeFields { fields.append(try field.expanded(with: secrets)) }
-        fields += ownFields
-        let ownCount = fields.count
-        func isGiven(_ name: String) -> Bool { fields[..<ownCount].contains { $0.name.lowercased() == name } }
+    /// All header fields, with those of drainq itself.
+    func headers(key: String, attempt: Int, version: String) throws(RequestError) -> [HeaderField] {
+        var fields = headers
+        func isGiven(_ name: String) -> Bool { headers.contains { $0.name.lowercased() == name } }
         if let type = content.type, !isGiven("content-type") {
             fields.append(HeaderField(name: "Content-Type", value: type))
         }
@@ -37,39 +29,45 @@ struct RequestDraft: Hashable {
 }
 
 extension Route {
+    /// The body's template with what the protocol has around it: a callable function takes `{"data": …}`.
+    var bodyInItsProtocol: String? {
+        switch `protocol` {
+        case .plain: body
+        case .callable: "{\"data\":\(body ?? "{payload}")}"
+        }
+    }
+
+    /// How values stand in the body's template.
+    var bodySyntax: BodySyntax {
+        BodySyntax(mediaType: headers.first { $0.name.lowercased() == "content-type" }?.value)
+    }
+}
+
+extension RequestForm {
     /// What goes out of an operation.
-    func content(of operation: Operation, method: String) throws(RequestError) -> RequestDraft.Content {
-        if let batch {
+    func content(
+        of operation: Operation, method: String, _ values: TemplateValues
+    ) throws(RequestError) -> RequestDraft.Content {
+        if let batch = route.batch {
+            let item = try batchItem(of: operation, values)
             return RequestDraft.Content(
-                bytes: batch.joined([try batchItem(of: operation)]), type: batch.format.contentType)
+                bytes: try joined([item], values),
+                type: batchBody == nil ? batch.format.contentType : "application/json")
         }
         if let file = operation.header.bodyFile {
-            guard `protocol` == .plain, body == nil else {
+            guard body == nil else {
                 throw .badBodyFile(path: file.path, reason: "cannot be put into the envelope of the route")
             }
             return RequestDraft.Content(file: file, type: try contentType(of: operation.header, hasBody: true))
         }
-        switch `protocol` {
-        case .callable:
-            let data = try json(of: operation)
-            return RequestDraft.Content(
-                bytes: Array("{\"data\":".utf8) + data + Array("}".utf8), type: "application/json")
-        case .plain where body?.text.isEmpty == true:
-            return RequestDraft.Content(bytes: Self.noBody(of: method), type: nil)
-        case .plain where body != nil:
-            return RequestDraft.Content(bytes: try json(of: operation), type: "application/json")
-        case .plain:
+        guard let body else {
             let bytes = operation.body.isEmpty ? Self.noBody(of: method) : operation.body
             return RequestDraft.Content(
                 bytes: bytes, type: try contentType(of: operation.header, hasBody: bytes?.isEmpty == false))
         }
-    }
-
-    /// The payload, in its envelope if the route has one.
-    func json(of operation: Operation) throws(RequestError) -> [UInt8] {
-        if let body { return try body.expanded(for: operation) }
-        let payload = try operation.payload
-        return Array(payload.bytes[payload.range])
+        if body.text.isEmpty { return RequestDraft.Content(bytes: Self.noBody(of: method)) }
+        return RequestDraft.Content(
+            bytes: try body.bytes(values), type: route.bodySyntax == .json ? "application/json" : nil)
     }
 
     /// Bytes of no declared type are said to be just that: a transport left alone would call them a form.

@@ -4,13 +4,12 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     case noURL(TypeName)
     /// Not an absolute http or https URL that can be requested.
     case badURL(String, ownedBy: Owner)
-    /// `{…}` in a route's url that stands for nothing.
-    case unknownPlaceholder(String)
-    /// A secret in the path of a route's url, where every server on the way writes it down.
-    case secretOutsideQuery(String)
+    /// A template of the route that cannot be filled in.
+    case badTemplate(key: String, reason: String)
     /// A placeholder whose value this operation does not have.
     case missingValue(placeholder: String)
-    /// A placeholder whose value is no text: an object, an array or null; in a url's path also nothing, `.` or `..`.
+    /// A placeholder whose value cannot stand in its place: in a url, a header or a key an object, an array or null; in a
+    /// url's path also nothing, `.` or `..`.
     case unusableValue(placeholder: String, reason: String)
     case badMethod(String, ownedBy: Owner)
     case badHeader(name: String, reason: HeaderField.Defect, ownedBy: Owner)
@@ -42,7 +41,7 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong with the route waits for a person and is no fault of the operation: held. The rest fails.
     package var outcome: Outcome {
         switch self {
-        case .noURL, .unknownPlaceholder, .secretOutsideQuery, .missingSecret, .headersCommand, .noTransport: .held
+        case .noURL, .badTemplate, .missingSecret, .headersCommand, .noTransport: .held
         case .badURL(_, let owner), .badMethod(_, let owner), .badHeader(_, _, let owner):
             switch owner {
             case .operation: .failed
@@ -58,9 +57,7 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .noURL(let type): "no url is configured for type '\(type)'"
         case .badURL(let url, let owner): "the \(owner)'s url '\(escapedForDisplay(url))' cannot be requested"
-        case .unknownPlaceholder(let name): "the route's url has an unknown placeholder '{\(escapedForDisplay(name))}'"
-        case .secretOutsideQuery(let name):
-            "the route's url has the secret '\(escapedForDisplay(name))' outside of its query"
+        case .badTemplate(let key, let reason): "the route's '\(key)' cannot be filled in: \(reason)"
         case .missingValue(let name): "the operation has no value for '{\(escapedForDisplay(name))}'"
         case .unusableValue(let name, let reason): "the value for '{\(escapedForDisplay(name))}' \(reason)"
         case .badMethod(let method, let owner): "the \(owner)'s method '\(escapedForDisplay(method))' cannot be used"

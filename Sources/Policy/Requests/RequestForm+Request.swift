@@ -11,9 +11,9 @@ extension RequestForm {
         secrets: SecretValues = .none, available: [Transport] = Transport.allCases
     ) throws(RequestError) -> OutgoingRequest {
         try request(
-            try draft(of: operation), for: operation, key: operation.idempotencyKey, attempt: attempt,
-            version: version, settings: settings, secrets: secrets, available: available,
-            freshConnection: operation.isAnswerDoubted)
+            try complete(TemplateValues(operation, attempt: attempt, secrets: secrets)),
+            key: try idempotencyKey(of: operation), attempt: attempt, version: version, settings: settings,
+            secrets: secrets, available: available, freshConnection: operation.isAnswerDoubted)
     }
 
     /// One request for several operations: as a draft admitted them, or a part of those in the same order.
@@ -26,29 +26,41 @@ extension RequestForm {
         available: [Transport] = Transport.allCases
     ) throws(RequestError) -> OutgoingRequest {
         precondition(route.batch != nil && !members.isEmpty, "a batch of a route that has some")
-        var draft = try draft(of: members[0])
-        var items: [[UInt8]] = []
-        for member in members {
-            items.append(try route.batchItem(of: member))
+        func values(_ member: Operation) -> TemplateValues {
+            TemplateValues(member, attempt: attempt, secrets: secrets)
         }
-        draft.content.bytes = route.batch?.joined(items)
-        let keys = members.map(\.idempotencyKey)
+        var draft = try complete(values(members[0]))
+        var items: [[UInt8]] = []
+        var keys: [String] = []
+        for member in members {
+            items.append(try batchItem(of: member, values(member)))
+            keys.append(try idempotencyKey(of: member))
+        }
+        draft.content.bytes = try joined(items, values(members[0]))
         let key = keys.count == 1 ? keys[0] : "batch-\(Digest(of: keys.joined(separator: "\n")))"
         return try request(
-            draft, for: members[0], key: key, attempt: attempt, version: version, settings: settings,
-            secrets: secrets, available: available, freshConnection: members.contains(where: \.isAnswerDoubted))
+            draft, key: key, attempt: attempt, version: version, settings: settings, secrets: secrets,
+            available: available, freshConnection: members.contains(where: \.isAnswerDoubted))
     }
 
-    /// A draft with everything filled in that only an attempt knows.
+    /// A draft with its secrets. What is wrong with the operation itself is thrown before a secret that is not there.
+    private func complete(_ values: TemplateValues) throws(RequestError) -> RequestDraft {
+        do throws(RequestError) {
+            return try draft(values)
+        } catch {
+            if case .missingSecret = error, let operation = values.operation { _ = try draft(of: operation) }
+            throw error
+        }
+    }
+
+    /// A draft with what the transport and the destination add.
     private func request(
-        _ draft: RequestDraft, for operation: Operation, key: String, attempt: Int, version: String,
-        settings: DestinationSettings, secrets: SecretValues, available: [Transport],
-        freshConnection: Bool
+        _ draft: RequestDraft, key: String, attempt: Int, version: String, settings: DestinationSettings,
+        secrets: SecretValues, available: [Transport], freshConnection: Bool
     ) throws(RequestError) -> OutgoingRequest {
-        let url = needsSecretsForAddress(of: operation) ? try address(of: operation, secrets: secrets) : draft.url
         var request = OutgoingRequest(
-            method: draft.method, url: url,
-            headers: try draft.headers(key: key, attempt: attempt, version: version, secrets: secrets),
+            method: draft.method, url: draft.url,
+            headers: try draft.headers(key: key, attempt: attempt, version: version),
             body: draft.content.bytes, bodyFile: draft.content.file, timeouts: route.timeouts,
             answerLimit: route.answerLimit, connection: try settings.connection.expanded(with: secrets),
             redirects: route.redirects, freshConnection: freshConnection)
@@ -67,7 +79,7 @@ extension Route {
     /// The address alone, for an operation whose destination must be known before it is attempted. Secrets in it are not
     /// filled in: it may be shown.
     package func url(for operation: Operation) throws(RequestError) -> String {
-        try RequestForm(self).address(of: operation, secrets: nil)
+        try RequestForm(self).address(TemplateValues(operation))
     }
 
     /// The secrets that attempts on this route need.
@@ -77,28 +89,30 @@ extension Route {
 }
 
 extension Operation {
-    /// What the server knows the operation by, at each of its attempts.
-    var idempotencyKey: String { header.idempotencyKey ?? header.id.description }
-
     /// Whether the last attempt brought an answer that could not be read, or that may have been another request's.
     var isAnswerDoubted: Bool { attempts.last?.error == NetworkError.malformedAnswer.rawValue }
 }
 
 extension ConnectionOptions {
+    /// The texts that may name secrets, as templates; empty for one that cannot be read.
+    private static func setting(_ text: String) -> Template? { try? Template(text, for: .setting) }
+
     var secretNames: [String] {
         var texts: [String] = []
         if case .url(let proxy) = proxy { texts.append(proxy) }
         if let passphrase = clientCertificate?.passphrase { texts.append(passphrase) }
-        return texts.flatMap { SecretText($0).names }
+        return texts.flatMap { Self.setting($0)?.secretNames ?? [] }
     }
 
     func expanded(with secrets: SecretValues) throws(RequestError) -> ConnectionOptions {
         var expanded = self
+        let values = TemplateValues(nil, secrets: secrets)
         if case .url(let proxy) = proxy {
-            expanded.proxy = .url(try SecretText(proxy).expanded(with: secrets, encoding: \.percentEncoded))
+            expanded.proxy = .url(try Template(proxy, for: .proxy, of: "proxy").text(values))
         }
         if let passphrase = clientCertificate?.passphrase {
-            expanded.clientCertificate?.passphrase = try SecretText(passphrase).expanded(with: secrets)
+            let template = try Template(passphrase, for: .setting, of: "clientCertificate.passphrase")
+            expanded.clientCertificate?.passphrase = try template.text(values)
         }
         return expanded
     }

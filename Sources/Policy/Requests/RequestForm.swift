@@ -8,18 +8,19 @@ package struct RequestForm: Sendable {
     /// The route's own method cannot be used.
     private let methodDefect: RequestError?
     private let fields: [Field]
-    /// One of the route's own fields cannot be sent.
-    private let fieldDefect: RequestError?
+    /// The body's template, with what the protocol puts around it; `nil` sends the body as it was given.
+    let body: Template?
+    /// What stands around the members of a batch; `nil` is what its format has.
+    let batchBody: Template?
+    private let key: Template?
+    private let idempotencyKey: Template?
+    /// One of the route's own templates or fields cannot be used.
+    private let defect: RequestError?
 
     /// A header field of the route.
     struct Field: Hashable {
         var name: String
-        /// Secrets not filled in.
-        var value: SecretText
-
-        func expanded(with secrets: SecretValues) throws(RequestError) -> HeaderField {
-            HeaderField(name: name, value: try value.expanded(with: secrets))
-        }
+        var value: Template
     }
 
     package init(_ route: Route) {
@@ -32,15 +33,31 @@ package struct RequestForm: Sendable {
             urlDefect = error
         }
         methodDefect = Self.defect(ofMethod: route.method, ownedBy: .route)
-        fields = route.headers.map { Field(name: $0.name, value: SecretText($0.value)) }
-        fieldDefect = Self.defect(of: route.headers, ownedBy: .route)
+        var defect = Self.defect(of: route.headers, ownedBy: .route)
+        func template(_ text: String?, _ use: TemplateUse, _ key: String) -> Template? {
+            do throws(RequestError) {
+                return try text.map { text throws(RequestError) in try Template(text, for: use, of: key) }
+            } catch {
+                defect = defect ?? error
+                return nil
+            }
+        }
+        fields = route.headers.compactMap { header in
+            template(header.value, .header, "headers.\(header.name)").map { Field(name: header.name, value: $0) }
+        }
+        body = template(route.bodyInItsProtocol, .body(route.bodySyntax), "body")
+        batchBody = template(route.batch?.body, .batch, "batch.body")
+        key = template(route.key, .key, "key")
+        idempotencyKey = template(route.idempotencyKey, .idempotencyKey, "idempotencyKey")
+        self.defect = defect
     }
+
+    private var templates: [Template] { fields.map(\.value) + [body, batchBody].compactMap(\.self) }
 
     /// The secrets that attempts on this route need.
     package func secretNames(settings: DestinationSettings) -> Set<String> {
-        var names = Set(fields.flatMap(\.value.names))
-        if let url { names.formUnion(url.secretNames) }
-        return names.union(settings.connection.secretNames)
+        Set(templates.flatMap(\.secretNames))
+            .union(url?.secretNames ?? []).union(settings.connection.secretNames)
     }
 
     /// The names of what proves who sends: one text for routes whose requests a server has to accept or refuse alike.
@@ -53,11 +70,25 @@ package struct RequestForm: Sendable {
 
     /// A request as far as an operation makes it, whatever the attempt. On a route with `batch` it is a batch of one.
     func draft(of operation: Operation) throws(RequestError) -> RequestDraft {
+        try draft(TemplateValues(operation))
+    }
+
+    /// A request but for what only the attempt's transport and destination add.
+    func draft(_ values: TemplateValues) throws(RequestError) -> RequestDraft {
+        guard let operation = values.operation else { preconditionFailure("a draft of an operation") }
+        var draft = try head(values)
+        draft.content = try content(of: operation, method: draft.method, values)
+        return draft
+    }
+
+    /// A draft without its content.
+    func head(_ values: TemplateValues) throws(RequestError) -> RequestDraft {
+        guard let operation = values.operation else { preconditionFailure("a draft of an operation") }
         let header = operation.header
         try checkOverrides(by: header)
         let method = try method(for: header)
-        let url = try address(of: operation, secrets: nil)
-        if let fieldDefect { throw fieldDefect }
+        let url = try address(values)
+        if let defect { throw defect }
         var routeFields = fields
         if !header.headers.isEmpty {
             if let defect = Self.defect(of: header.headers, ownedBy: .operation) { throw defect }
@@ -66,9 +97,9 @@ package struct RequestForm: Sendable {
         }
         try checkCredentials(routeFields, goingTo: header.url)
         try checkRequirements(of: operation)
-        return RequestDraft(
-            method: method, url: url, routeFields: routeFields, ownFields: header.headers,
-            content: try route.content(of: operation, method: method))
+        var headers: [HeaderField] = []
+        for field in routeFields { headers.append(HeaderField(name: field.name, value: try field.value.text(values))) }
+        return RequestDraft(method: method, url: url, headers: headers + header.headers)
     }
 
     /// Why the operation can never be sent, whatever the secrets: to be refused when it is added. `nil` if it can, and if
@@ -76,31 +107,43 @@ package struct RequestForm: Sendable {
     package func defect(of operation: Operation) -> RequestError? {
         do throws(RequestError) {
             _ = try draft(of: operation)
-            _ = try operation.idempotencyKey.quotedKey
+            _ = try idempotencyKey(of: operation).quotedKey
+            _ = try key(of: operation)
             return nil
         } catch {
             return error.outcome == .failed ? error : nil
         }
     }
 
+    // MARK: - Keys
+
+    /// An operation's key, or the one that the route gives it; `nil` if the route gives none, or an empty one.
+    package func key(of operation: Operation) throws(RequestError) -> String? {
+        guard operation.header.key == nil, let key else { return operation.header.key }
+        let text = try key.text(of: operation)
+        return text.isEmpty ? nil : text
+    }
+
+    /// What the server knows an operation by, at each of its attempts.
+    func idempotencyKey(of operation: Operation) throws(RequestError) -> String {
+        if let own = operation.header.idempotencyKey { return own }
+        guard let idempotencyKey else { return operation.header.id.description }
+        return try idempotencyKey.text(of: operation)
+    }
+
     // MARK: - Address
 
     /// Where an operation goes: its own url, taken as it stands, or the route's with its placeholders filled in. Without
-    /// `secrets` it may be shown.
-    func address(of operation: Operation, secrets: SecretValues?) throws(RequestError) -> String {
+    /// secrets it may be shown.
+    func address(_ values: TemplateValues) throws(RequestError) -> String {
+        guard let operation = values.operation else { preconditionFailure("the address of an operation") }
         if let own = operation.header.url {
             guard let parts = URLParts(own) else { throw .badURL(own, ownedBy: .operation) }
             return try parts.encoded(as: own, ownedBy: .operation)
         }
         if let urlDefect { throw urlDefect }
         guard let url else { throw .noURL(operation.header.type) }
-        return try url.expanded(for: operation, secrets: secrets)
-    }
-
-    /// Whether only an attempt knows the address.
-    func needsSecretsForAddress(of operation: Operation) -> Bool {
-        guard operation.header.url == nil, let url else { return false }
-        return !url.secretNames.isEmpty
+        return try url.expanded(values)
     }
 
     // MARK: - Checks
@@ -161,7 +204,7 @@ extension RequestForm.Field {
 
     /// Whether the field is one that lets its sender in: by a secret in it, or by its name (`X-Api-Key`, `apikey`).
     fileprivate var carriesCredentials: Bool {
-        if !value.names.isEmpty { return true }
+        if !value.secretNames.isEmpty { return true }
         return name.lowercased().split(whereSeparator: { $0 == "-" || $0 == "_" }).contains { word in
             Self.credentialWords.contains(String(word)) || word.hasSuffix("key") || word.hasSuffix("token")
         }

@@ -2,24 +2,30 @@ extension Route {
     /// Settings that cannot work together, or cannot work at all; empty for a route that can be used.
     package var problems: [RouteProblem] {
         var problems: [RouteProblem] = []
-        for header in headers {
-            if var problem = SecretText.problem(in: header.value) {
-                problem.key = "headers.\(header.name)"
+        func check(_ key: String, _ text: String?, for use: TemplateUse, isLined: Bool = false) {
+            do throws(RouteProblem) {
+                guard let template = try text.map({ text throws(RouteProblem) in try Template(text, for: use) })
+                else { return }
+                if let problem = template.problem(for: use, isLined: isLined) { throw problem }
+            } catch {
+                var problem = error
+                problem.key = key
                 problems.append(problem)
             }
         }
-        if let url, let path = URLParts(url)?.rest.prefix(while: { $0 != "?" }), !SecretText(String(path)).names.isEmpty
-        {
-            problems.append(
-                RouteProblem(
-                    key: "url", reason: "has a secret outside of its query",
-                    hint: "paths are written down by every server on the way: send it in a header"))
-        }
-        if let body, var problem = BodyTemplate.problem(in: body.text) {
-            problem.key = "body"
-            problems.append(problem)
-        }
+        check("url", url.flatMap(URLParts.init).map { String($0.rest) }, for: .url)
+        for header in headers { check("headers.\(header.name)", header.value, for: .header) }
+        check("body", body, for: .body(bodySyntax), isLined: isBodyLined)
+        check("batch.body", batch?.body, for: .batch)
+        check("key", key, for: .key)
+        check("idempotencyKey", idempotencyKey, for: .idempotencyKey)
         return problems + contradictions
+    }
+
+    /// Whether the body may be several JSON values, one a line.
+    private var isBodyLined: Bool {
+        batch?.format == .ndjson
+            || headers.contains { $0.name.lowercased() == "content-type" && $0.value.lowercased().contains("ndjson") }
     }
 
     private var contradictions: [RouteProblem] {
@@ -36,7 +42,7 @@ extension Route {
                     key: "batch.results", reason: "says nothing of a single operation",
                     hint: "name 'status', 'error' or both within an element"))
         }
-        if body?.text.isEmpty == true, `protocol` == .callable || batch != nil {
+        if body?.isEmpty == true, `protocol` == .callable || batch != nil {
             problems.append(
                 RouteProblem(
                     key: "body", reason: "an empty envelope leaves nothing to send",

@@ -1,16 +1,19 @@
 /// How a type becomes a request, and what its answers mean.
 package struct Route: Hashable, Sendable {
-    /// A template: `{id} {type} {key} {payload.field}` in path and query, `${secret:NAME}` in the query; `nil` when only
-    /// the operation's own url is used.
+    /// A template in path and query; `nil` when only the operation's own url is used.
     package var url: String?
     /// The name of the destination; `nil` is the url's origin.
     package var destination: String?
     package var method: String
-    /// Values may have `${secret:NAME}` in them.
+    /// Values are templates.
     package var headers: [HeaderField]
     package var `protocol`: WireProtocol
-    /// An envelope around the payload; `nil` sends the body as it was given.
-    package var body: BodyTemplate?
+    /// The body's template; `nil` sends the body as it was given, an empty one no body.
+    package var body: String?
+    /// The template of the key of an operation that is added without one; `nil` gives none.
+    package var key: String?
+    /// The template of what the server knows an operation by; `nil` is its id.
+    package var idempotencyKey: String?
     /// What must be true of the payload before it is sent; an operation of which it is not is failed unsent.
     package var require: [JSONCondition]
     /// What must be true of a 2xx answer for it to be a delivery.
@@ -40,7 +43,8 @@ package struct Route: Hashable, Sendable {
 
     package init(
         url: String? = nil, destination: String? = nil, method: String = "POST", headers: [HeaderField] = [],
-        protocol: WireProtocol = .plain, body: BodyTemplate? = nil, require: [JSONCondition] = [],
+        protocol: WireProtocol = .plain, body: String? = nil, key: String? = nil, idempotencyKey: String? = nil,
+        require: [JSONCondition] = [],
         accept: AcceptRule? = nil, retry: BackoffSchedule = .standard, retryRateLimited: BackoffSchedule? = nil,
         timeouts: Timeouts = Timeouts(), classify: [ClassificationOverride] = [], expiresAfter: Duration? = nil,
         keyTTL: Duration? = nil, coalesce: Bool = false, ordering: Ordering = .any, batch: Batch? = nil,
@@ -53,6 +57,8 @@ package struct Route: Hashable, Sendable {
         self.headers = headers
         self.protocol = `protocol`
         self.body = body
+        self.key = key
+        self.idempotencyKey = idempotencyKey
         self.require = require
         self.accept = accept
         self.retry = retry
@@ -134,15 +140,20 @@ package struct Batch: Hashable, Sendable {
 
     /// Operations in one request at most.
     package var max: Int
-    /// Bytes of one request at most; a single payload that is larger goes alone.
+    /// Bytes of one request at most, with what stands around the members; a single one that is larger goes alone.
     package var maxBytes: Int
     package var format: Format
+    /// The template of what stands around the members; `nil` is what the format has.
+    package var body: String?
     package var results: Results?
 
-    package init(max: Int, maxBytes: Int = 1_000_000, format: Format = .json, results: Results? = nil) {
+    package init(
+        max: Int, maxBytes: Int = 1_000_000, format: Format = .json, body: String? = nil, results: Results? = nil
+    ) {
         self.max = max
         self.maxBytes = maxBytes
         self.format = format
+        self.body = body
         self.results = results
     }
 }

@@ -1,5 +1,5 @@
 /// Something in the settings of a route that cannot be meant; found when a configuration is read.
-package struct RouteProblem: Hashable, Sendable {
+package struct RouteProblem: Error, Hashable, Sendable {
     /// The key that has to be changed; `nil` where the caller knows it.
     package var key: String?
     /// Lower case, without a period: `'{payload}' stands inside of quotes`.

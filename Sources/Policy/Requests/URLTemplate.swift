@@ -1,91 +1,37 @@
-/// A route's url, read once: path and query with `{id} {type} {key} {payload.field}`, and in the query `${secret:NAME}`.
+/// A route's url, read once: a template in path and query. Scheme, host and port are literal.
 ///
 /// A value is percent-encoded but for the unreserved characters of RFC 3986, so it stays inside the segment or the
 /// query value where the template put it; `.` and `..` as a whole segment, which servers resolve, are refused.
 struct URLTemplate {
-    private enum Part {
-        case text(Substring)
-        case placeholder(String)
-        case secret(SecretText)
-    }
-
     private let text: String
     private let origin: Origin
-    private let parts: [Part]
-    let secretNames: [String]
+    private let template: Template
     /// The url of every operation, where nothing is to be filled in.
     private let constant: String?
 
-    /// An opening brace without its closing one is a placeholder that nobody knows.
     init(_ text: String) throws(RequestError) {
         guard let url = URLParts(text) else { throw .badURL(text, ownedBy: .route) }
         self.text = text
         origin = url.origin
-        parts = try Self.parts(of: url.rest)
-        secretNames = parts.flatMap { part -> [String] in
-            if case .secret(let text) = part { text.names } else { [] }
-        }
-        constant = parts.count == 1 ? try url.encoded(as: text, ownedBy: .route) : nil
+        template = try Template(String(url.rest), for: .url, of: "url")
+        let literal = template.literals.joined()
+        constant =
+            template.isFixed
+            ? try URLParts(origin: origin, rest: literal[...]).encoded(as: text, ownedBy: .route) : nil
     }
 
-    private static func parts(of template: Substring) throws(RequestError) -> [Part] {
-        var parts: [Part] = []
-        var rest = template
-        while let open = rest.firstIndex(of: "{") {
-            guard let close = rest[open...].firstIndex(of: "}") else {
-                throw .unknownPlaceholder(String(rest[rest.index(after: open)...]))
-            }
-            let name = String(rest[rest.index(after: open)..<close])
-            if rest[..<open].hasSuffix("$"), name.hasPrefix("secret:") {
-                parts += [.text(rest[..<open].dropLast()), .secret(SecretText("${\(name)}"))]
-                rest = rest[rest.index(after: close)...]
-                continue
-            }
-            parts.append(.text(rest[..<open]))
-            guard ["id", "type", "key"].contains(name) || name.hasPrefix("payload.") else {
-                throw .unknownPlaceholder(name)
-            }
-            parts.append(.placeholder(name))
-            rest = rest[rest.index(after: close)...]
-        }
-        return parts + [.text(rest)]
-    }
+    var secretNames: [String] { template.secretNames }
 
-    /// Without `secrets` a secret's place says which one belongs there.
-    func expanded(for operation: Operation, secrets: SecretValues?) throws(RequestError) -> String {
+    func expanded(_ values: TemplateValues) throws(RequestError) -> String {
         if let constant { return constant }
-        var result = ""
-        var names: [String] = []
-        var isQuery = false
-        for part in parts {
-            switch part {
-            case .text(let text):
-                result += text
-                isQuery = isQuery || text.utf8.contains(UInt8(ascii: "?"))
-            case .placeholder(let name):
-                let value = try operation.value(of: name)
-                if !isQuery {
-                    if value.isEmpty {
-                        throw .unusableValue(placeholder: name, reason: "is empty, in the path")
-                    }
-                    names.append(name)
-                }
-                result += value.percentEncoded
-            case .secret(let text):
-                let name = text.names[0]
-                // In a path it would be in every server's log.
-                if !isQuery { throw .secretOutsideQuery(name) }
-                if let secrets {
-                    result += try text.expanded(with: secrets, encoding: \.percentEncoded)
-                } else {
-                    result += "${secret:\(name)}"
-                }
-            }
+        let rest = try template.text(values)
+        let word = template.parts.last { part in
+            if case .value(_, _, .path) = part { true } else { false }
         }
-        if let name = names.last, result.hasDotSegment {
-            throw .unusableValue(placeholder: name, reason: "makes a '.' or '..' of a path segment")
+        if case .value(let word, _, _) = word, rest.hasDotSegment {
+            throw .unusableValue(placeholder: word.text, reason: "makes a '.' or '..' of a path segment")
         }
-        return try URLParts(origin: origin, rest: result[...]).encoded(as: text, ownedBy: .route)
+        return try URLParts(origin: origin, rest: rest[...]).encoded(as: text, ownedBy: .route)
     }
 }
 

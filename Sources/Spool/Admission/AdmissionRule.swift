@@ -54,13 +54,24 @@ package final class AdmissionRule {
         return form
     }
 
-    // MARK: - When it was created
+    // MARK: - Key and time of creation
 
-    /// Gives an operation its time of creation.
+    /// Gives an operation without a key that of its route, and its time of creation.
     ///
+    /// A route's key that cannot be made of the payload is the operation's defect, which `objection` tells.
+    package func complete(_ submission: inout Submission, in spool: SpoolDirectory) throws(SpoolError) {
+        if submission.header.key == nil, !submission.isPortable {
+            let form = form(of: submission.header.type)
+            if let key = try? form.key(of: submission.operation), key.utf8.count <= Self.keyLimit {
+                submission.setKey(key)
+            }
+        }
+        try date(&submission, in: spool)
+    }
+
     /// One that the submitter did not date, or dated later than now, is newer than all that stands in its sequence; else
     /// the newest value of a key could count as an old one, and one file could poison its key for ever.
-    package func date(_ submission: inout Submission, in spool: SpoolDirectory) throws(SpoolError) {
+    private func date(_ submission: inout Submission, in spool: SpoolDirectory) throws(SpoolError) {
         if submission.header.createdAt > submission.at + Self.skew { submission.undate() }
         let name = submission.entry.name
         guard QueueState.waiting.contains(submission.entry.state),

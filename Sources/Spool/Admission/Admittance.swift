@@ -72,7 +72,7 @@ package struct Admittance {
     mutating func admit(
         _ submission: inout Submission, number: Int, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
-        try rule.date(&submission, in: queue)
+        try rule.complete(&submission, in: queue)
         let file = submission.file
         let waits = QueueState.waiting.contains(file.entry.state)
         if let refusal = try rule.objection(

@@ -62,6 +62,19 @@ package struct Submission: Sendable {
         }
     }
 
+    /// Whether it was in a queue before: it keeps what it has.
+    var isPortable: Bool {
+        if case .portable = content { true } else { false }
+    }
+
+    /// Gives it a key, in its header and its name.
+    mutating func setKey(_ key: String) {
+        guard case .operation(var operation, var name) = content else { return }
+        operation.header.key = key
+        name.keyDigest = EntryName(naming: operation.header).keyDigest
+        content = .operation(operation, name)
+    }
+
     /// Gives it another time of creation.
     mutating func date(_ time: Timestamp) {
         if time == header.createdAt { return }

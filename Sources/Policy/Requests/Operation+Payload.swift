@@ -1,0 +1,13 @@
+extension Operation {
+    /// The body as the one JSON value that it has to be where this is asked for.
+    var payload: JSONDocument {
+        get throws(RequestError) {
+            if body.isEmpty { throw .notJSON(reason: "is empty, and the route needs JSON") }
+            do throws(JSONSyntaxError) {
+                return try JSONDocument(body)
+            } catch {
+                throw .notJSON(reason: "is not JSON, which the route needs: \(error)")
+            }
+        }
+    }
+}

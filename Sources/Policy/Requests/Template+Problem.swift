@@ -1,0 +1,53 @@
+extension Template {
+    /// Why the template cannot be used though each of its words can; `nil` if it makes JSON of every payload, where it has
+    /// to.
+    ///
+    /// It is tried with values that only fit where they belong: an array for a JSON value (not as a name, not behind a
+    /// digit), a letter that is no escape, no digit and no word for a text (only between quotes). `isLined`: it may make
+    /// several values, one a line.
+    func problem(for use: TemplateUse, isLined: Bool = false) -> RouteProblem? {
+        switch use {
+        case .body(.json): return text.isEmpty ? nil : problemOfJSON(isLined: isLined)
+        case .batch:
+            let count = parts.count { part in
+                if case .value(.items, isBase64: false, .jsonValue) = part { true } else { false }
+            }
+            if count == 1, parts.count(where: \.isItems) == 1 { return problemOfJSON(isLined: false) }
+            return RouteProblem(
+                reason: "has no {items} of its own: a batch is written there, once and outside of quotes",
+                hint: #"for example '{"records": [{items}]}'"#)
+        case .key, .idempotencyKey, .type:
+            return text.isEmpty ? RouteProblem(reason: "is empty", hint: "leave it out, or name a value") : nil
+        case .url, .header, .body, .setting, .proxy: return nil
+        }
+    }
+
+    private func problemOfJSON(isLined: Bool) -> RouteProblem? {
+        let sample = parts.map { part in
+            switch part {
+            case .text(let text): text
+            case .value(.items, _, _): "[],[]"
+            case .value(_, _, .jsonValue), .secret(_, .jsonValue): #"[""]"#
+            case .value, .secret: "x"
+            }
+        }.joined()
+        let documents = isLined ? sample.split(separator: "\n").map(String.init) : [sample]
+        for document in documents {
+            do throws(JSONSyntaxError) {
+                _ = try JSONDocument(Array(document.utf8))
+            } catch {
+                return RouteProblem(
+                    reason: "the template is not JSON with its placeholders filled in: \(error.reason)",
+                    hint: "a placeholder stands for a JSON value outside of quotes, and for text between them; "
+                        + "for another body than JSON set the header Content-Type")
+            }
+        }
+        return nil
+    }
+}
+
+extension Template.Part {
+    fileprivate var isItems: Bool {
+        if case .value(.items, _, _) = self { true } else { false }
+    }
+}

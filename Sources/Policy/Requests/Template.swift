@@ -1,0 +1,69 @@
+/// A text of the configuration that each request fills in.
+///
+/// One grammar wherever a request is made: in a url, a header, a body, the envelope of a batch, a key.
+/// - `{WORD}` stands for a value of the operation, see `TemplateWord`; `{WORD:base64}` for its Base64 (RFC 4648 §4).
+/// - `${secret:NAME}` stands for a secret.
+/// - `{{` stands for one brace, where a word could be meant.
+/// - Every other brace and dollar sign stands for itself: JSON is written as it is.
+/// A value is escaped for the place that it stands in, see `Place`, and never ends it.
+package struct Template: Hashable, Sendable {
+    enum Part: Hashable {
+        case text(String)
+        case value(TemplateWord, isBase64: Bool, Place)
+        case secret(String, Place)
+    }
+
+    /// Where a value stands, which says how it is escaped.
+    enum Place: Hashable {
+        case path
+        case query
+        case header
+        /// Where JSON has a value.
+        case jsonValue
+        /// Between the quotes of a JSON string.
+        case jsonString
+        case form
+        case text
+    }
+
+    /// As it is written.
+    package let text: String
+    let parts: [Part]
+
+    /// Throws what is wrong with a text: an unknown word, one that means nothing there, a `${` that names no secret.
+    package init(_ text: String, for use: TemplateUse) throws(RouteProblem) {
+        var parser = TemplateParser(text, use)
+        parts = try parser.parse()
+        self.text = text
+    }
+
+    /// A template of a route in use, whose defect is the route's.
+    init(_ text: String, for use: TemplateUse, of key: String) throws(RequestError) {
+        do throws(RouteProblem) {
+            try self.init(text, for: use)
+        } catch {
+            throw .badTemplate(key: key, reason: error.reason)
+        }
+    }
+
+    /// The secrets that it names, in their order.
+    package var secretNames: [String] {
+        parts.compactMap { part in
+            if case .secret(let name, _) = part { name } else { nil }
+        }
+    }
+
+    /// What stands for itself.
+    package var literals: [String] {
+        parts.compactMap { part in
+            if case .text(let text) = part { text } else { nil }
+        }
+    }
+
+    /// Whether every request has the same text, whatever the operation.
+    package var isFixed: Bool {
+        parts.allSatisfy { part in
+            if case .text = part { true } else { false }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+/// What a placeholder of a template stands for.
+package enum TemplateWord: Hashable, Sendable {
+    case id
+    case type
+    case key
+    case createdAt
+    /// The number of the attempt, from 1; of a batch the highest of its members'.
+    case attempt
+    /// The payload, or the value at a place in it: `payload`, `payload.user.name`.
+    case payload(JSONPointer)
+    /// The members of a batch, each as the route's `body` makes it.
+    case items
+
+    /// The words without the places in a payload, which are the user's own.
+    static let names = ["id", "type", "key", "createdAt", "attempt", "payload", "items"]
+
+    init?(_ text: Substring) {
+        switch text {
+        case "id": self = .id
+        case "type": self = .type
+        case "key": self = .key
+        case "createdAt": self = .createdAt
+        case "attempt": self = .attempt
+        case "items": self = .items
+        case "payload": self = .payload(JSONPointer(tokens: []))
+        default:
+            let tokens = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+            guard tokens.count > 1, tokens[0] == "payload", !tokens.contains("") else { return nil }
+            self = .payload(JSONPointer(tokens: Array(tokens.dropFirst())))
+        }
+    }
+
+    /// As it is written between its braces.
+    package var text: String {
+        switch self {
+        case .id: "id"
+        case .type: "type"
+        case .key: "key"
+        case .createdAt: "createdAt"
+        case .attempt: "attempt"
+        case .items: "items"
+        case .payload(let pointer): (["payload"] + pointer.tokens).joined(separator: ".")
+        }
+    }
+}
+
+/// Which texts of the configuration are templates, and which words each may use.
+package enum TemplateUse: Hashable, Sendable {
+    /// Path and query of a url.
+    case url
+    case header
+    /// A body, whose media type says how a value is escaped.
+    case body(BodySyntax)
+    /// What is around the members of a batch: JSON.
+    case batch
+    /// The key of an operation that has none of its own.
+    case key
+    case idempotencyKey
+    /// The type of an operation that is added.
+    case type
+    /// A passphrase, which only secrets are filled into. Braces stand for themselves.
+    case setting
+    /// A proxy's url, whose secrets are percent-encoded.
+    case proxy
+
+    /// The words, as an error lists them.
+    var words: [String] {
+        switch self {
+        case .url, .header, .body: ["id", "type", "key", "createdAt", "attempt", "payload", "payload.NAME"]
+        case .batch: ["items", "attempt"]
+        case .key: ["type", "payload", "payload.NAME"]
+        case .type: ["payload", "payload.NAME"]
+        // It is the same at each attempt.
+        case .idempotencyKey: ["id", "type", "key", "createdAt", "payload", "payload.NAME"]
+        case .setting, .proxy: []
+        }
+    }
+
+    var allowsSecrets: Bool {
+        switch self {
+        case .url, .header, .body, .batch, .setting, .proxy: true
+        // They stand in a file of the queue, or are what a server knows an operation by.
+        case .key, .idempotencyKey, .type: false
+        }
+    }
+
+    func allows(_ word: TemplateWord) -> Bool {
+        if case .payload(let pointer) = word, !pointer.tokens.isEmpty { return words.contains("payload.NAME") }
+        return words.contains(word.text)
+    }
+}
+
+/// How values stand in a body, by its media type.
+package enum BodySyntax: Hashable, Sendable {
+    case json
+    /// `application/x-www-form-urlencoded`.
+    case form
+    /// Any other one: as they are.
+    case text
+
+    /// `nil` is JSON, which a template is unless a header says otherwise.
+    package init(mediaType: String?) {
+        let type = mediaType?.prefix { $0 != ";" }.lowercased() ?? "json"
+        self = type.contains("json") ? .json : type.contains("x-www-form-urlencoded") ? .form : .text
+    }
+}
