@@ -48,9 +48,8 @@ extension Route {
     fileprivate var whatMayBeBlamed: [String] {
         [
             "\(url ?? "")", destination ?? "", method, "\(headers)", "\(self.protocol)", body?.text ?? "",
-            accept?.contentType ?? "", "\(accept?.json.map(\.description) ?? [])",
-            accept?.otherwise.rawValue ?? "",
-            "\(classify)", "\(redirects)", "\(headersCommand ?? [])", overrides.map(\.rawValue).sorted().joined(),
+            accept?.description ?? "", "\((answers + classify).map(\.description))", "\(redirects)",
+            "\(headersCommand ?? [])", overrides.map(\.rawValue).sorted().joined(),
         ]
     }
 }

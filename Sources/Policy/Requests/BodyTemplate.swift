@@ -32,6 +32,9 @@ package struct BodyTemplate: Hashable, Sendable {
         self.parts = parts + [.text(plain + rest)]
     }
 
+    /// What a callable function is sent.
+    static let callable = BodyTemplate(text: #"{"data":{payload}}"#)
+
     private static func part(_ name: String) -> Part? {
         switch name {
         case "payload": .payload

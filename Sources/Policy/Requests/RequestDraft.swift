@@ -44,30 +44,29 @@ extension Route {
                 bytes: batch.joined([try batchItem(of: operation)]), type: batch.format.contentType)
         }
         if let file = operation.header.bodyFile {
-            guard `protocol` == .plain, body == nil else {
+            guard envelope == nil else {
                 throw .badBodyFile(path: file.path, reason: "cannot be put into the envelope of the route")
             }
             return RequestDraft.Content(file: file, type: try contentType(of: operation.header, hasBody: true))
         }
-        switch `protocol` {
-        case .callable:
-            let data = try json(of: operation)
-            return RequestDraft.Content(
-                bytes: Array("{\"data\":".utf8) + data + Array("}".utf8), type: "application/json")
-        case .plain where body?.text.isEmpty == true:
-            return RequestDraft.Content(bytes: Self.noBody(of: method), type: nil)
-        case .plain where body != nil:
-            return RequestDraft.Content(bytes: try json(of: operation), type: "application/json")
-        case .plain:
+        guard let envelope else {
             let bytes = operation.body.isEmpty ? Self.noBody(of: method) : operation.body
             return RequestDraft.Content(
                 bytes: bytes, type: try contentType(of: operation.header, hasBody: bytes?.isEmpty == false))
         }
+        if envelope.text.isEmpty { return RequestDraft.Content(bytes: Self.noBody(of: method), type: nil) }
+        return RequestDraft.Content(bytes: try json(of: operation), type: "application/json")
+    }
+
+    /// What is put around the payload: the template of the route, in that of a callable function where it calls one.
+    private var envelope: BodyTemplate? {
+        guard `protocol` == .callable else { return body }
+        return body.map { BodyTemplate(text: "{\"data\":\($0.text)}") } ?? .callable
     }
 
     /// The payload, in its envelope if the route has one.
     func json(of operation: Operation) throws(RequestError) -> [UInt8] {
-        if let body { return try body.expanded(for: operation) }
+        if let envelope { return try envelope.expanded(for: operation) }
         let payload = try operation.payload
         return Array(payload.bytes[payload.range])
     }
