@@ -64,7 +64,7 @@ _drainq() {
             _drainq_words 'full none'
             return
             ;;
-        add:--body-file|send:--body-file|receive:--url-file|*:--config)
+        add:--body-file|send:--body-file|explain:--answer|receive:--url-file|*:--config)
             compopt -o default
             return
             ;;
@@ -156,7 +156,7 @@ _drainq() {
             options='--repair -q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         explain)
-            options='-t --type -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-t --type --answer -q --queue --config --json -v --verbose --quiet -h --help --version'
             words='dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED'
             ;;
         demo)

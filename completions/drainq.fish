@@ -113,6 +113,7 @@ complete -c drainq -n '__drainq_is list export retry drop hold release' -l key -
 complete -c drainq -n '__drainq_is list export retry drop hold release' -l status -x -a 'dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED' -d 'whose last attempt met this status or error'
 complete -c drainq -n '__drainq_is list export retry drop hold release' -l since -x -d 'created at this time or later'
 complete -c drainq -n '__drainq_is list export retry drop hold release' -l before -x -d 'created before this time'
+complete -c drainq -n '__drainq_is explain' -l answer -r -F -d 'what the recorded answer in this file means'
 complete -c drainq -n '__drainq_is receive' -l port -x -d 'listen on this port'
 complete -c drainq -n '__drainq_is receive' -l answer -x -d 'answer like this'
 complete -c drainq -n '__drainq_is receive' -l count -x -d 'end after so many requests'

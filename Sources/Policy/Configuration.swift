@@ -55,24 +55,6 @@ package struct Configuration: Hashable, Sendable {
     }
 }
 
-/// One line of a route's `classify`: these answers mean that outcome.
-package struct ClassificationOverride: Hashable, Sendable {
-    package enum Match: Hashable, Sendable {
-        case statuses(ClosedRange<Int>)
-        case error(NetworkError)
-        /// What a callable function says in `error.status`.
-        case canonical(CanonicalStatus)
-    }
-
-    package var match: Match
-    package var outcome: Outcome
-
-    package init(match: Match, outcome: Outcome) {
-        self.match = match
-        self.outcome = outcome
-    }
-}
-
 /// How much a queue takes. `nil` is no limit.
 package struct Limits: Hashable, Sendable {
     package enum WhenFull: String, Hashable, Sendable {

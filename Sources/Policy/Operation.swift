@@ -96,10 +96,12 @@ package struct AttemptRecord: Hashable, Sendable {
     package var excerpt: String?
     /// Who is to blame; `nil` for a delivery, for what was not attempted, and in records of earlier versions.
     package var accused: Accused?
+    /// Whether it counts as an attempt, where that does not follow from the rest.
+    package var counted: Bool?
 
     package init(
         at: Timestamp, duration: Duration, outcome: Outcome, status: Int? = nil, error: String? = nil, rule: String,
-        retryAfter: Int? = nil, excerpt: String? = nil, accused: Accused? = nil
+        retryAfter: Int? = nil, excerpt: String? = nil, accused: Accused? = nil, counted: Bool? = nil
     ) {
         self.at = at
         self.duration = duration
@@ -110,5 +112,6 @@ package struct AttemptRecord: Hashable, Sendable {
         self.retryAfter = retryAfter
         self.excerpt = excerpt
         self.accused = accused
+        self.counted = counted
     }
 }

@@ -65,6 +65,7 @@ package enum OperationFile {
         line.member("retryAfter", record.retryAfter)
         line.member("excerpt", record.excerpt)
         line.member("accused", record.accused?.rawValue)
+        if let counted = record.counted { line.member("counted", raw: (counted ? "true" : "false").utf8) }
         return line.ended()
     }
 
@@ -228,6 +229,7 @@ package enum OperationFile {
             status: try? fields.integer("status"), error: try? fields.string("error"),
             rule: (try? fields.string("rule")) ?? "", retryAfter: try? fields.integer("retryAfter"),
             excerpt: try? fields.string("excerpt"),
-            accused: (try? fields.string("accused")).flatMap { $0 }.flatMap(Accused.init(rawValue:)))
+            accused: (try? fields.string("accused")).flatMap { $0 }.flatMap(Accused.init(rawValue:)),
+            counted: fields.range("counted").map { bytes[$0].elementsEqual("true".utf8) })
     }
 }

@@ -156,7 +156,7 @@ import Testing
             secret = "new"
             return true
         }
-        bench.configuration.defaultRoute.classify = [.init(match: .statuses(401...401), outcome: outcome)]
+        bench.configuration.defaultRoute.classify = [.classify(.statuses(401...401), outcome: outcome)]
         bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
         try bench.add(1)
         let summary = try bench.run { request in
@@ -197,7 +197,7 @@ import Testing
             refreshes += 1
             return true
         }
-        bench.configuration.defaultRoute.classify = [.init(match: .statuses(401...401), outcome: .deferred)]
+        bench.configuration.defaultRoute.classify = [.classify(.statuses(401...401), outcome: .deferred)]
         bench.configuration.defaultRoute.headers = [HeaderField(name: "Authorization", value: "${secret:token}")]
         try bench.add(9)
         let summary = try bench.run(RunOptions(concurrency: 1)) { _ in .status(401) }

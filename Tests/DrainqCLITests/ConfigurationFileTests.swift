@@ -56,10 +56,10 @@ import Testing
             retryRateLimited: BackoffSchedule(delays: .list([.seconds(5), .seconds(5_400)]), attempts: 3),
             timeouts: Timeouts(connect: .milliseconds(500), request: .seconds(5), total: .seconds(60)),
             classify: [
-                ClassificationOverride(match: .statuses(404...404), outcome: .deferred),
-                ClassificationOverride(match: .statuses(500...599), outcome: .held),
-                ClassificationOverride(match: .error(.tls), outcome: .failed),
-                ClassificationOverride(match: .statuses(409...409), outcome: .delivered),
+                AnswerRule.classify(.statuses(404...404), outcome: .deferred),
+                AnswerRule.classify(.statuses(500...599), outcome: .held),
+                AnswerRule.classify(.error(.tls), outcome: .failed),
+                AnswerRule.classify(.statuses(409...409), outcome: .delivered),
             ], expiresAfter: .seconds(604_800), answerLimit: 1_024)
         #expect(configuration.defaultRoute == expected)
         #expect(
@@ -88,8 +88,8 @@ import Testing
             route.headers == [HeaderField(name: "X-C", value: "c"), HeaderField(name: "accept", value: "text/plain")])
         #expect(
             route.classify == [
-                ClassificationOverride(match: .error(.tls), outcome: .failed),
-                ClassificationOverride(match: .statuses(404...404), outcome: .failed),
+                AnswerRule.classify(.error(.tls), outcome: .failed),
+                AnswerRule.classify(.statuses(404...404), outcome: .failed),
             ])
         #expect(route.expiresAfter == nil)
         #expect(route.retryRateLimited == nil)

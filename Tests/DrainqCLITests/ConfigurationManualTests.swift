@@ -31,7 +31,8 @@ import Testing
         try readExamples(of: ConfigurationKeys.file, into: Configuration())
         try readExamples(of: ConfigurationKeys.route, into: Route())
         try readExamples(of: ConfigurationKeys.destination, into: DestinationSettings())
-        try readExamples(of: ConfigurationKeys.accept, into: AcceptRule())
+        try readExamples(of: ConfigurationKeys.accept, into: AnswerRule.accept())
+        try readExamples(of: ConfigurationKeys.answer, into: AnswerDraft())
         try readExamples(of: ConfigurationKeys.batch, into: Batch(max: 7))
         try readExamples(of: ConfigurationKeys.schedule, into: ScheduleDraft())
     }
@@ -91,6 +92,7 @@ import Testing
         var route = Route(
             method: "GET", protocol: .callable,
             require: [JSONCondition(pointer: JSONPointer(tokens: []), test: .notEmpty)],
+            answers: [AnswerRule(.answers(0), .statuses(nil), .failed)],
             retry: .init(delays: .list([]), attempts: 1), coalesce: true, ordering: .strict, redirects: .sameOrigin,
             overrides: [], answerLimit: 1)
         route.timeouts = Timeouts(connect: .zero, request: .zero, total: .zero)
@@ -107,10 +109,11 @@ import Testing
             coolDown: .zero, coolDownMax: .zero, retryAfterMax: .zero, stormGuard: 1)
         try readDefaults(of: ConfigurationKeys.destination, into: &settings)
         #expect(settings == DestinationSettings())
-        var accept = AcceptRule(
+        var accept = AnswerRule.accept(
             json: [JSONCondition(pointer: JSONPointer(tokens: []), test: .notEmpty)], otherwise: .held)
         try readDefaults(of: ConfigurationKeys.accept, into: &accept)
-        #expect(accept == AcceptRule())
+
+        #expect(accept == AnswerRule.accept())
         var batch = Batch(max: 7, maxBytes: 1, format: .ndjson)
         try readDefaults(of: ConfigurationKeys.batch, into: &batch)
         #expect(batch == Batch(max: 7))

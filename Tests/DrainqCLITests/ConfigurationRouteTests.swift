@@ -33,7 +33,7 @@ import Testing
         ])
         #expect(
             route.accept
-                == AcceptRule(
+                == AnswerRule.accept(
                     contentType: "application/*",
                     json: [
                         JSONCondition(pointer: JSONPointer("")!, test: .exists(true)),
@@ -66,7 +66,7 @@ import Testing
         let own = configuration.route(of: TypeName("own")!)
         #expect(
             own.accept
-                == AcceptRule(json: [JSONCondition(pointer: JSONPointer("/ok")!, test: .equals(.bool(true)))]))
+                == AnswerRule.accept(json: [JSONCondition(pointer: JSONPointer("/ok")!, test: .equals(.bool(true)))]))
         #expect(own.batch == Batch(max: 9))
         #expect(own.require == [])
         #expect(own.coalesce && own.overrides == [])
@@ -86,11 +86,11 @@ import Testing
         ),
         (
             "require: { pointer: '/a' }",
-            "require: this condition asks nothing; it has one of exists, equals and notEmpty"
+            "require: this condition asks nothing; it has one of exists, equals, contains and notEmpty"
         ),
         (
             "require: [{ pointer: '/a', exists: true, notEmpty: true }]",
-            "require: this condition asks more than one thing; it has one of exists, equals and notEmpty"
+            "require: this condition asks more than one thing; it has one of exists, equals, contains and notEmpty"
         ),
         (
             "require: { pointer: 'a', exists: true }",
@@ -179,7 +179,7 @@ import Testing
 
     @Test func `canonical names are classified like errors`() throws {
         let route = try route("protocol: 'callable', classify: { ALREADY_EXISTS: 'deliver' }")
-        #expect(route.classify == [ClassificationOverride(match: .canonical(.alreadyExists), outcome: .delivered)])
+        #expect(route.classify == [AnswerRule.classify(.canonical(.alreadyExists), outcome: .delivered)])
         let error = configurationErrors("{ routes: { a: { classify: { UNAVAILABEL: 'fail' } } } }").first
         #expect(error?.hasSuffix("; did you mean 'UNAVAILABLE'?") == true)
     }

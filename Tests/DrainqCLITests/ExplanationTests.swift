@@ -11,7 +11,7 @@ import Testing
     }
 
     private func explanation(_ answer: String, _ configuration: String) throws -> Explanation {
-        Explanation(try #require(ClassificationOverride.Match(answer)), on: try explained(configuration))
+        Explanation(try #require(AnswerPattern(answer)), on: try explained(configuration))
     }
 
     private static let plain = "{ routes: { default: { url: 'https://h/{type}' } } }"
@@ -165,5 +165,63 @@ import Testing
         #expect(!table.answers.contains { $0.answers == "UNAVAILABLE" })
         #expect(table.lines.contains("  own rules   classify \"404\": defer, classify \"tls\": fail"))
         #expect(table.lines.allSatisfy { $0.count <= 80 })
+    }
+
+    // MARK: - Rules
+
+    private static let postgrest = """
+        { routes: { default: { url: 'https://h', classify: { '404': 'defer' }, answers: [
+          { status: 409, json: { pointer: '/code', equals: '23505' }, is: 'deliver' },
+          { status: 409, is: 'hold' },
+          { status: 403, header: { 'x-left': '0' }, is: 'defer', until: 'x-reset' },
+        ] } } }
+        """
+
+    @Test func `the rule that decides has its line`() throws {
+        let held = try explanation("409", Self.postgrest)
+        #expect(held.rule == "answers[1]: status 409: hold" && held.written == "drainq.json:3")
+        #expect(held.unless?.map(\.text) == ["answers[0]: status 409, /code equals \"23505\": deliver (drainq.json:2)"])
+        let deferred = try explanation("404", Self.postgrest)
+        #expect(deferred.written == "drainq.json:1" && deferred.unless == nil)
+        let forbidden = try explanation("403", Self.postgrest)
+        #expect(forbidden.written == nil && forbidden.unless?.count == 1)
+        #expect(
+            forbidden.lines.contains("  unless      answers[2]: status 403, header x-left is '0': defer until x-reset"))
+        #expect(try explanation("timeout", Self.postgrest).unless == nil)
+        let table = AnswerTable(of: try explained(Self.postgrest))
+        #expect(table.rules?.count == 3)
+        #expect(table.lines.contains("  first       answers[0]: status 409, /code equals \"23505\": deliver"))
+    }
+
+    private func recorded(
+        _ status: Int, _ headers: KeyValuePairs<String, String>, _ body: String, _ text: String
+    ) throws -> Explanation {
+        let answer = AttemptReport.Answer(
+            status: status, headers: headers.map { HeaderField(name: $0.key, value: $0.value) }, body: Array(body.utf8))
+        return Explanation(answer, on: try explained(text), now: Timestamp(rfc3339: "2026-11-21T09:15:00Z")!)
+    }
+
+    @Test func `a recorded answer is judged with its header and body`() throws {
+        let delivered = try recorded(409, [:], #"{"code":"23505"}"#, Self.postgrest)
+        #expect(delivered.outcome == "delivered" && delivered.written == "drainq.json:2" && delivered.unless == nil)
+        let limited = try recorded(403, ["X-Left": "0", "X-Reset": "1795252530"], "", Self.postgrest)
+        #expect(limited.outcome == "deferred" && !limited.countsAttempt)
+        #expect(limited.destination == ["nothing is sent there for 30s, as the answer asks"])
+        let portal = try recorded(
+            200, ["Content-Type": "text/html"], "<html>",
+            "{ routes: { default: { url: 'https://h', accept: { contentType: 'a/b' } } } }")
+        #expect(portal.outcome == "deferred" && portal.provided == nil && portal.written == "drainq.json:1")
+        #expect(portal.rule == "accept: content type is 'text/html', not 'a/b': defers")
+    }
+
+    @Test func `a recorded answer to a batch is judged for each of its operations`() throws {
+        let text = """
+            { routes: { default: { url: 'https://h', batch: { max: 9, results: { pointer: '/r', status: '/s' } } } } }
+            """
+        let explained = try recorded(200, [:], #"{"r":[{"s":201},{"s":422}]}"#, text)
+        #expect(explained.members?.map(\.outcome) == ["delivered", "failed"])
+        #expect(
+            explained.lines.contains("  operations  1. delivered: batch results: status 201: default 200-299 delivers"))
+        #expect(try recorded(500, [:], "", text).members == nil)
     }
 }

@@ -179,17 +179,31 @@ struct JSONOutputTests {
     }
 
     private func explanations() throws {
+        let limited = try LoopbackReceiver(script: .always(.status(403, headers: ["x-reset: 60"])))
+        let waiting = try Drainq(to: limited, #"answers: [{ status: 403, is: "defer", until: "x-reset" }]"#)
+        let id = try #require(try waiting.run("add", input: "1").lines.first)
+        try waiting.run("run")
+        witness.check(try waiting.run("show", "--json", id), by: "show")
         let queue = try Drainq(
             """
             { routes: { default: { url: "https://a.example", accept: { contentType: "application/json" },
                                    retryRateLimited: { base: "1s", max: "10s", attempts: 50, maxAge: "1d" }, expiresAfter: "7d" },
-                        b: { url: "https://[::1]/", retry: "quick" } },
+                        b: { url: "https://[::1]/", retry: "quick" },
+                        c: { url: "https://c.example", accept: null, classify: { "404": "defer" }, batch: { max: 2, results: { pointer: "", status: "/s" } },
+                             answers: [{ status: 422, json: { pointer: "/e", exists: true }, is: "defer" }] } },
               destinations: { "https://[::1]": { transport: "urlsession" } } }
             """)
         for answer in ["503", "401", "200", "timeout", "400"] {
             witness.check(try queue.run("explain", answer, "--json"), by: "explain ANSWER")
             witness.check(try queue.run("explain", answer, "--json", "--type", "b"), by: "explain ANSWER")
         }
+        for answer in ["404", "422"] {
+            witness.check(try queue.run("explain", answer, "--json", "--type", "c"), by: "explain ANSWER")
+        }
+        let answer = "HTTP/1.1 200 OK\r\n\r\n[{\"s\":422,\"e\":1}]"
+        witness.check(
+            try queue.run("explain", "--answer", "-", "--json", "--type", "c", input: answer), by: "explain --answer")
+        witness.check(try queue.run("explain", "--json", "--type", "c"), by: "explain")
         witness.check(try queue.run("explain", "--json"), by: "explain")
         witness.check(try queue.run("explain", "--json", "--type", "b"), by: "explain")
         witness.check(try Drainq().run("explain", "--json"), by: "explain")

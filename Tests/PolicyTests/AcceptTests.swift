@@ -25,7 +25,7 @@ import Testing
             ("<html>", "accept: the answer is not JSON: defers"), ("", "accept: the answer is not JSON: defers"),
         ] as [(String, String?)])
     func `an answer that does not say what it must is no delivery`(body: String, rule: String?) {
-        let verdict = verdict(body, Route(accept: AcceptRule(json: [Self.success])))
+        let verdict = verdict(body, Route(accept: AnswerRule.accept(json: [Self.success])))
         #expect(verdict.outcome == (rule == nil ? .delivered : .deferred))
         #expect(verdict.rule.description == rule ?? "status 200: default 200-299 delivers")
     }
@@ -39,12 +39,12 @@ import Testing
             ("application/json", "text/html", false),
         ] as [(String, String, Bool)])
     func `the content type is compared without its parameters`(wanted: String, found: String, agrees: Bool) {
-        let verdict = verdict("", type: found, Route(accept: AcceptRule(contentType: wanted)))
+        let verdict = verdict("", type: found, Route(accept: AnswerRule.accept(contentType: wanted)))
         #expect(verdict.outcome == (agrees ? .delivered : .deferred))
     }
 
     @Test func `a captive portal's page is no delivery`() {
-        let route = Route(accept: AcceptRule(contentType: "application/json"))
+        let route = Route(accept: AnswerRule.accept(contentType: "application/json"))
         #expect(
             verdict("<html>", type: "text/html", route).rule.description
                 == "accept: content type is 'text/html', not 'application/json': defers")
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `an answer that was cut is said to be cut`() {
-        let route = Route(accept: AcceptRule(json: [Self.success]), answerLimit: 27)
+        let route = Route(accept: AnswerRule.accept(json: [Self.success]), answerLimit: 27)
         #expect(verdict(#"{"result":{"success":true}}"#, route).outcome == .delivered)
         let cut = verdict(#"{"result":{"success":true},"#, route)
         #expect(
@@ -66,14 +66,14 @@ import Testing
     }
 
     @Test func `the rule says what becomes of an answer that does not agree, and looks at no other`() {
-        var route = Route(accept: AcceptRule(json: [Self.success], otherwise: .failed))
+        var route = Route(accept: AnswerRule.accept(json: [Self.success], otherwise: .failed))
         #expect(verdict("{}", route).outcome == .failed)
-        #expect(verdict("{}", route).rule == .notAccepted(.condition(Self.success), .failed))
+        #expect(verdict("{}", route).rule.match?.objection == .condition(Self.success, found: nil))
         #expect(verdict("{}", route).rule.description == "accept: /result/success does not equal true: fails")
         #expect(verdict("{}", status: 503, route).rule.description == "status 503: default 500-599 defers")
         route.classify = [
-            ClassificationOverride(match: .statuses(409...409), outcome: .delivered),
-            ClassificationOverride(match: .statuses(202...202), outcome: .held),
+            AnswerRule.classify(.statuses(409...409), outcome: .delivered),
+            AnswerRule.classify(.statuses(202...202), outcome: .held),
         ]
         #expect(verdict("{}", status: 409, route).outcome == .delivered)
         #expect(verdict("{}", status: 202, route).outcome == .held)
@@ -82,7 +82,7 @@ import Testing
     // MARK: - Callable functions
 
     private func callable(_ body: String, status: Int, _ lines: KeyValuePairs<String, Outcome> = [:]) -> Verdict {
-        let classify = lines.map { ClassificationOverride(match: .init($0.key)!, outcome: $0.value) }
+        let classify = lines.map { AnswerRule.classify(.init($0.key)!, outcome: $0.value) }
         return verdict(body, status: status, Route(protocol: .callable, classify: classify))
     }
 
@@ -111,7 +111,7 @@ import Testing
             let overridden = callable(#"{"error":{"status":"\#(name)"}}"#, status: status, [name: .delivered])
             #expect(overridden.outcome == .delivered)
             #expect(overridden.rule.description == "classify \"\(name)\": deliver")
-            #expect(ClassificationOverride.Match(name)?.description == name)
+            #expect(AnswerPattern(name)?.description == name)
         }
     }
 
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test func `a result must agree with the accept rule too`() {
-        let route = Route(protocol: .callable, accept: AcceptRule(json: [Self.success]))
+        let route = Route(protocol: .callable, accept: AnswerRule.accept(json: [Self.success]))
         #expect(verdict(#"{"result":{"success":true}}"#, route).outcome == .delivered)
         #expect(
             verdict(#"{"result":{"success":false}}"#, route).rule.description
@@ -153,6 +153,6 @@ import Testing
         let long = Route(protocol: .callable, answerLimit: 4)
         #expect(
             verdict(#"{"re"#, long).rule.description
-                == "accept: the answer is longer than answerLimit, and cut it is not JSON: defers")
+                == "callable: the answer is longer than answerLimit, and cut it is not JSON: defers")
     }
 }

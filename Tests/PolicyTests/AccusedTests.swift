@@ -5,10 +5,10 @@ import Testing
     private static let route = Route(url: "http://one/")
 
     private static func verdict(_ answer: String, on route: Route = route) -> Verdict {
-        switch ClassificationOverride.Match(answer) {
+        switch AnswerPattern(answer) {
         case .statuses(let range)?: Classification.verdict(onStatus: range.lowerBound, route: route)
         case .error(let error)?: Classification.verdict(on: error, route: route)
-        default: Verdict(outcome: .held, rule: .canonical(CanonicalStatus(rawValue: answer)!, default: .held))
+        case .canonical?, nil: fatalError(answer)
         }
     }
 
@@ -34,7 +34,7 @@ import Testing
     @Test func `what a route makes of a status says who is to blame`() {
         var route = Self.route
         func classify(_ outcome: Outcome) -> Accused? {
-            route.classify = [.init(match: .statuses(403...403), outcome: outcome)]
+            route.classify = [.classify(.statuses(403...403), outcome: outcome)]
             return Self.verdict("403", on: route).accused()
         }
         #expect(classify(.deferred) == .destination)
@@ -83,7 +83,7 @@ import Testing
     @Test(arguments: NetworkError.allCases)
     func `without a network no error costs an attempt, whatever the route says of it`(error: NetworkError) {
         var route = Self.route
-        route.classify = [.init(match: .error(error), outcome: .failed)].filter { _ in error != .offline }
+        route.classify = [.classify(.error(error), outcome: .failed)].filter { _ in error != .offline }
         let verdict = Classification.verdict(on: error, route: route).excused(by: .noRoute, route: route)
         #expect(verdict.outcome == .deferred && !verdict.countsAttempt && verdict.accused() == .network)
         #expect(verdict.isUntouched == (error.provesNotSent || error == .offline))
@@ -94,7 +94,7 @@ import Testing
 
     @Test func `a route may say what it means to be offline`() {
         var route = Self.route
-        route.classify = [.init(match: .error(.offline), outcome: .failed)]
+        route.classify = [.classify(.error(.offline), outcome: .failed)]
         let verdict = Classification.verdict(on: .dns, route: route).excused(by: .noRoute, route: route)
         #expect(verdict.outcome == .failed && !verdict.countsAttempt && !verdict.isUntouched)
     }

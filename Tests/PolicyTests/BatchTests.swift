@@ -112,7 +112,7 @@ import Testing
 
     private func verdicts(
         _ body: String, members: Int = 2, status: Int = 200, _ results: Batch.Results?,
-        classify: [ClassificationOverride] = []
+        classify: [AnswerRule] = []
     ) -> [String]? {
         let report = SealedReport(
             result: .answer(
@@ -152,7 +152,7 @@ import Testing
                 "deliver 200 batch results: no error: delivers", "deliver 200 batch results: no error: delivers",
                 #"fail 200 batch results: error "no": fails"#,
             ])
-        let override = ClassificationOverride(match: .statuses(422...422), outcome: .deferred)
+        let override = AnswerRule.classify(.statuses(422...422), outcome: .deferred)
         #expect(
             verdicts(#"{"r":[{"s":422}]}"#, members: 1, byStatus, classify: [override])
                 == ["defer 422 batch results: classify \"422\": defer"])

@@ -15,7 +15,7 @@ import Testing
     }
 
     private func overriding(_ lines: KeyValuePairs<String, Outcome>) -> Route {
-        Route(classify: lines.map { ClassificationOverride(match: .init($0.key)!, outcome: $0.value) })
+        Route(classify: lines.map { AnswerRule.classify(.init($0.key)!, outcome: $0.value) })
     }
 
     /// Written out once more, so that neither table can change unseen.
@@ -52,7 +52,7 @@ import Testing
             }
         #expect(failure(error).outcome == expected)
         #expect(failure(error).rule.description == "error \(error.rawValue): default \(expected.verb)s")
-        #expect(ClassificationOverride.Match(error.rawValue) == (error == .cancelled ? nil : .error(error)))
+        #expect(AnswerPattern(error.rawValue) == (error == .cancelled ? nil : .error(error)))
     }
 
     @Test func `only what cannot have reached the server proves that nothing was sent`() {
@@ -76,7 +76,7 @@ import Testing
             "500-500": .held,
         ])
         #expect(answer(404, route).outcome == .deferred)
-        #expect(answer(404, route).rule == .overridden(route.classify[0]))
+        #expect(answer(404, route).rule.match?.rule == route.classify[0])
         #expect(answer(404, route).rule.description == "classify \"404\": defer")
         #expect(answer(409, route).outcome == .delivered)
         #expect(answer(409, route).rule.description == "classify \"400-409\": deliver")
@@ -90,7 +90,7 @@ import Testing
         let route = overriding(["tls": .failed, "tls": .deferred, "200-299": .held])
         #expect(failure(.tls, route).outcome == .deferred)
         #expect(failure(.tls, route).rule.description == "classify \"tls\": defer")
-        let stubborn = Route(classify: [ClassificationOverride(match: .error(.cancelled), outcome: .failed)])
+        let stubborn = Route(classify: [AnswerRule.classify(.error(.cancelled), outcome: .failed)])
         #expect(failure(.cancelled, stubborn).outcome == .deferred)
     }
 
@@ -98,7 +98,7 @@ import Testing
         "", "4", "04040", "99", "600", "500-499", "-404", "404-", "400-499-500", "+40", "4xx", "TLS", "0-999",
     ])
     func `what matches nothing is no override`(text: String) {
-        #expect(ClassificationOverride.Match(text) == nil)
+        #expect(AnswerPattern(text) == nil)
     }
 
     @Test func `the verbs of the configuration are those of the outcomes`() {

@@ -60,9 +60,10 @@ import Testing
         ("headers", { $0.headers[0].value = "Basic ${secret:api}" }), ("protocol", { $0.protocol = .callable }),
         ("destination", { $0.destination = "office" }), ("redirects", { $0.redirects = .sameOrigin }),
         ("body", { $0.body = "{payload}" }), ("headersCommand", { $0.headersCommand = ["sign"] }),
-        ("accept", { $0.accept = AcceptRule(contentType: "application/json") }),
-        ("accept's outcome", { $0.accept = AcceptRule(otherwise: .held) }),
-        ("classify", { $0.classify = [ClassificationOverride(match: .statuses(403...403), outcome: .failed)] }),
+        ("answers", { $0.answers = [AnswerRule(.answers(0), .statuses([403...403]), .failed)] }),
+        ("accept", { $0.accept = AnswerRule.accept(contentType: "application/json") }),
+        ("accept's outcome", { $0.accept = AnswerRule.accept(otherwise: .held) }),
+        ("classify", { $0.classify = [AnswerRule.classify(.statuses(403...403), outcome: .failed)] }),
         ("overrides", { $0.overrides = [.url] }),
     ]
 

@@ -96,12 +96,12 @@ import Testing
 
     @Test func `what the route says goes before what is usual`() {
         let route = Route(classify: [
-            ClassificationOverride(match: .statuses(503...503), outcome: .failed),
-            ClassificationOverride(match: .statuses(504...504), outcome: .held),
-            ClassificationOverride(match: .statuses(404...404), outcome: .delivered),
-            ClassificationOverride(match: .error(.tls), outcome: .deferred),
-            ClassificationOverride(match: .error(.proxy), outcome: .held),
-            ClassificationOverride(match: .error(.timeout), outcome: .delivered),
+            AnswerRule.classify(.statuses(503...503), outcome: .failed),
+            AnswerRule.classify(.statuses(504...504), outcome: .held),
+            AnswerRule.classify(.statuses(404...404), outcome: .delivered),
+            AnswerRule.classify(.error(.tls), outcome: .deferred),
+            AnswerRule.classify(.error(.proxy), outcome: .held),
+            AnswerRule.classify(.error(.timeout), outcome: .delivered),
         ])
         #expect(events(report(503), route) == [.answered])
         #expect(
@@ -116,13 +116,13 @@ import Testing
     }
 
     @Test func `a stranger's page is not the server`() {
-        let portal = Route(accept: AcceptRule(contentType: "application/json"))
+        let portal = Route(accept: AnswerRule.accept(contentType: "application/json"))
         #expect(events(report(200), portal) == [.unreachable("not accepted")])
         let condition = JSONCondition(pointer: JSONPointer(tokens: ["ok"]), test: .equals(.bool(true)))
-        let checked = Route(accept: AcceptRule(json: [condition]))
+        let checked = Route(accept: AnswerRule.accept(json: [condition]))
         #expect(events(report(200, nil, "<html>"), checked) == [.unreachable("not accepted")])
         #expect(events(report(200, nil, "{}"), checked) == [.answered])
-        let failing = Route(accept: AcceptRule(json: [condition], otherwise: .failed))
+        let failing = Route(accept: AnswerRule.accept(json: [condition], otherwise: .failed))
         #expect(events(report(200, nil, "<html>"), failing) == [.answered])
         #expect(guardAnswer(report(200, nil, "{}"), failing) == .permanent(200))
     }

@@ -85,7 +85,7 @@ import Testing
             status: 200, headers: [HeaderField(name: "Content-Type", value: "text/s3cret")], body: Array(long.utf8))
         let report = SealedReport(AttemptReport(result: .answer(answer), duration: .zero), redaction)
         #expect(report.excerpt?.description == String(repeating: "x", count: 190) + "[secret]")
-        let route = Route(accept: AcceptRule(contentType: "application/json"))
+        let route = Route(accept: AnswerRule.accept(contentType: "application/json"))
         let verdict = Classification.verdict(on: report, route: route, now: Timestamp(microseconds: 0))
         #expect(verdict.rule.description == "accept: content type is 'text/[secret]', not 'application/json': defers")
     }

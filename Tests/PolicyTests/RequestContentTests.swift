@@ -164,13 +164,20 @@ import Testing
 
     @Test func `settings that contradict each other are found when the configuration is read`() throws {
         let pointer = JSONPointer(tokens: ["x"])
-        let accept = AcceptRule(json: [JSONCondition(pointer: pointer, test: .exists(true))])
+        let accept = AnswerRule.accept(json: [JSONCondition(pointer: pointer, test: .exists(true))])
         let table: [(Route, [String])] = [
             (Route(), []), (Route(protocol: .callable, batch: Batch(max: 2)), ["batch"]),
             (Route(batch: Batch(max: 2, results: .init(pointer: pointer))), ["batch.results"]),
             (Route(batch: Batch(max: 2, results: .init(pointer: pointer, error: pointer))), []),
             (Route(method: "HEAD", accept: accept), ["method"]),
-            (Route(method: "HEAD", accept: AcceptRule(contentType: "a/b")), []),
+            (Route(method: "HEAD", answers: [AnswerRule(.answers(0), .statuses(nil), .failed)]), []),
+            (
+                Route(
+                    method: "HEAD",
+                    answers: [AnswerRule(.answers(0), .statuses(nil), content: AnswerContent(text: "x"), .failed)]),
+                ["method"]
+            ),
+            (Route(method: "HEAD", accept: AnswerRule.accept(contentType: "a/b")), []),
             (Route(accept: accept, answerLimit: 0), ["answerLimit"]),
             (Route(protocol: .callable, answerLimit: 0), ["answerLimit"]), (Route(answerLimit: 0), []),
         ]

@@ -216,7 +216,7 @@ import Testing
         #expect(!settled.record.isCounted)
         let route = Route(
             retry: BackoffSchedule(delays: .list([.seconds(60)]), maxAge: .seconds(900)),
-            classify: [ClassificationOverride(match: .error(.proxy), outcome: .deferred)])
+            classify: [AnswerRule.classify(.error(.proxy), outcome: .deferred)])
         #expect(
             settle(.failure(.proxy, detail: ""), route: route).disposition == .failed(countsAttempt: false))
     }
@@ -281,8 +281,8 @@ import Testing
 
     @Test func `the record of a batch's member has the status that the answer had for it`() {
         let report = SealedReport(result: .answer(.init(status: 207)), duration: .zero)
-        var verdict = Verdict(
-            outcome: .failed, rule: .batchResult(.status(.status(422, default: 400...499, .failed))))
+        let rule = Classification.verdict(onStatus: 422, route: Route()).rule
+        var verdict = Verdict(outcome: .failed, rule: .member(rule))
         verdict.status = 422
         var generator = SeededGenerator(seed: 1)
         let settled = Settlement.decide(

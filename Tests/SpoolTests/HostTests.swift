@@ -284,4 +284,24 @@ import Testing
         #expect(recovery.errors.isEmpty && recovery.returned.isEmpty && recovery.deadRuns.count == 1)
         #expect(queue.names("claimed") == [run.name])
     }
+
+    @Test func `a move whose link and whose unlink both lost their replies has happened`() throws {
+        let entry = try queue.add(["a"])[0]
+        var system = SystemCalls.real
+        system.renameNoReplace = { (_, _, _) throws(Errno) in throw Errno(EINVAL) }
+        let link = system.link
+        system.link = { (directory, from, to) throws(Errno) in
+            try link(directory, from, to)
+            throw Errno(EEXIST)
+        }
+        let unlink = system.unlink
+        system.unlink = { (directory, path) throws(Errno) in
+            try unlink(directory, path)
+            throw Errno(ENOENT)
+        }
+        let run = try queue.open(system).beginRun(now: now)
+        #expect(try run.claim(entry) != nil)
+        #expect(queue.names("new").isEmpty)
+        #expect(queue.names("claimed/\(run.name)").count == 2, "the lock and the operation")
+    }
 }

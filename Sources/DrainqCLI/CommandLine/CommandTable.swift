@@ -293,13 +293,17 @@ extension CommandDescription {
             """
             Says what a status such as 503, or an error such as `timeout`, means on the route of --type: what becomes of the \
             operation and of its destination, by which rule, when the next attempts are, and what makes them. Without a \
-            status or an error it lists what every answer means. Nothing is sent. With --config no queue is needed.
+            status or an error it lists what every answer means. With --answer it judges a recorded answer, its header and \
+            body as well. Nothing is sent. With --config no queue is needed.
             """,
             operands: .answer,
             examples: [
                 Example("drainq explain 401", "why operations are held"),
                 Example("drainq explain timeout --type crm", "what a time-out means on the route of a type"),
                 Example("drainq explain", "what every answer means"),
+                Example(
+                    "curl -si https://api.example.com/v1/orders | drainq explain --answer -",
+                    "what this answer would mean"),
                 Example(
                     "drainq explain UNAVAILABLE --config memory.json5 --type addSupermemoryMemory",
                     "what a callable function says, without a queue"),

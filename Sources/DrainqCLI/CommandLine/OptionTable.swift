@@ -10,7 +10,8 @@ extension OptionDescription {
     private static let acting: [CommandName] = [.retry, .drop, .hold, .release]
     private static let filtered: [CommandName] = [.list, .export] + acting
 
-    package static let table: [OptionDescription] = input + inputFiles + attempt + pace + selection + receiver + global
+    package static let table: [OptionDescription] =
+        input + inputFiles + attempt + pace + selection + explained + receiver + global
 
     private static let input: [OptionDescription] = [
         OptionDescription(
@@ -262,6 +263,15 @@ extension OptionDescription {
         OptionDescription(
             .before, .time(.past), of: filtered, group: .filter, "created before this time",
             "Created before this time; `30d` is thirty days ago."),
+    ]
+
+    private static let explained: [OptionDescription] = [
+        OptionDescription(
+            .answer, .file("FILE"), of: [.explain], "what the recorded answer in this file means",
+            """
+            A file with an HTTP response as `curl -i` prints it: status line, header fields, an empty line and the body; `-` is \
+            standard input. It is judged as if an attempt had met it, body and all. Not together with a status or an error.
+            """)
     ]
 
     private static let receiver: [OptionDescription] = [

@@ -72,7 +72,7 @@ package struct ParsedCommand: Hashable, Sendable {
     }
 
     func answers(_ option: OptionName) -> [AnswerPattern] {
-        texts(option).compactMap { AnswerPattern($0) }
+        texts(option).compactMap { AnswerPattern(filter: $0) }
     }
 
     package func headers(_ option: OptionName) -> [HeaderField] {

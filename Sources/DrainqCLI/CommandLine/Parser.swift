@@ -165,12 +165,12 @@ struct Parser {
 
     /// `503`, `timeout`, `UNAVAILABLE`: one thing that a server or the network can say.
     private func checkAnswer(_ operand: String) throws(UsageError) {
-        switch ClassificationOverride.Match(operand) {
+        switch AnswerPattern(operand) {
         case .statuses(let range) where range.count > 1:
             throw UsageError("'\(operand)' is more than one status", hint: "explain one of them: \(range.lowerBound)")
         case .some: return
         case nil:
-            let names = ClassificationOverride.Match.errorNames
+            let names = AnswerPattern.errorNames
             throw UsageError(
                 "'\(operand)' is neither a status nor an error",
                 hint: nearest(to: operand, in: names).map { "did you mean \($0)?" }

@@ -76,10 +76,10 @@ package enum ValueKind: Hashable, Sendable {
             Rate(quantity: value) == nil
                 ? Defect("not a rate", hint: "rates are a number in a time: 20/s, 90/m, 500/h") : nil
         case .answer:
-            AnswerPattern(value) == nil
+            AnswerPattern(filter: value) == nil
                 ? Defect(
                     "neither a status nor an error",
-                    hint: nearest(to: value, in: ClassificationOverride.Match.errorNames).map { "did you mean \($0)?" }
+                    hint: nearest(to: value, in: AnswerPattern.errorNames).map { "did you mean \($0)?" }
                         ?? "statuses are 503, 500-599 or 5xx; 'drainq explain' names the errors")
                 : nil
         case .header:

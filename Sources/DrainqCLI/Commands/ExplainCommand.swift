@@ -5,19 +5,13 @@ import Spool
 /// `drainq explain`: what an answer means on a route, or what every answer does.
 func explain(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
-        var configuration = try explainedConfiguration(command, environment)
+        var (configuration, file) = try explainedConfiguration(command, environment)
         configuration.transportOfEnvironment = try transport(of: environment)
         let route = ExplainedRoute(
             of: command.typeNames(.type).last ?? .default, in: configuration,
-            available: installedTransports())
+            available: installedTransports(), file: file)
         let isJSON = command.flag(.json)
-        if let text = command.operands.first, let answer = ClassificationOverride.Match(text) {
-            if case .canonical = answer, route.route.protocol == .plain {
-                throw CommandFailure(
-                    .usage, "no answer on the route '\(route.type)' says '\(text)': its protocol is plain",
-                    hint: "name the type of a callable route: drainq explain \(text) --type TYPE")
-            }
-            let explanation = Explanation(answer, on: route)
+        if let explanation = try explanation(command, on: route) {
             if isJSON { JSONLine.write(explanation) } else { write(explanation.lines) }
         } else {
             let table = AnswerTable(of: route)
@@ -27,10 +21,33 @@ func explain(_ command: ParsedCommand, environment: [String: String]) throws(Com
     }
 }
 
-/// The configuration that is named, which needs no queue, or the queue's.
-private func explainedConfiguration(_ command: ParsedCommand, _ environment: [String: String]) throws -> Configuration {
-    guard let file = command.text(.config) else { return try OpenQueue(command, environment).configuration }
-    return try readConfiguration(at: file, queue: "")
+/// Of the one answer that is asked for; `nil` where none is.
+private func explanation(_ command: ParsedCommand, on route: ExplainedRoute) throws -> Explanation? {
+    if let path = command.text(.answer) {
+        if let operand = command.operands.first {
+            throw UsageError("'\(operand)' and '--answer' exclude each other", hint: "the file has the status in it")
+        }
+        let answer = try RecordedAnswer.read(path, limit: route.route.answerLimit)
+        return Explanation(answer, on: route, now: .now())
+    }
+    guard let text = command.operands.first, let answer = AnswerPattern(text) else { return nil }
+    if case .canonical = answer, route.route.protocol == .plain {
+        throw CommandFailure(
+            .usage, "no answer on the route '\(route.type)' says '\(text)': its protocol is plain",
+            hint: "name the type of a callable route: drainq explain \(text) --type TYPE")
+    }
+    return Explanation(answer, on: route)
+}
+
+/// The configuration that is named, which needs no queue, or the queue's; and its file.
+private func explainedConfiguration(
+    _ command: ParsedCommand, _ environment: [String: String]
+) throws -> (Configuration, file: String) {
+    guard let file = command.text(.config) else {
+        let queue = try OpenQueue(command, environment)
+        return (queue.configuration, queue.spool.path + "/drainq.json")
+    }
+    return (try readConfiguration(at: file, queue: ""), file)
 }
 
 private func write(_ lines: [String]) {

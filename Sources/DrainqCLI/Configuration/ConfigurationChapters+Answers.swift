@@ -2,6 +2,138 @@ import Policy
 
 /// What answers and errors mean; the tables are made from what decides.
 extension ConfigurationChapters {
+    static let answersIntro = #"""
+        A rule says which answers it matches, and what they mean.
+        An answer matches if all conditions of the rule hold.
+        A run asks the rules of a route in their order, and the first that matches
+        decides.
+        The short forms follow; they are rules as well:
+        .Bl -enum -compact
+        .It
+        .Ic classify ,
+        by status or error alone, the narrowest line first;
+        .It
+        .Ic protocol : Li \(dqcallable\(dq ,
+        by the word of a callable function;
+        .It
+        .Ic accept ,
+        for 2xx that do not look as they must;
+        .It
+        what
+        .Xr drainq 1
+        says of every answer.
+        .El
+        .Pp
+        In a batch with
+        .Ic results
+        the rules see the whole answer first.
+        If that is a delivery, they see each element as the answer to one
+        operation: its status, the header of the whole, and the element as body.
+        .Pp
+        After a 401 a run looks the secrets up anew once, whatever a rule makes of
+        the 401.
+        .Nm drainq Cm explain
+        shows the rules with their lines, and
+        .Nm drainq Cm explain Fl -answer Ar FILE
+        which one decides about an answer that
+        .Nm curl Fl i
+        has recorded.
+        The record of each attempt has the rule.
+        An answer that is longer than
+        .Ic answerLimit
+        matches no rule about its body, and the record says so.
+        A rule behind others that match all that it matches is an error.
+
+        """#
+
+    static let answersExamples = #"""
+        .Pp
+        Slack says 200 and means no; where it is busy it says so in the body:
+        .Bd -literal -offset indent
+        {
+          routes: {
+            default: {
+              url: \(dqhttps://slack.com/api/chat.postMessage\(dq,
+              headers: { Authorization: \(dqBearer ${secret:slack}\(dq },
+              answers: [
+                {
+                  status: 200,
+                  json: { pointer: \(dq/error\(dq, equals: \(dqratelimited\(dq },
+                  is: \(dqdefer\(dq,
+                  until: \(dqretry-after\(dq,
+                },
+                {
+                  status: 200,
+                  json: { pointer: \(dq/error\(dq, equals: \(dqinvalid_auth\(dq },
+                  is: \(dqhold\(dq,
+                },
+                { status: 200, json: { pointer: \(dq/ok\(dq, equals: false }, is: \(dqfail\(dq },
+              ],
+            },
+          },
+          secrets: { slack: { file: \(dq/etc/drainq/slack.token\(dq } },
+        }
+        .Ed
+        .Pp
+        GitHub limits rates with 403, and says when that is over: at a second since
+        1970, or with Retry-After where it was too much at once.
+        Any other 403 is about the token, as ever:
+        .Bd -literal -offset indent
+        {
+          routes: {
+            default: {
+              url: \(dqhttps://api.github.com/repos/example/app/issues\(dq,
+              answers: [
+                {
+                  status: [403, 429],
+                  header: { \(dqx-ratelimit-remaining\(dq: \(dq0\(dq },
+                  is: \(dqdefer\(dq,
+                  until: \(dqx-ratelimit-reset\(dq,
+                },
+                {
+                  status: 403,
+                  header: { \(dqretry-after\(dq: true },
+                  is: \(dqdefer\(dq,
+                  until: \(dqretry-after\(dq,
+                },
+                {
+                  status: 403,
+                  json: { pointer: \(dq/message\(dq, contains: \(dqsecondary rate\(dq },
+                  is: \(dqdefer\(dq,
+                },
+              ],
+            },
+          },
+        }
+        .Ed
+        .Pp
+        PostgREST answers 409 to an insert whose answer was lost the first time: the
+        row is there.
+        A row that refers to one which is not there yet is another 409, and waits:
+        .Bd -literal -offset indent
+        {
+          routes: {
+            insert: {
+              url: \(dqhttps://notes.example.com/rest/v1/notes\(dq,
+              answers: [
+                {
+                  status: 409,
+                  json: { pointer: \(dq/code\(dq, equals: \(dq23505\(dq },
+                  is: \(dqdeliver\(dq,
+                },
+                {
+                  status: 409,
+                  json: { pointer: \(dq/code\(dq, equals: \(dq23503\(dq },
+                  is: \(dqdefer\(dq,
+                },
+              ],
+            },
+          },
+        }
+        .Ed
+
+        """#
+
     static let accept = #"""
         .Sh ACCEPT RULES
         A captive portal answers every request with 200 and a page; some servers say
@@ -30,9 +162,13 @@ extension ConfigurationChapters {
         }
         .Ed
         .Pp
-        Only answers with 2xx are looked into, and only those that
-        .Ic classify
-        lets be deliveries.
+        This is a rule behind those of
+        .Ic answers
+        and
+        .Ic classify :
+        what neither of them judges, and has 2xx, is
+        .Ic otherwise
+        where it does not agree.
         Of an answer that is longer than
         .Ic answerLimit
         only the beginning is there, which is no JSON.
@@ -97,7 +233,7 @@ extension ConfigurationChapters {
         }
     }
 
-    private static func outcome(of answer: ClassificationOverride.Match, on route: Route) -> String {
+    private static func outcome(of answer: AnswerPattern, on route: Route) -> String {
         let configuration = Configuration(defaultRoute: route)
         let explained = ExplainedRoute(of: .default, in: configuration, available: Transport.allCases)
         return explained.verdict(on: answer).outcome.rawValue
@@ -118,7 +254,7 @@ extension ConfigurationChapters {
         """
 
     private static var namedErrors: [String] {
-        ClassificationOverride.Match.errorNames(on: Route()).compactMap(NetworkError.init(rawValue:)).map(item)
+        AnswerPattern.errorNames(on: Route()).compactMap(NetworkError.init(rawValue:)).map(item)
     }
 
     private static func item(_ error: NetworkError) -> String {

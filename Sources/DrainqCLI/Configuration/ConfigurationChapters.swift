@@ -221,12 +221,15 @@ enum ConfigurationChapters {
         .Ic results
         finds what became of each.
         .Ic status
-        is classified like an HTTP status.
+        is judged like an HTTP status, by
+        .Ic answers ,
+        .Ic classify
+        and the defaults.
         .Ic error
         fails the operation where it is there and neither null nor false.
         The status, with a Retry-After of the whole answer, also decides whether the
         attempt counts.
-        With both, the error counts where the status is a delivery or is not there.
+        With both, the error counts where the status is 2xx or is not there.
         Without an array of the length of the batch, or without a status where one
         belongs, nobody knows, and the operations are deferred.
         Without

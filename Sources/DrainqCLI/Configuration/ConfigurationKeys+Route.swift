@@ -91,6 +91,16 @@ extension ConfigurationKeys {
             """,
             into: \.require),
         ConfigurationKey(
+            "answers", .answers, default: "[]",
+            example: #"[{ status: 409, json: { pointer: "/code", equals: "23505" }, is: "deliver" }]"#,
+            "rules for answers, the first decides",
+            """
+            What answers mean, by their status, header fields and body, and what errors mean: a list of rules, see ANSWERS. \
+            The first that matches decides, before classify and accept are asked. A route that has a list replaces an \
+            inherited one as a whole.
+            """,
+            into: \.answers),
+        ConfigurationKey(
             "accept", optional: .accept,
             example: #"{ json: { pointer: "/result/success", equals: true } }"#, "what an answer must look like",
             """
@@ -131,7 +141,7 @@ extension ConfigurationKeys {
             as "500-599" or the name of an error, see NAMES OF ERRORS; its value is deliver, defer, hold or fail. The narrowest \
             match decides. Inherited entries are kept unless a route has one for the same answers.
             """,
-            set: { ClassificationOverride.apply($1, to: &$0.classify) }),
+            set: { AnswerRule.apply($1, to: &$0.classify) }),
         ConfigurationKey(
             "expiresAfter", optional: .positiveDuration, example: #""7d""#, "older ones are not sent",
             "An operation that is older than this is moved to failed/ without another attempt. Never unless set.",
@@ -179,56 +189,10 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "answerLimit", .size, default: #""65536B""#, example: #""1MB""#, "how much of an answer is read",
             """
-            How many bytes of an answer's body are read. A longer answer is cut there; its status decides as ever, but cut it \
-            is no JSON that accept, callable or results could look into.
+            How many bytes of an answer's body are read. A longer answer is cut there; its status and its header decide as \
+            ever, but no rule of answers, accept, callable or results matches its body.
             """,
             into: \.answerLimit),
-    ]
-
-    /// What the object of `accept` may have.
-    static let accept: [ConfigurationKey<AcceptRule>] = [
-        ConfigurationKey(
-            "contentType", optional: .mediaType, example: #""application/json""#, "the answer's media type",
-            "The media type of the answer, without parameters; application/* is any of a kind.",
-            into: \.contentType),
-        ConfigurationKey(
-            "json", .conditions, default: "[]", example: #"{ pointer: "/success", equals: true }"#,
-            "conditions on the answer",
-            """
-            A condition or a list of them, see CONDITIONS ON JSON: all of them must hold. An answer that is not JSON meets \
-            none.
-            """,
-            into: \.json),
-        ConfigurationKey(
-            "otherwise", .refusal, default: #""defer""#, example: #""hold""#, "defer, hold or fail",
-            "What an answer is that does not agree: defer, hold or fail.",
-            into: \.otherwise),
-    ]
-
-    /// What a condition on JSON may have.
-    static let condition: [ConfigurationKey<ConditionDraft>] = [
-        ConfigurationKey(
-            "pointer", .pointer, example: #""/result/success""#, "a place in the document",
-            """
-            The place in the document, as RFC 6901 has it: \"\" is the whole, \"/result/success\" a member of a member, \
-            \"/items/0\" the first element of a list.
-            """,
-            set: { $0.pointer = $1 }),
-        ConfigurationKey(
-            "exists", .truth, example: "true", "whether there is a value",
-            "With true there must be a value there, which may be null; with false there must be none.",
-            set: { $0.tests.append(.exists($1)) }),
-        ConfigurationKey(
-            "equals", .json, example: "true", "the value that must be there",
-            """
-            The value must be this one, as JSON: numbers are compared by their value, objects whatever the order of their \
-            members.
-            """,
-            set: { $0.tests.append(.equals($1)) }),
-        ConfigurationKey(
-            "notEmpty", .onlyTrue, example: "true", "whether there is something in it",
-            "There must be a value, and it must not be null, \"\", white space alone, [] or {}. Always true.",
-            set: { draft, _ in draft.tests.append(.notEmpty) }),
     ]
 
     /// What the object of `batch` may have.

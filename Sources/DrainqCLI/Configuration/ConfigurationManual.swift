@@ -11,7 +11,7 @@ extension ConfigurationFile {
 enum ConfigurationManual {
     static let text =
         ([head, section("KEYS", intro: keysIntro, ConfigurationKeys.entries.map(item))]
-        + [schedules, conditions, hooks, values, ConfigurationChapters.text, exampleSection, tail]).joined()
+        + [schedules, answers, conditions, hooks, values, ConfigurationChapters.text, exampleSection, tail]).joined()
 
     /// What EXAMPLES shows; each is a whole file.
     static let examples: [(purpose: String, text: String)] = [
@@ -220,12 +220,21 @@ enum ConfigurationManual {
                 """, ConfigurationKeys.schedule.map { item($0.entry) })
     }()
 
+    private static let answers =
+        section(
+            "ANSWERS", intro: ConfigurationChapters.answersIntro, ConfigurationKeys.answer.map { item($0.entry) })
+        + ConfigurationChapters.answersExamples
+
     private static let conditions = section(
         "CONDITIONS ON JSON",
         intro: """
             .Ic require
             asks something of a payload,
             .Ic accept.json
+            and
+            .Ic json
+            of a rule of
+            .Ic answers
             of an answer:
             an object with a
             .Ic pointer

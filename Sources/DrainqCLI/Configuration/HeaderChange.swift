@@ -38,9 +38,7 @@ extension ConfigurationValue<[HeaderChange]> {
         // With a value that is always right, what is left to be wrong is the name.
         switch HeaderField(name: member.name, value: "").defect {
         case .name:
-            findings.add(
-                "\(quote(member.name)) is not the name of a header field", at: member.position,
-                hint: "letters, digits and -, without a colon")
+            findings.addBadHeaderName(member.name, at: member.position)
             return nil
         case .reserved, .value:
             findings.add(

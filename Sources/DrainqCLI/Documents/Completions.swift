@@ -20,7 +20,7 @@ extension ValueKind {
         case .text, .count, .duration, .interval, .time, .operationID, .header, .rate: .unknown
         case .template(.type, _): ValueKind.typeName.candidates
         case .template: .unknown
-        case .answer: .words(ClassificationOverride.Match.errorNames)
+        case .answer: .words(AnswerPattern.errorNames)
         case .file: .files
         case .directory: .directories
         case .choice(let words): .words(words)
@@ -39,7 +39,7 @@ extension CommandDescription {
         case .ids, .selection, .optionalSelection: .queue(.ids(in: name.statesActedOn))
         case .anything: .unknown
         case .one(let words, _), .optional(let words, _): .words(words)
-        case .answer: .words(ClassificationOverride.Match.errorNames)
+        case .answer: .words(AnswerPattern.errorNames)
         }
     }
 }

@@ -34,9 +34,10 @@ extension ManualChapter {
             .text(
                 """
                 An attempt ends in one of four ways. Which one is decided by the status, or by the name of the error \
-                where no usable answer came. A route can decide otherwise with `classify`, and with `accept` look \
-                into an answer that says 2xx. `drainq explain` prints this table for a route, and `drainq explain \
-                404` one row of it.
+                where no usable answer came. A route can decide otherwise with `answers`: rules on the status, the \
+                header and the body of an answer, of which `classify` and `accept` are short forms. `drainq explain` \
+                prints this table for a route, `drainq explain 404` one row of it, and `drainq explain --answer FILE` \
+                what a recorded answer means.
                 """),
             .list(
                 Outcome.allCases.map { outcome in
@@ -48,7 +49,7 @@ extension ManualChapter {
                 `Drainq-Attempt`, which counts from 1. A server that honours the key makes of at least once exactly \
                 once. 409 is deferred because the server may still be at an earlier attempt under the same key.
 
-                A wait that a server asked for with Retry-After (429, 503), a failure of the proxy, and an attempt \
+                A wait that a server asked for with Retry-After (429, 503) or where a rule has `until`, a failure of the proxy, and an attempt \
                 that the end of the run cut off are not counted. The age of the operation bounds them all the same. \
                 An operation that was cut off is due at once; if it is cut off again, it waits as its schedule says.
 

@@ -54,6 +54,7 @@ extension OutputObject {
         .maybe("retryAfter", .count, "how many seconds the server asked for"),
         .maybe("excerpt", .text, "the beginning of the answer, cleaned"),
         .maybe("accused", .word(Accused.allCases.map(\.rawValue)), "who is to blame, where it was no delivery"),
+        .maybe("counted", .flag, "whether it counts as an attempt, where that does not follow from the rest"),
     ]
 
     private static let story = OutputObject(
@@ -99,7 +100,7 @@ extension OutputObject {
             Field("id", .text, "the operation"),
             Field("type", .text, "its type"),
             Field("destination", .text, "where it went"),
-        ] + record.filter { $0.name != "retryAfter" } + [
+        ] + record.filter { !["retryAfter", "counted"].contains($0.name) } + [
             Field("attempts", .count, "how many of this operation have been counted"),
             .maybe("attemptsAllowed", .count, "after how many it is given up"),
             .maybe("due", .time, "when the next one is"),
@@ -265,16 +266,33 @@ extension OutputObject {
         .maybe("maxAge", .text, "at what age it is given up"),
     ]
 
+    private static let writtenRule: Fields = [
+        Field("rule", .text, "the rule"),
+        .maybe("written", .text, "its file and line"),
+    ]
+
     private static let explained = [
         OutputObject(
-            "what an answer means", by: ["explain ANSWER"],
+            "what an answer means", by: ["explain ANSWER", "explain --answer"],
             [
                 Field("answer", .text, "the status or error"),
                 Field("route", .object(route), "the route"),
                 Field("outcome", .word(outcomes), "what it means"),
                 Field("rule", .text, "what decides"),
+                .maybe("written", .text, "the file and the line of that, where it is written in one"),
+                .maybe(
+                    "unless", .list(.object(writtenRule)),
+                    "rules that decide instead where the answer has in it what they ask for; not with --answer"),
                 .maybe("provided", .text, "what has to be true of the answer besides"),
                 .maybe("otherwise", .word(outcomes), "what it means where that is not so"),
+                .maybe(
+                    "members",
+                    .list(
+                        .object([
+                            Field("outcome", .word(outcomes), "what it means"),
+                            Field("rule", .text, "what decides"),
+                            .maybe("written", .text, "the file and the line of that"),
+                        ])), "what the answer to a batch means for each of its operations; only with --answer"),
                 Field("operation", .text, "what becomes of the operation"),
                 Field("countsAttempt", .flag, "whether it counts as an attempt"),
                 .maybe("accused", .word(Accused.allCases.map(\.rawValue)), "who is to blame, where it is no delivery"),
@@ -285,6 +303,7 @@ extension OutputObject {
             "what all answers mean", by: ["explain"],
             [
                 Field("route", .object(route), "the route"),
+                .maybe("rules", .list(.object(writtenRule)), "the `answers` of the route, which decide first"),
                 Field(
                     "answers",
                     .list(

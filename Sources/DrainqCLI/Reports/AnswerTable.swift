@@ -11,6 +11,8 @@ struct AnswerTable: Encodable {
     }
 
     var route: RouteView
+    /// The rules of the route that come first, in their order.
+    var rules: [WrittenRule]?
     var answers: [Row]
     var provided: String?
     var otherwise: String?
@@ -37,16 +39,18 @@ extension AnswerTable {
                 answers: row.first == row.last ? "\(row.first)" : "\(row.first)-\(row.last)",
                 outcome: row.outcome.rawValue, rule: row.rule)
         }
-        let names = ClassificationOverride.Match.errorNames(on: explained.route)
-        let errors = names.compactMap { ClassificationOverride.Match($0) }.map { match in
+        let names = AnswerPattern.errorNames(on: explained.route)
+        let errors = names.compactMap { AnswerPattern($0) }.map { match in
             let verdict = explained.verdict(on: match)
             return Row(
                 answers: match.description, outcome: verdict.outcome.rawValue, rule: verdict.rule.description)
         }
-        let acceptance = explained.acceptance(of: .statuses(200...200))
+        let acceptance = explained.acceptance(of: explained.verdict(on: .statuses(200...200)))
         let route = explained.route
         self.init(
-            route: explained.view, answers: statuses + errors, provided: acceptance?.provided,
+            route: explained.view,
+            rules: route.answers.isEmpty ? nil : route.answers.map { WrittenRule($0, on: explained) },
+            answers: statuses + errors, provided: acceptance?.provided,
             otherwise: acceptance?.otherwise.rawValue, retry: ScheduleView(route.retry),
             retryRateLimited: route.retryRateLimited.map { ScheduleView($0) },
             expiresAfter: route.expiresAfter?.quantity)
@@ -61,6 +65,7 @@ extension AnswerTable {
                 lines.append(index == 0 ? "  \(name)".padded(to: 14) + line : indent + line)
             }
         }
+        for (index, rule) in (rules ?? []).enumerated() { say(index == 0 ? "first" : "", rule.text) }
         for outcome in Outcome.allCases {
             let list = answers.filter { $0.outcome == outcome.rawValue }.map(\.answers)
             if list.isEmpty { continue }

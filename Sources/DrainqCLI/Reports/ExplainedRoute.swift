@@ -8,8 +8,12 @@ struct ExplainedRoute {
     let settings: DestinationSettings
     let retention: Retention
     let available: [Transport]
+    /// The file of the configuration, to name a rule's line by.
+    let file: String
 
-    init(of type: TypeName, in configuration: Configuration, available: [Transport]) {
+    init(
+        of type: TypeName, in configuration: Configuration, available: [Transport], file: String = "drainq.json"
+    ) {
         self.type = type
         route = configuration.route(of: type)
         let table = DestinationTable(configuration)
@@ -18,6 +22,7 @@ struct ExplainedRoute {
         settings = table.settings(of: destination)
         retention = configuration.retention
         self.available = available
+        self.file = file
     }
 
     var view: RouteView {
@@ -37,7 +42,7 @@ struct ExplainedRoute {
     // MARK: - Verdicts
 
     /// By the status or error alone: of an answer's content nothing is known here.
-    func verdict(on answer: ClassificationOverride.Match) -> Verdict {
+    func verdict(on answer: AnswerPattern) -> Verdict {
         switch answer {
         case .statuses(let range): Classification.verdict(onStatus: range.lowerBound, route: route)
         case .error(let error): Classification.verdict(on: error, route: route)
@@ -46,11 +51,11 @@ struct ExplainedRoute {
         }
     }
 
-    private func report(of answer: ClassificationOverride.Match) -> SealedReport {
+    func report(of answer: AnswerPattern) -> SealedReport {
         SealedReport(attempt(of: answer), .none)
     }
 
-    private func attempt(of answer: ClassificationOverride.Match) -> AttemptReport {
+    private func attempt(of answer: AnswerPattern) -> AttemptReport {
         switch answer {
         case .statuses(let range):
             AttemptReport(result: .answer(AttemptReport.Answer(status: range.lowerBound)), duration: .zero)
@@ -64,17 +69,33 @@ struct ExplainedRoute {
         }
     }
 
+    /// Where the rule that decided is written: `/q/drainq.json:14`; `nil` where it is written in no file.
+    func place(of rule: AnswerRule?) -> String? {
+        rule.flatMap { $0.line.number > 0 ? "\(file):\($0.line.number)" : nil }
+    }
+
+    /// The rules that decide before `verdict` where an answer of this status has in it what they ask for.
+    func rulesBefore(_ verdict: Verdict) -> [AnswerRule] {
+        guard let status = verdict.status else { return [] }
+        return route.answers.prefix { $0 != verdict.rule.match?.rule }.filter {
+            $0.covers(status: status) && !$0.content.isEmpty
+        }
+    }
+
     /// What must be true of a 2xx besides, in words, and what it is otherwise.
-    func acceptance(of answer: ClassificationOverride.Match) -> (provided: String, otherwise: Outcome)? {
-        guard case .statuses(let range) = answer, (200...299).contains(range.lowerBound) else { return nil }
+    func acceptance(of verdict: Verdict) -> (provided: String, otherwise: Outcome)? {
+        guard verdict.outcome == .delivered, let status = verdict.status, (200...299).contains(status) else {
+            return nil
+        }
+        if case .answers = verdict.rule.match?.rule.origin { return nil }
         var conditions: [String] = []
         if route.protocol == .callable { conditions.append("it has a result and no error") }
         if let accept = route.accept {
-            if let type = accept.contentType { conditions.append("its content type is \(type)") }
-            conditions += accept.json.map(\.description)
+            if let type = accept.content.contentType { conditions.append("its content type is \(type)") }
+            conditions += accept.content.json.map(\.description)
         }
         if conditions.isEmpty { return nil }
-        return (conditions.joined(separator: " and "), route.accept?.otherwise ?? .deferred)
+        return (conditions.joined(separator: " and "), route.accept?.outcome ?? .deferred)
     }
 
     // MARK: - What follows
@@ -104,11 +125,12 @@ struct ExplainedRoute {
         }
     }
 
-    func destination(after answer: ClassificationOverride.Match, _ verdict: Verdict) -> [String] {
+    /// What becomes of the destination, a sentence each.
+    func destination(after report: SealedReport, _ verdict: Verdict) -> [String] {
         var sentences: [String] = []
+        let start = Timestamp(microseconds: 0)
         let events = DestinationEvent.events(
-            of: report(of: answer), verdict, route: route, settings: settings, blamed: nil,
-            now: Timestamp(microseconds: 0))
+            of: report, verdict, route: route, settings: settings, blamed: nil, now: start)
         if events.isEmpty { sentences.append("it is not to blame, and nothing is remembered of it") }
         for event in events {
             switch event {
@@ -120,23 +142,28 @@ struct ExplainedRoute {
             case .held:
                 let isShared = verdict.isAboutCredentials && verdict.status != nil
                 sentences.append((isShared ? "where another operation is refused too, " : "") + holdSentence)
+            case .askedToWait(let until) where verdict.retryAfter != nil:
+                sentences.append("nothing is sent there for \((until - start).quantity), as the answer asks")
             case .unreachable, .answered, .delivered, .askedToWait, .probed, .disproved, .heldByHand, .released,
                 .blameChanged, .paused, .resumed, .parked, .witnessed, .unparked, .failed:
                 break
             }
         }
-        if case .statuses(let range) = answer {
-            if verdict.outcome == .deferred {
+        if let status = report.status, verdict.canonical == nil {
+            if verdict.outcome == .deferred, verdict.retryAfter == nil {
+                let until =
+                    verdict.rule.match?.rule.until.map { "a time at \($0), or a Retry-After," } ?? "a Retry-After"
+                let isFree = [429, 503].contains(status) || verdict.rule.match?.rule.until != nil
                 sentences.append(
-                    "a Retry-After holds back all that goes there until then, at most \(settings.retryAfterMax.quantity)"
-                        + ([429, 503].contains(range.lowerBound) ? ", and then no attempt is counted" : ""))
+                    "\(until) holds back all that goes there until then, at most \(settings.retryAfterMax.quantity)"
+                        + (isFree ? ", and then no attempt is counted" : ""))
             }
             if verdict.outcome == .failed, settings.stormGuard > 0 {
                 sentences.append(
-                    "where \(settings.stormGuard) answers in a row are \(range.lowerBound), in one run or in several, and so are "
+                    "where \(settings.stormGuard) answers in a row are \(status), in one run or in several, and so are "
                         + "those to a few others if there are any, it is held and nothing more fails")
             }
-            if range.lowerBound == 401, !route.secretNames(settings: settings).isEmpty {
+            if status == 401, !route.secretNames(settings: settings).isEmpty {
                 sentences.append("before that, its secrets are looked up anew, once")
             }
         }

@@ -6,9 +6,15 @@ struct Explanation: Encodable {
     var route: RouteView
     var outcome: String
     var rule: String
+    /// The file and the line of the rule; only of one that is written in a file.
+    var written: String?
+    /// Rules that decide instead where the answer has in it what they ask for; only where the status alone is known.
+    var unless: [WrittenRule]?
     /// What has to be true of the answer besides, and what it means otherwise; only of a delivery.
     var provided: String?
     var otherwise: String?
+    /// What a batch's answer means for each of its operations.
+    var members: [MemberView]?
     /// What becomes of the operation.
     var operation: String
     var countsAttempt: Bool
@@ -18,6 +24,33 @@ struct Explanation: Encodable {
     var destination: [String]
     /// When the next attempts are; only where there is one.
     var retry: ScheduleView?
+}
+
+/// A rule of `answers`, and where it is written.
+struct WrittenRule: Encodable {
+    var rule: String
+    var written: String?
+
+    init(_ rule: AnswerRule, on explained: ExplainedRoute) {
+        self.rule = rule.description
+        written = explained.place(of: rule)
+    }
+
+    /// `answers[2]: status 409, /code equals "23505": deliver (drainq.json:14)`
+    var text: String { rule + (written.map { " (\($0))" } ?? "") }
+}
+
+/// What an answer means for one operation of a batch.
+struct MemberView: Encodable {
+    var outcome: String
+    var rule: String
+    var written: String?
+
+    init(_ verdict: Verdict, on explained: ExplainedRoute) {
+        outcome = verdict.outcome.rawValue
+        rule = verdict.rule.description
+        written = explained.place(of: verdict.rule.match?.rule)
+    }
 }
 
 /// The route that is explained.
@@ -87,19 +120,38 @@ extension BackoffSchedule {
 extension Explanation {
     /// What `answer` means on the route of a type; `answer` is one status, an error, or on a callable route a canonical
     /// status.
-    init(_ answer: ClassificationOverride.Match, on explained: ExplainedRoute) {
+    init(_ answer: AnswerPattern, on explained: ExplainedRoute) {
         let verdict = explained.verdict(on: answer)
-        let route = explained.route
-        self.init(
-            answer: answer.description, route: explained.view, outcome: verdict.outcome.rawValue,
-            rule: verdict.rule.description, operation: explained.operation(after: verdict),
-            countsAttempt: explained.countsAttempt(verdict), accused: verdict.accused()?.rawValue,
-            destination: explained.destination(after: answer, verdict))
-        if verdict.outcome == .delivered, let (provided, otherwise) = explained.acceptance(of: answer) {
+        self.init(answer.description, explained.report(of: answer), verdict, on: explained)
+        if let (provided, otherwise) = explained.acceptance(of: verdict) {
             self.provided = provided
             self.otherwise = otherwise.rawValue
         }
-        if verdict.outcome == .deferred || otherwise == Outcome.deferred.rawValue {
+        let rules = explained.rulesBefore(verdict)
+        if !rules.isEmpty { unless = rules.map { WrittenRule($0, on: explained) } }
+        if otherwise == Outcome.deferred.rawValue { retry = ScheduleView(explained.route.retry) }
+    }
+
+    /// What a whole answer means that came, or would come, at `now`.
+    init(_ answer: AttemptReport.Answer, on explained: ExplainedRoute, now: Timestamp) {
+        let (route, longest) = (explained.route, explained.settings.retryAfterMax)
+        let report = SealedReport(AttemptReport(result: .answer(answer), duration: .zero), .none)
+        let verdict = Classification.verdict(on: report, route: route, now: now, retryAfterMax: longest)
+        self.init("\(answer.status)", report, verdict, on: explained)
+        let count = route.batch?.count(in: answer) ?? 1
+        let each = route.batch?.verdicts(on: report, members: count, route: route, now: now, retryAfterMax: longest)
+        members = each?.map { MemberView($0, on: explained) }
+    }
+
+    private init(_ answer: String, _ report: SealedReport, _ verdict: Verdict, on explained: ExplainedRoute) {
+        let route = explained.route
+        self.init(
+            answer: answer, route: explained.view, outcome: verdict.outcome.rawValue,
+            rule: verdict.rule.description, written: explained.place(of: verdict.rule.match?.rule),
+            operation: explained.operation(after: verdict),
+            countsAttempt: explained.countsAttempt(verdict), accused: verdict.accused()?.rawValue,
+            destination: explained.destination(after: report, verdict))
+        if verdict.outcome == .deferred {
             retry = ScheduleView(verdict.isRateLimited ? route.retryRateLimited ?? route.retry : route.retry)
         }
     }
@@ -114,6 +166,11 @@ extension Explanation {
             }
         }
         say("rule", rule)
+        if let written { say("written in", written) }
+        for (index, rule) in (unless ?? []).enumerated() { say(index == 0 ? "unless" : "", rule.text) }
+        for (index, member) in (members ?? []).enumerated() {
+            say(index == 0 ? "operations" : "", "\(index + 1). \(member.outcome): \(member.rule)")
+        }
         if let provided, let otherwise { say("provided", "\(provided); otherwise it is \(otherwise)") }
         if let accused = accused.flatMap(Accused.init) { say("to blame", accused.inWords) }
         say("operation", operation)

@@ -77,6 +77,8 @@ struct RecordView: Encodable {
     var retryAfter: Int?
     var excerpt: String?
     var accused: String?
+    /// Only where it does not follow from the rest.
+    var counted: Bool?
 
     init(_ record: AttemptRecord) {
         at = record.at.rfc3339
@@ -88,6 +90,7 @@ struct RecordView: Encodable {
         retryAfter = record.retryAfter
         excerpt = record.excerpt
         accused = record.accused?.rawValue
+        counted = record.counted
     }
 }
 

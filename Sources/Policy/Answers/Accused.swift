@@ -31,8 +31,7 @@ extension Verdict {
         case .storm: return .destination
         case .contradicted, .refusedAlone: return .operation
         case .parked: return .credentials
-        case .status, .error, .canonical, .notAccepted, .batchResult, .overridden, .attemptsUsedUp, .ageUsedUp,
-            .expired, .interrupted, .ambiguous, .noNetwork:
+        case .answer, .member, .misaligned, .attemptsUsedUp, .ageUsedUp, .expired, .interrupted, .ambiguous, .noNetwork:
             break
         }
         if let error { return error.accused }

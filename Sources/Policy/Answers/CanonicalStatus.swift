@@ -17,8 +17,23 @@ package enum CanonicalStatus: String, Hashable, Sendable, CaseIterable {
     case dataLoss = "DATA_LOSS"
     case unauthenticated = "UNAUTHENTICATED"
 
-    /// What it means unless a route's `classify` says otherwise.
-    var defaultOutcome: Outcome {
+    /// Where it stands in an answer.
+    static let pointer = JSONPointer(tokens: ["error", "status"])
+
+    /// What each word means unless the route says otherwise.
+    static let rules = allCases.map { word in
+        AnswerRule(.callable(word), .statuses(nil), content: AnswerContent(saying: word), word.defaultOutcome)
+    }
+
+    /// An answer with 2xx that has no result, or has an error, is not the function's: a captive portal's, perhaps.
+    static let ruleOfOthers = AnswerRule(
+        .callable(nil), .statuses([AnswerRule.success]),
+        content: AnswerContent(json: [
+            JSONCondition(pointer: JSONPointer(tokens: ["result"]), test: .exists(true)),
+            JSONCondition(pointer: JSONPointer(tokens: ["error"]), test: .unset),
+        ]), sense: .fails, .deferred)
+
+    private var defaultOutcome: Outcome {
         switch self {
         // The credential is at fault, as with 401 and 403.
         case .unauthenticated, .permissionDenied: .held
@@ -33,33 +48,6 @@ package enum CanonicalStatus: String, Hashable, Sendable, CaseIterable {
         case .resourceExhausted, .unavailable, .deadlineExceeded: .deferred
         // Somebody else's failure, of which nobody knows how long it lasts.
         case .internal, .unknown, .dataLoss, .cancelled: .deferred
-        }
-    }
-}
-
-/// The answer of a callable function, as far as it decides.
-enum CallableAnswer: Hashable {
-    /// It has a `result`.
-    case result
-    case error(CanonicalStatus)
-    /// Neither, or an error without a status that is known: not from the function itself.
-    case foreign
-
-    init(_ answer: AttemptReport.Answer) {
-        guard let document = try? JSONDocument(answer.body) else {
-            self = .foreign
-            return
-        }
-        if case .string(let name) = document.value(at: JSONPointer(tokens: ["error", "status"])),
-            let status = CanonicalStatus(rawValue: name)
-        {
-            self = .error(status)
-        } else if [nil, .null].contains(document.value(at: JSONPointer(tokens: ["error"]))),
-            document.range(at: JSONPointer(tokens: ["result"])) != nil
-        {
-            self = .result
-        } else {
-            self = .foreign
         }
     }
 }

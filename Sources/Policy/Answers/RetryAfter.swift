@@ -31,7 +31,7 @@ package enum RetryAfter {
     }
 
     /// One of several equal values: a transport may join fields of one name by commas, and a date has one of its own.
-    private static func single(_ value: String) -> String {
+    static func single(_ value: String) -> String {
         let parts = value.split(separator: ",", omittingEmptySubsequences: false).map { String($0).trimmingBlanks }
         for size in 1...2 where parts.count > size && parts.count % size == 0 {
             let first = Array(parts[..<size])

@@ -1,17 +1,13 @@
 /// The rule that decided about an operation, to be shown: `status 503: default 500-599 defers`.
 package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
-    case status(Int, default: ClosedRange<Int>, Outcome)
-    case error(NetworkError, default: Outcome)
+    /// A rule about answers.
+    case answer(RuleMatch)
+    /// The same for one operation of a batch, of which the answer speaks.
+    case member(Rule)
+    /// A batch's answer has no array at the pointer, or one of another length than the batch.
+    case misaligned(JSONPointer, members: Int)
     /// This machine has no network, and that is what the error comes of.
     case noNetwork(NetworkError, NetworkAbsence)
-    /// What a callable function has said.
-    case canonical(CanonicalStatus, default: Outcome)
-    /// A 2xx that does not agree with the route's `accept` rule or protocol.
-    case notAccepted(AcceptRule.Objection, Outcome)
-    /// A batch's answer, which says so of this operation.
-    case batchResult(BatchResult)
-    /// A line of the route's `classify`.
-    case overridden(ClassificationOverride)
     case attemptsUsedUp(allowed: Int, last: Rule)
     case ageUsedUp(Duration, last: Rule)
     case expired(at: Timestamp)
@@ -33,6 +29,15 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     /// How the description of `ambiguous` begins: records of it are known by it.
     static let ambiguous = "ambiguous:"
 
+    /// The rule about answers that decided; `nil` where none did.
+    package var match: RuleMatch? {
+        switch self {
+        case .answer(let match): match
+        case .member(let rule): rule.match
+        default: nil
+        }
+    }
+
     /// What a hold is remembered by: the rule, with the network's words where no answer came.
     package func reason(excerpt: String?) -> String {
         excerpt.map { "\(self): \($0)" } ?? description
@@ -40,20 +45,14 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .status(let status, let range, let outcome):
-            "status \(status): default \(range.shortDescription) \(outcome.verb)s"
-        case .error(let error, let outcome):
-            "error \(error.rawValue): default \(outcome.verb)s"
+        case .answer(let match):
+            "\(match)"
+        case .member(let rule):
+            "batch results: \(rule)"
+        case .misaligned(let pointer, let members):
+            "batch results: no array of \(members) at '\(escapedForDisplay(pointer.description))': defers"
         case .noNetwork(let error, let absence):
             "error \(error.rawValue): \(absence): defers"
-        case .canonical(let status, let outcome):
-            "callable \(status.rawValue): default \(outcome.verb)s"
-        case .notAccepted(let objection, let outcome):
-            "\(objection): \(outcome.verb)s"
-        case .batchResult(let result):
-            "batch results: \(result)"
-        case .overridden(let override):
-            "classify \"\(override.match)\": \(override.outcome.verb)"
         case .attemptsUsedUp(let allowed, let last):
             "attempts used up (\(allowed) of \(allowed)); last \(last)"
         case .ageUsedUp(let age, let last):

@@ -11,7 +11,7 @@ package struct Settlement: Hashable, Sendable {
     ///
     /// - delivered: the file goes. held: put back, nothing counted.
     /// - deferred: due by the schedule, or given up where that is used up, with a rule that says so.
-    /// - A 429, `RESOURCE_EXHAUSTED` or 503 with Retry-After is no attempt: it is due when the server said, a little later but never earlier,
+    /// - A 429, `RESOURCE_EXHAUSTED` or 503 with Retry-After, or a rule with `until`, is no attempt: it is due when the server said, a little later but never earlier,
     ///   whatever step the schedule is at, and only the age bounds it. With any other status a Retry-After can only
     ///   extend the schedule's delay. One of 0 asks for nothing.
     /// - A proxy's own failure is no attempt either: neither the operation nor its server had any part in it.
@@ -43,11 +43,12 @@ package struct Settlement: Hashable, Sendable {
         }
         var outcome = verdict.outcome
         if case .failed = disposition { outcome = .failed }
-        let record = AttemptRecord(
+        var record = AttemptRecord(
             at: start, duration: report.duration, outcome: outcome, status: verdict.status ?? report.status,
             error: report.error?.rawValue ?? verdict.canonical?.rawValue, rule: rule.description,
             retryAfter: verdict.retryAfter.map { Int(clamping: $0.boundedComponents.seconds) },
             excerpt: report.excerpt?.description, accused: verdict.accused(members: inBatch ? 2 : 1))
+        if outcome == .deferred, record.isCounted != verdict.countsAttempt { record.counted = verdict.countsAttempt }
         return Settlement(disposition: disposition, rule: rule, record: record)
     }
 
@@ -141,6 +142,7 @@ package struct Settlement: Hashable, Sendable {
 extension AttemptRecord {
     /// Whether the attempt is one of those that the name counts.
     package var isCounted: Bool {
+        if let counted { return counted }
         if accused?.excusesOperation ?? false { return false }
         if error == NetworkError.proxy.rawValue || error == NetworkError.cancelled.rawValue { return false }
         let wasAskedToWait = (retryAfter ?? 0) > 0 && (isRateLimited || status == 503)

@@ -48,10 +48,9 @@ extension Route {
     fileprivate var whatMayBeBlamed: [String] {
         [
             "\(url ?? "")", destination ?? "", method, "\(headers)", "\(self.protocol)", body ?? "",
-            idempotencyKey ?? "", batch?.body ?? "",
-            accept?.contentType ?? "", "\(accept?.json.map(\.description) ?? [])",
-            accept?.otherwise.rawValue ?? "",
-            "\(classify)", "\(redirects)", "\(headersCommand ?? [])", overrides.map(\.rawValue).sorted().joined(),
+            idempotencyKey ?? "", batch?.body ?? "", accept?.description ?? "",
+            "\((answers + classify).map(\.description))", "\(redirects)", "\(headersCommand ?? [])",
+            overrides.map(\.rawValue).sorted().joined(),
         ]
     }
 }

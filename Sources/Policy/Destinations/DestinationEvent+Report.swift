@@ -46,7 +46,10 @@ extension DestinationEvent {
     private static func absence(_ status: Int, _ verdict: Verdict) -> String? {
         // The function's own words: it is there.
         if let canonical = verdict.canonical { return canonical == .unavailable ? canonical.rawValue : nil }
-        if case .notAccepted(let objection, _) = verdict.rule { return objection.isFromStranger ? "not accepted" : nil }
+        if let match = verdict.rule.match {
+            if match.isFromStranger { return "not accepted" }
+            if match.sawTheServer { return nil }
+        }
         return [502, 503, 504].contains(status) ? "status \(status)" : nil
     }
 }

@@ -5,6 +5,10 @@ package struct JSONCondition: Hashable, Sendable {
         case exists(Bool)
         /// The value is this one, as JSON: numbers by value, objects whatever the order of their members.
         case equals(JSONValue)
+        /// The value is text with this text in it.
+        case contains(String)
+        /// There is no value, or it is `null` or `false`.
+        case unset
         /// There is a value, and it is not `null`, `""`, white space alone, `[]` or `{}`.
         case notEmpty
     }
@@ -23,6 +27,9 @@ extension JSONCondition {
         switch test {
         case .exists(let wanted): (document.range(at: pointer) != nil) == wanted
         case .equals(let value): document.value(at: pointer) == value
+        case .contains(let part):
+            if case .string(let text) = document.value(at: pointer) { text.contains(part) } else { false }
+        case .unset: [nil, .null, .bool(false)].contains(document.value(at: pointer))
         case .notEmpty:
             switch document.value(at: pointer) {
             case nil, .null: false
@@ -42,6 +49,8 @@ extension JSONCondition: CustomStringConvertible {
         case .exists(true): "\(place) exists"
         case .exists(false): "\(place) does not exist"
         case .equals(let value): "\(place) equals \(escapedForDisplay(value.description))"
+        case .contains(let part): "\(place) contains \(escapedForDisplay(JSONValue.quoted(part)))"
+        case .unset: "\(place) is not set"
         case .notEmpty: "\(place) is not empty"
         }
     }
@@ -52,6 +61,8 @@ extension JSONCondition: CustomStringConvertible {
         case .exists(true): "\(place) does not exist"
         case .exists(false): "\(place) exists"
         case .equals(let value): "\(place) does not equal \(escapedForDisplay(value.description))"
+        case .contains(let part): "\(place) does not contain \(escapedForDisplay(JSONValue.quoted(part)))"
+        case .unset: "\(place) is set"
         case .notEmpty: "\(place) is empty"
         }
     }

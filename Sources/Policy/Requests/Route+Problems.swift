@@ -48,7 +48,12 @@ extension Route {
                     key: "body", reason: "an empty envelope leaves nothing to send",
                     hint: "leave out 'body': the payload is sent as it is"))
         }
-        let looksIntoAnswer = accept?.json.isEmpty == false || `protocol` == .callable || batch?.results != nil
+        let looksIntoAnswer =
+            `protocol` == .callable || batch?.results != nil
+            || (answers + (accept.map { [$0] } ?? [])).contains { rule in
+                if case .pointer = rule.until { return true }
+                return rule.content.looksIntoBody
+            }
         if looksIntoAnswer, method == "HEAD" {
             problems.append(
                 RouteProblem(

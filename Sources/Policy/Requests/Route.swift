@@ -16,14 +16,16 @@ package struct Route: Hashable, Sendable {
     package var idempotencyKey: String?
     /// What must be true of the payload before it is sent; an operation of which it is not is failed unsent.
     package var require: [JSONCondition]
-    /// What must be true of a 2xx answer for it to be a delivery.
-    package var accept: AcceptRule?
+    /// What answers mean: the first that matches decides, before `classify` and `accept`.
+    package var answers: [AnswerRule]
+    /// What becomes of a 2xx answer that is no delivery.
+    package var accept: AnswerRule?
     package var retry: BackoffSchedule
     /// For 429; `nil` means `retry`.
     package var retryRateLimited: BackoffSchedule?
     package var timeouts: Timeouts
-    /// In the order of the configuration; the most specific match wins, see `Classification`.
-    package var classify: [ClassificationOverride]
+    /// In the order of the configuration; the narrowest decides, and of equals the last.
+    package var classify: [AnswerRule]
     /// From `createdAt`; an operation older than this is failed unsent.
     package var expiresAfter: Duration?
     /// How long the server remembers an idempotency key; `nil` is for ever.
@@ -44,9 +46,9 @@ package struct Route: Hashable, Sendable {
     package init(
         url: String? = nil, destination: String? = nil, method: String = "POST", headers: [HeaderField] = [],
         protocol: WireProtocol = .plain, body: String? = nil, key: String? = nil, idempotencyKey: String? = nil,
-        require: [JSONCondition] = [],
-        accept: AcceptRule? = nil, retry: BackoffSchedule = .standard, retryRateLimited: BackoffSchedule? = nil,
-        timeouts: Timeouts = Timeouts(), classify: [ClassificationOverride] = [], expiresAfter: Duration? = nil,
+        require: [JSONCondition] = [], answers: [AnswerRule] = [], accept: AnswerRule? = nil,
+        retry: BackoffSchedule = .standard, retryRateLimited: BackoffSchedule? = nil,
+        timeouts: Timeouts = Timeouts(), classify: [AnswerRule] = [], expiresAfter: Duration? = nil,
         keyTTL: Duration? = nil, coalesce: Bool = false, ordering: Ordering = .any, batch: Batch? = nil,
         redirects: Redirects = .never, headersCommand: [String]? = nil,
         overrides: Set<OverridableField> = Set(OverridableField.allCases), answerLimit: Int = 65_536
@@ -60,6 +62,7 @@ package struct Route: Hashable, Sendable {
         self.key = key
         self.idempotencyKey = idempotencyKey
         self.require = require
+        self.answers = answers
         self.accept = accept
         self.retry = retry
         self.retryRateLimited = retryRateLimited

@@ -2,11 +2,13 @@ import Foundation
 import LoopbackReceiver
 import Testing
 
-/// A realtime database over its REST interface: PUT writes the value at a path, `{".sv":"timestamp"}` becomes a time, and
-/// the token in the query runs out.
+/// A realtime database over its REST interface: PUT writes the value at a path, PATCH some members of it,
+/// `{".sv":"timestamp"}` becomes a time, the token in the query runs out, and rules refuse some writes with 401 as well.
 private struct ChatService: Sendable {
     var token = "t1"
     var messages: [String: String] = [:]
+    /// What PATCH has written.
+    var patched: [String: [String: String]] = [:]
     var writes: [String: Int] = [:]
     /// Paths in the order of their first writes.
     var order: [String] = []
@@ -14,11 +16,19 @@ private struct ChatService: Sendable {
     var trouble: String?
 
     mutating func answer(_ request: ReceivedRequest) -> Answer {
-        guard request.method == "PUT", request.path.hasSuffix(".json") else { return .status(404) }
+        guard ["PUT", "PATCH"].contains(request.method), request.path.hasSuffix(".json") else { return .status(404) }
         guard request.query("auth") == token else { return .json(401, #"{"error":"Auth token is expired"}"#) }
         let path = String(request.path)
+        if path.contains("/private/") { return .json(401, #"{"error":"Permission denied"}"#) }
         if let trouble, request.text.contains(trouble) { return .status(503) }
-        guard request.json is [String: Any] else { return .json(400, #"{"error":"Invalid data"}"#) }
+        guard let members = request.json as? [String: String] ?? (request.json is [String: Any] ? [:] : nil) else {
+            return .json(400, #"{"error":"Invalid data"}"#)
+        }
+        if request.method == "PATCH" {
+            patched[path, default: [:]].merge(members) { $1 }
+            writes[path, default: 0] += 1
+            return .json(request.text)
+        }
         let value = request.text.replacing(#"{".sv":"timestamp"}"#, with: "1795252500000")
         if messages.updateValue(value, forKey: path) == nil { order.append(path) }
         writes[path, default: 0] += 1
@@ -69,6 +79,39 @@ private struct ChatService: Sendable {
         #expect(requests.map { $0.query("auth") } == ["t1", "t2"])
         #expect(Set(requests.map(\.path)) == ["/conversations/c1/messages/\(id).json"])
         #expect(requests.map { $0.header("Drainq-Attempt") } == ["1", "2"])
+    }
+
+    @Test func `the status of a message follows it, and of receipts the last one counts`() throws {
+        let id = try say("hello")
+        let path = "/conversations/c1/messages/\(id).json"
+        for status in ["delivered", "read"] {
+            try drainq.run(
+                "add", "--type", "status", "--key", "c1",
+                input: #"{"conversation":"c1","message":"\#(id)","status":"\#(status)"}"#)
+        }
+        for message in ["m1", "m2", id] {
+            try drainq.run(
+                "add", "--type", "receipt", "--key", "c1/u1",
+                input: #"{"conversation":"c1","user":"u1","message":"\#(message)"}"#)
+        }
+        let run = try drainq.run("run", "--json")
+        #expect(run.status == 0)
+        #expect(try json(run.lines.last!)["superseded"] as? Int == 2)
+        let onMessage = service.receiver.requests().filter { $0.path == path }
+        #expect(onMessage.map(\.method) == ["PUT", "PATCH", "PATCH"])
+        #expect(service.state.patched[path] == ["status": "read"])
+        #expect(service.state.patched["/conversations/c1/read.json"] == ["u1": id])
+    }
+
+    @Test func `a write that the rules of the database refuse fails alone, and the token is not to blame`() throws {
+        try say("hello", in: "private")
+        let id = try say("hello")
+        #expect(try drainq.run("run").status == 1)
+        #expect(service.state.order == ["/conversations/c1/messages/\(id).json"])
+        #expect(try drainq.list().map { $0["state"] as? String } == ["failed"])
+        #expect(
+            try drainq.list().first?["rule"] as? String
+                == "answers[0]: status 401, /error equals \"Permission denied\": fail")
     }
 
     @Test func `the token is asked for once in a run, and is nowhere afterwards`() throws {

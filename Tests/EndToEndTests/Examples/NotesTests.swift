@@ -6,40 +6,81 @@ import Testing
 private struct NotesService: Sendable {
     var token = "good"
     var titles: [String: String] = [:]
+    /// What a note may be in.
+    var folders: Set<String> = []
     var attachments: [String: [UInt8]] = [:]
     var writes = 0
     /// Answered first.
     var troubles: [Answer] = []
+    /// How many answers are lost behind a write.
+    var lost = 0
 
     mutating func answer(_ request: ReceivedRequest) -> Answer {
         if !troubles.isEmpty { return troubles.removeFirst() }
-        guard request.header("Authorization") == "Bearer \(token)" else { return .status(401) }
-        if request.path.hasPrefix("/storage/v1/object/attachments/"), request.method == "PUT" {
-            attachments[String(request.path.split(separator: "/").last ?? "")] = request.body
-            return .json(#"{"Key":"stored"}"#)
+        let isAuthorized = request.header("Authorization") == "Bearer \(token)"
+        let answer =
+            request.path.hasPrefix("/storage/v1/object/attachments/")
+            ? store(request, isAuthorized) : row(request, isAuthorized)
+        if lost > 0, (200...299).contains(answer.status) {
+            lost -= 1
+            return .close
         }
+        return answer
+    }
+
+    private mutating func row(_ request: ReceivedRequest, _ isAuthorized: Bool) -> Answer {
+        guard isAuthorized else { return .json(401, #"{"code":"PGRST301","message":"JWT expired"}"#) }
         guard request.path == "/rest/v1/notes" else { return .status(404) }
-        let row = (request.json as? [String: Any]).map { ("\($0["id"] ?? "")", "\($0["title"] ?? "")") }
+        let row = request.json as? [String: Any]
+        let title = "\(row?["title"] ?? "")"
         let filter = request.query("id").flatMap { $0.hasPrefix("eq.") ? String($0.dropFirst(3)) : nil }
+        let isShown = request.header("Prefer")?.contains("return=representation") == true
         switch (request.method, filter) {
         case ("POST", nil):
-            guard let row, request.header("Prefer")?.contains("resolution=merge-duplicates") == true else {
-                return .status(400)
+            let id = "\(row?["id"] ?? "")"
+            if title == "secret" {
+                return .json(403, #"{"code":"42501","message":"violates row-level security policy"}"#)
             }
-            titles[row.0] = row.1
+            if let folder = row?["folder"] as? String, !folders.contains(folder) {
+                return .json(409, #"{"code":"23503","message":"violates foreign key constraint"}"#)
+            }
+            if titles[id] != nil { return .json(409, #"{"code":"23505","message":"duplicate key value"}"#) }
+            titles[id] = title
+            writes += 1
+            return .status(201)
         case ("PATCH", let id?):
-            guard let row, titles[id] != nil else { return .json(404, "{}") }
-            titles[id] = row.1
+            // No row matches: that is no error.
+            guard titles[id] != nil else { return isShown ? .json("[]") : .status(204) }
+            titles[id] = title
+            writes += 1
+            return isShown ? .json("[{\"id\":\(id)}]") : .status(204)
         case ("DELETE", let id?):
             guard request.body.isEmpty else { return .status(400) }
             titles[id] = nil
+            writes += 1
+            return .status(204)
         case ("GET", let id?):
             guard request.body.isEmpty else { return .status(400) }
             return .json(titles[id] == nil ? "[]" : "[{\"id\":\(id)}]")
         default: return .status(405)
         }
-        writes += 1
-        return .status(204)
+    }
+
+    /// Every error is a 400, with the real status in the body.
+    private mutating func store(_ request: ReceivedRequest, _ isAuthorized: Bool) -> Answer {
+        func refusal(_ status: Int, _ error: String, _ message: String) -> Answer {
+            .json(400, #"{"statusCode":"\#(status)","error":"\#(error)","message":"\#(message)"}"#)
+        }
+        guard isAuthorized else { return refusal(403, "Unauthorized", "jwt expired") }
+        let name = String(request.path.split(separator: "/").last ?? "")
+        if name.hasPrefix("secret") {
+            return refusal(403, "Unauthorized", "new row violates row-level security policy")
+        }
+        guard request.method == "POST", attachments[name] == nil else {
+            return refusal(409, "Duplicate", "The resource already exists")
+        }
+        attachments[name] = request.body
+        return .json(#"{"Key":"attachments/\#(name)"}"#)
     }
 }
 
@@ -76,6 +117,62 @@ private struct NotesService: Sendable {
         #expect(service.state.writes == 3)
     }
 
+    @Test func `an insert whose answer was lost is delivered, and the row is there once`() throws {
+        service.change { $0.lost = 1 }
+        try add("insert", #"{"id":7,"title":"tea"}"#)
+        #expect(try drainq.run("run").status == 75)
+        let run = try drainq.run("run", "--now", "--json")
+        #expect(run.status == 0)
+        #expect(
+            try json(run.lines[0])["rule"] as? String == "answers[0]: status 409, /code equals \"23505\": deliver")
+        #expect(service.state.writes == 1)
+    }
+
+    @Test func `a row that refers to one which is not there waits for it`() throws {
+        try add("insert", #"{"id":7,"title":"tea","folder":"f"}"#)
+        #expect(try drainq.run("run").status == 75)
+        #expect(try drainq.list().first?["rule"] as? String == "answers[1]: status 409, /code equals \"23503\": defer")
+        service.change { _ = $0.folders.insert("f") }
+        #expect(try drainq.run("run", "--now").status == 0)
+        #expect(service.state.titles == ["7": "tea"])
+    }
+
+    @Test func `an update does not overtake its insert, and a PATCH of no row is no delivery`() throws {
+        service.change { $0.troubles = [.status(503)] }
+        try add("insert", #"{"id":7,"title":"tea"}"#)
+        try add("update", #"{"id":7,"title":"green tea"}"#)
+        #expect(try drainq.run("run").status == 75)
+        #expect(service.receiver.receivedCount == 1)
+        #expect(try drainq.run("run", "--now").status == 0)
+        #expect(service.state.titles == ["7": "green tea"])
+        // Another machine makes the row later.
+        try drainq.run("add", "--type", "update", "--key", "8", input: #"{"id":8,"title":"black tea"}"#)
+        #expect(try drainq.run("run", "--now").status == 75)
+        #expect(try drainq.list().first?["rule"] as? String == "accept: /0 does not exist: defers")
+        service.change { $0.titles["8"] = "tea" }
+        #expect(try drainq.run("run", "--now").status == 0)
+        #expect(service.state.titles["8"] == "black tea")
+    }
+
+    @Test func `a row that its policy refuses fails alone`() throws {
+        try add("insert", #"{"id":7,"title":"secret"}"#)
+        try drainq.run("add", "--type", "insert", "--key", "8", input: #"{"id":8,"title":"tea"}"#)
+        #expect(try drainq.run("run").status == 1)
+        #expect(service.state.titles == ["8": "tea"])
+        #expect(try drainq.list().map { $0["state"] as? String } == ["failed"])
+    }
+
+    @Test func `a token that has expired holds everything, until there is another one`() throws {
+        service.change { $0.token = "renewed" }
+        try add("insert", #"{"id":7,"title":"tea"}"#)
+        try drainq.run("add", "--type", "insert", "--key", "8", input: #"{"id":8,"title":"tea"}"#)
+        #expect(try drainq.run("run").status == 69)
+        #expect(try drainq.list().allSatisfy { $0["attempts"] as? Int == 0 })
+        try drainq.write("renewed\n", as: "notes.token")
+        #expect(try drainq.run("run").status == 0)
+        #expect(service.state.titles.count == 2)
+    }
+
     @Test func `a row that is not there is asked for again, by the aggressive schedule`() throws {
         try add("exists", #"{"id":7}"#)
         #expect(try drainq.delaysUntilGivenUp(are: [0.5, 1.25, 3.125, 7.812, 19.531]))
@@ -96,10 +193,8 @@ private struct NotesService: Sendable {
         #expect(try drainq.delaysUntilGivenUp(are: [5, 15], releasing: true))
     }
 
-    @Test func `an attachment is sent from its file, byte for byte`() throws {
-        let folder = try FileManager.default.url(
-            for: .itemReplacementDirectory, in: .userDomainMask, appropriateFor: drainq.directory, create: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+    /// A queue whose files lie in `folder`, and a file in it that is queued.
+    private func uploading(_ names: String..., in folder: URL, _ bytes: Data) throws -> Drainq {
         let drainq = try Drainq(
             example: "notes",
             replacing: [
@@ -107,14 +202,57 @@ private struct NotesService: Sendable {
                 "[\"/var/lib/notes\"]": "[\"\(folder.path)\"]",
             ])
         try drainq.write("good\n", as: "notes.token")
+        for name in names {
+            let file = folder.appending(path: name)
+            try bytes.write(to: file)
+            let added = try drainq.run(
+                "add", "--type", "upload", "--key", name, "--content-type", "image/jpeg", "--body-file", file.path)
+            #expect(added.status == 0, "\(added.error)")
+        }
+        return drainq
+    }
+
+    private func withFolder(_ body: (URL) throws -> Void) throws {
+        let folder = try FileManager.default.url(
+            for: .itemReplacementDirectory, in: .userDomainMask, appropriateFor: drainq.directory, create: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try body(folder)
+    }
+
+    @Test func `an attachment is sent from its file, byte for byte`() throws {
         let bytes = Data((0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
-        try bytes.write(to: folder.appending(path: "7.jpg"))
-        let added = try drainq.run(
-            "add", "--type", "upload", "--key", "7.jpg", "--content-type", "image/jpeg", "--body-file",
-            folder.appending(path: "7.jpg").path)
-        #expect(added.status == 0, "\(added.error)")
-        #expect(try drainq.run("run").status == 0)
+        try withFolder { folder in
+            let drainq = try uploading("7.jpg", in: folder, bytes)
+            #expect(try drainq.run("run").status == 0)
+        }
         #expect(service.state.attachments["7.jpg"].map { Data($0) } == bytes)
+    }
+
+    @Test func `an attachment whose answer was lost is there once, and delivered`() throws {
+        service.change { $0.lost = 1 }
+        try withFolder { folder in
+            let drainq = try uploading("7.jpg", in: folder, Data("x".utf8))
+            #expect(try drainq.run("run").status == 75)
+            #expect(try drainq.run("run", "--now").status == 0)
+            #expect(service.receiver.receivedCount == 2)
+        }
+    }
+
+    @Test func `the storage's 400 means what its body says`() throws {
+        try withFolder { folder in
+            let drainq = try uploading("secret.jpg", "7.jpg", in: folder, Data("x".utf8))
+            #expect(try drainq.run("run").status == 1)
+            #expect(try drainq.list().map { $0["key"] as? String } == ["secret.jpg"])
+            #expect(service.state.attachments.keys.sorted() == ["7.jpg"])
+        }
+        service.change { $0.token = "renewed" }
+        try withFolder { folder in
+            let drainq = try uploading("8.jpg", in: folder, Data("x".utf8))
+            #expect(try drainq.run("run").status == 69)
+            try drainq.write("renewed\n", as: "notes.token")
+            #expect(try drainq.run("run").status == 0)
+        }
+        #expect(service.state.attachments["8.jpg"] != nil)
     }
 
     @Test func `what takes too long is tried again`() throws {

@@ -15,7 +15,8 @@ private struct ProfileService: Sendable {
         guard request.header("Authorization") == "Bearer \(token)" else { return .status(401) }
         let path = request.path.split(separator: "/").map(String.init)
         guard path.count == 4, path[0] == "v1", path[1] == "users",
-            (request.method, path[3]) == ("PATCH", "profile") || (request.method, path[3]) == ("PUT", "settings")
+            (request.method, path[3]) == ("PATCH", "profile")
+                || request.method == "PUT" && ["settings", "notification-settings"].contains(path[3])
         else { return .status(404) }
         values["\(path[2])/\(path[3])"] = request.text
         writes += 1
@@ -47,10 +48,13 @@ private struct ProfileService: Sendable {
     @Test func `types find their routes, and of each key the last write wins`() throws {
         for name in ["Ada", "Bea", "Cyd"] { try update(name) }
         try drainq.run("add", "--type", "updateSettings", "--key", "u1", input: #"{"user":"u1","theme":"dark"}"#)
+        try drainq.run(
+            "add", "--type", "updateNotificationSettings", "--key", "u1", input: #"{"user":"u1","email":false}"#)
         let run = try drainq.run("run", "--json")
         #expect(run.status == 0)
         #expect(try json(run.lines.last!)["superseded"] as? Int == 2)
-        #expect(service.state.writes == 2)
+        #expect(service.state.writes == 3)
+        #expect(service.state.values["u1/notification-settings"] == #"{"user":"u1","email":false}"#)
         #expect(service.state.values["u1/profile"] == #"{"user":"u1","name":"Cyd"}"#)
         #expect(service.state.values["u1/settings"] == #"{"user":"u1","theme":"dark"}"#)
     }

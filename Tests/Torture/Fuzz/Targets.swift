@@ -142,8 +142,9 @@ private func tokens(of text: ArraySlice<UInt8>) -> [[UInt8]]? {
         expect(time.compactMicroseconds.utf8.count == 23, "a time that no name has room for: \(text)")
     }
     let lines = text.split(separator: "\n", maxSplits: 1).map(String.init)
-    if let asked = RetryAfter.parse(lines.first ?? "", date: lines.dropFirst().first, now: now) {
-        expect(asked >= .zero && asked <= RetryAfter.longest, "a wait of \(asked)")
+    let (value, date) = (lines.first ?? "", lines.dropFirst().first)
+    for asked in [RetryAfter.parse(value, date: date, now: now), AnswerTime.parse(value, date: date, now: now)] {
+        expect(asked.map { $0 >= .zero && $0 <= RetryAfter.longest } ?? true, "a wait of \(asked!)")
     }
 }
 

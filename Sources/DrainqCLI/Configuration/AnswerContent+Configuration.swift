@@ -1,0 +1,119 @@
+import Policy
+
+extension ConfigurationValue<String> {
+    static let mediaType = ConfigurationValue(
+        "media type", .text(), hint: "a media type is written application/json, without parameters"
+    ) { value in
+        guard let parts = value.string?.split(separator: "/", omittingEmptySubsequences: false), parts.count == 2,
+            parts.allSatisfy({ HeaderField(name: String($0), value: "").defect != .name })
+        else { return nil }
+        return value.string
+    }
+}
+
+extension ConfigurationValue<Outcome> {
+    static let outcome = outcome(among: Outcome.allCases)
+    /// What an answer can be that is no delivery.
+    static let refusal = outcome(among: Outcome.allCases.filter { $0 != .delivered })
+
+    private static func outcome(among outcomes: [Outcome]) -> ConfigurationValue {
+        ConfigurationValue("outcome", .words(outcomes.map(\.verb))) { value, findings in
+            if let outcome = outcomes.first(where: { $0.verb == value.string }) { return outcome }
+            findings.addUnlisted(value, words: outcomes.map(\.verb))
+            return nil
+        }
+    }
+}
+
+extension ConfigurationValue<AnswerRule.Subject> {
+    /// A status, a range, a list of these, or any.
+    static let statuses = ConfigurationValue(
+        "status", .oneOf([.integer(100...599), .text(), .list(.oneOf([.integer(100...599), .text()]), atLeast: 1)])
+    ) { value, findings in
+        if value.string == "any" { return .statuses(nil) }
+        let ranges = values(of: value).map { range($0, &findings) }
+        return ranges.contains(nil) ? nil : .statuses(ranges.compactMap(\.self))
+    }
+
+    private static func range(
+        _ value: JSON5Value, _ findings: inout ConfigurationFindings
+    ) -> ClosedRange<Int>? {
+        if case .statuses(let range) = (value.string ?? value.integer.map(String.init)).flatMap({ AnswerPattern($0) }) {
+            return range
+        }
+        findings.add(
+            "\(value.quoted) is not a status", at: value.position,
+            hint: didYouMean(value.string, among: ["any"])
+                ?? "a status is 409, a range \"500-599\", several [408, \"500-599\"], all of them \"any\"")
+        return nil
+    }
+
+    /// The name of a network error, a list of these, or any.
+    static let errors = ConfigurationValue("error", .oneOf([.text(), .list(.text(), atLeast: 1)])) { value, findings in
+        let all = NetworkError.allCases.filter { AnswerPattern($0.rawValue) != nil }
+        if value.string == "any" { return .errors(all) }
+        let names = values(of: value).map { element -> NetworkError? in
+            if let error = all.first(where: { $0.rawValue == element.string }) { return error }
+            findings.addUnlisted(element, words: all.map(\.rawValue) + ["any"])
+            return nil
+        }
+        return names.contains(nil) ? nil : .errors(all.filter(names.contains))
+    }
+
+    /// The elements of a list, or the value itself; an empty list is one that is wrong.
+    private static func values(of value: JSON5Value) -> [JSON5Value] {
+        if case .array(let elements) = value.content, !elements.isEmpty { elements } else { [value] }
+    }
+}
+
+extension ConfigurationValue<[AnswerContent.Header]> {
+    /// Fields by name, each with its exact value, or whether there is one.
+    static let answerHeaders = ConfigurationValue("header fields", .map(.oneOf([.text(), .boolean]))) {
+        value, findings in
+        let hint = "fields are written { \"x-ratelimit-remaining\": \"0\", \"retry-after\": true }"
+        return findings.members(of: value, hint: hint).map { members in
+            members.compactMap { member in
+                findings.within(member.name) { findings in
+                    if HeaderField(name: member.name, value: "").defect == .name {
+                        findings.addBadHeaderName(member.name, at: member.position)
+                    }
+                    switch member.value.content {
+                    case .string(let text): return AnswerContent.Header(name: member.name, test: .equals(text))
+                    case .boolean(let truth): return AnswerContent.Header(name: member.name, test: .exists(truth))
+                    default:
+                        findings.add(
+                            "\(member.value.quoted) is neither text nor true or false", at: member.value.position,
+                            hint: hint)
+                        return nil
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension ConfigurationValue<AnswerTime> {
+    /// The name of a header field, or a JSON Pointer.
+    static let answerTime = ConfigurationValue(
+        "header field or JSON Pointer", .text(pattern: ".")
+    ) { value, findings in
+        if let text = value.string, !text.isEmpty {
+            if text.hasPrefix("/") {
+                return ConfigurationValue<JSONPointer>.pointer.read(value, &findings).map { .pointer($0) }
+            }
+            if HeaderField(name: text, value: "").defect != .name { return .header(text) }
+        }
+        findings.add(
+            "\(value.quoted) is neither the name of a header field nor a JSON Pointer", at: value.position,
+            hint: "write \"x-ratelimit-reset\" or \"/retry_after\"")
+        return nil
+    }
+}
+
+extension ConfigurationFindings {
+    mutating func addBadHeaderName(_ name: String, at position: SourcePosition) {
+        add(
+            "\(quote(name)) is not the name of a header field", at: position,
+            hint: "letters, digits and -, without a colon")
+    }
+}

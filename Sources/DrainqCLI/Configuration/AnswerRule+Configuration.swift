@@ -1,0 +1,141 @@
+import Policy
+
+/// A rule as it is written: what has to be there may be missing.
+struct AnswerDraft: Hashable, Sendable {
+    var statuses: AnswerRule.Subject?
+    var errors: AnswerRule.Subject?
+    var content = AnswerContent()
+    var outcome: Outcome?
+    var until: AnswerTime?
+}
+
+extension ConfigurationValue<[AnswerRule]> {
+    /// The rules of `answers`, in their order; none at all is a list too.
+    static let answers = ConfigurationValue(
+        "list of rules", .list(.object(of: ConfigurationKeys.answer), atLeast: 0)
+    ) { value, findings in
+        guard case .array(let elements) = value.content else {
+            findings.add(
+                "\(value.quoted) is not a list of rules", at: value.position,
+                hint: "rules are written [{ status: 409, is: \"deliver\" }]")
+            return nil
+        }
+        var rules: [AnswerRule] = []
+        var isWhole = true
+        for (index, element) in elements.enumerated() {
+            guard let rule = rule(element, index, &findings) else {
+                isWhole = false
+                continue
+            }
+            if let earlier = rule.ruleBefore(in: rules) {
+                findings.add(
+                    "this rule never decides: the rules up to line \(earlier.line.number) match all that it matches",
+                    at: element.position, hint: "the first rule that matches decides: write the narrower one first")
+                isWhole = false
+            }
+            rules.append(rule)
+        }
+        return isWhole ? rules : nil
+    }
+
+    private static func rule(
+        _ value: JSON5Value, _ index: Int, _ findings: inout ConfigurationFindings
+    ) -> AnswerRule? {
+        ConfigurationValue<AnswerDraft>.object(
+            "rule", of: ConfigurationKeys.answer, from: AnswerDraft(), finish: { draft, _, _ in draft }
+        ).read(value, &findings).flatMap { draft in
+            if let (reason, hint) = draft.problem {
+                findings.add(reason, at: value.position, hint: hint)
+                return nil
+            }
+            return AnswerRule(
+                .answers(index), line: SourceLine(value.position.line),
+                draft.errors ?? draft.statuses ?? .statuses(nil),
+                content: draft.content, draft.outcome ?? .deferred, until: draft.until)
+        }
+    }
+
+    /// The lines of `classify`.
+    static let classify = ConfigurationValue(
+        "outcomes", .map(.words(Outcome.allCases.map(\.verb)))
+    ) { value, findings in
+        findings.members(of: value, hint: "outcomes are written { \"404\": \"defer\", tls: \"hold\" }").map { members in
+            members.compactMap { member in findings.within(member.name) { line(member, &$0) } }
+        }
+    }
+
+    private static func line(_ member: JSON5Value.Member, _ findings: inout ConfigurationFindings) -> AnswerRule? {
+        let pattern = AnswerPattern(member.name)
+        if pattern == nil {
+            findings.add(
+                "\(quote(member.name)) is neither a status, a range of statuses nor an error", at: member.position,
+                hint: didYouMean(member.name, among: AnswerPattern.errorNames)
+                    ?? "write \"404\", \"500-599\", or one of \(AnswerPattern.errorNames.joined(separator: ", "))")
+        }
+        guard let outcome = ConfigurationValue<Outcome>.outcome.read(member.value, &findings) else { return nil }
+        return pattern.map { .classify($0, outcome: outcome, line: SourceLine(member.position.line)) }
+    }
+}
+
+extension AnswerRule {
+    /// Applied to the lines of `classify` that a route inherits: one of the same answers takes the place of the inherited.
+    static func apply(_ changes: [AnswerRule], to lines: inout [AnswerRule]) {
+        for change in changes {
+            lines.removeAll { $0.origin == change.origin }
+            lines.append(change)
+        }
+    }
+}
+
+extension AnswerDraft {
+    /// Why it is no rule; `nil` if it is one.
+    fileprivate var problem: (reason: String, hint: String)? {
+        guard let outcome else {
+            return ("this rule lacks 'is'", "what the answer means: deliver, defer, hold or fail")
+        }
+        if statuses == nil, errors == nil, content.isEmpty {
+            return ("this rule asks nothing of an answer", "it has a status, which may be \"any\", or an error")
+        }
+        if errors != nil, statuses != nil || !content.isEmpty || until != nil {
+            return (
+                "an error has no answer whose status, header or body could be asked for",
+                "make two rules of it, one for the error and one for the answer"
+            )
+        }
+        if until != nil, outcome != .deferred {
+            return (
+                "this rule has 'until', and does not defer", "until says when to try again: write is: \"defer\""
+            )
+        }
+        return nil
+    }
+}
+
+extension ConfigurationValue<AnswerRule> {
+    static let accept = ConfigurationValue(
+        "rule", .object(of: ConfigurationKeys.accept), members: { ConfigurationKeys.accept.flatMap(\.entries) }
+    ) { value, findings in
+        let rule = object("rule", of: ConfigurationKeys.accept, from: .accept()) { rule, _, _ in rule }
+        guard var rule = rule.read(value, &findings) else { return nil }
+        rule.line = SourceLine(value.position.line)
+        if !rule.content.isEmpty { return rule }
+        findings.add(
+            "this rule asks nothing of an answer", at: value.position,
+            hint: "it has a contentType, or json: { pointer: \"/success\", equals: true }, or both")
+        return nil
+    }
+}
+
+extension AnswerPattern {
+    /// Everything an answer can be called but its status.
+    static let errorNames =
+        NetworkError.allCases.map(\.rawValue).filter { Self($0) != nil } + CanonicalStatus.allCases.map(\.rawValue)
+
+    /// Those that the route can meet.
+    static func errorNames(on route: Route) -> [String] {
+        switch route.protocol {
+        case .callable: errorNames
+        case .plain: errorNames.filter { CanonicalStatus(rawValue: $0) == nil }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Policy
+
+extension ConfigurationKeys {
+    /// What a rule of `answers` may have.
+    static let answer: [ConfigurationKey<AnswerDraft>] = [
+        ConfigurationKey(
+            "status", .statuses, example: #"[408, "500-599"]"#, "a status, a range, a list, any",
+            """
+            The status of the answer: a number such as 409, a range such as "500-599", a list of these, or "any". Any, if \
+            the rule has no status and another condition.
+            """,
+            set: { $0.statuses = $1 }),
+        ConfigurationKey(
+            "error", .errors, example: #""timeout""#, "the name of an error",
+            """
+            Why there is no answer: a name of NAMES OF ERRORS, a list of these, or "any". A rule with an error has \
+            no condition on an answer.
+            """,
+            set: { $0.errors = $1 }),
+        ConfigurationKey(
+            "header", .answerHeaders, example: #"{ "x-ratelimit-remaining": "0" }"#, "fields of the answer",
+            """
+            Header fields of the answer, by name: text is the exact value of the field; with true the field must be there, with \
+            false it must not. All of them must hold.
+            """,
+            set: { $0.content.headers = $1 }),
+        ConfigurationKey(
+            "json", .conditions, example: #"{ pointer: "/code", equals: "23505" }"#, "conditions on the body",
+            """
+            A condition or a list of them, see CONDITIONS ON JSON: all of them must hold. An answer that is not JSON meets \
+            none.
+            """,
+            set: { $0.content.json = $1 }),
+        ConfigurationKey(
+            "body", .plainText, example: #""Too many connections""#, "a text in the body",
+            "A text that the body has in it, byte for byte.",
+            set: { $0.content.text = $1 }),
+        ConfigurationKey(
+            "is", .outcome, example: #""defer""#, "deliver, defer, hold or fail",
+            "What the answer, or the error, means: deliver, defer, hold or fail. It has to be there.",
+            set: { $0.outcome = $1 }),
+        ConfigurationKey(
+            "until", .answerTime, example: #""x-ratelimit-reset""#, "where the answer has a time",
+            """
+            Where the answer says when to try again: the name of a header field, or a JSON Pointer. The time is a number of \
+            seconds, seconds or milliseconds since 1970, or a date. It holds back the whole destination as Retry-After does, \
+            and no attempt is counted. Retry-After counts where there \
+            is no such time. Only a rule that defers has one.
+            """,
+            set: { $0.until = $1 }),
+    ]
+
+    /// What the object of `accept` may have.
+    static let accept: [ConfigurationKey<AnswerRule>] = [
+        ConfigurationKey(
+            "contentType", optional: .mediaType, example: #""application/json""#, "the answer's media type",
+            "The media type of the answer, without parameters; application/* is any of a kind.",
+            into: \.content.contentType),
+        ConfigurationKey(
+            "json", .conditions, default: "[]", example: #"{ pointer: "/success", equals: true }"#,
+            "conditions on the answer",
+            """
+            A condition or a list of them, see CONDITIONS ON JSON: all of them must hold. An answer that is not JSON meets \
+            none.
+            """,
+            into: \.content.json),
+        ConfigurationKey(
+            "otherwise", .refusal, default: #""defer""#, example: #""hold""#, "defer, hold or fail",
+            "What an answer is that does not agree: defer, hold or fail.",
+            into: \.outcome),
+    ]
+
+    /// What a condition on JSON may have.
+    static let condition: [ConfigurationKey<ConditionDraft>] = [
+        ConfigurationKey(
+            "pointer", .pointer, example: #""/result/success""#, "a place in the document",
+            """
+            The place in the document, as RFC 6901 has it: \"\" is the whole, \"/result/success\" a member of a member, \
+            \"/items/0\" the first element of a list.
+            """,
+            set: { $0.pointer = $1 }),
+        ConfigurationKey(
+            "exists", .truth, example: "true", "whether there is a value",
+            "With true there must be a value there, which may be null; with false there must be none.",
+            set: { $0.tests.append(.exists($1)) }),
+        ConfigurationKey(
+            "equals", .json, example: "true", "the value that must be there",
+            """
+            The value must be this one, as JSON: numbers are compared by their value, objects whatever the order of their \
+            members.
+            """,
+            set: { $0.tests.append(.equals($1)) }),
+        ConfigurationKey(
+            "contains", .plainText, example: #""Throttling""#, "a text that must be in it",
+            "The value must be text that has this text in it.",
+            set: { $0.tests.append(.contains($1)) }),
+        ConfigurationKey(
+            "notEmpty", .onlyTrue, example: "true", "whether there is something in it",
+            "There must be a value, and it must not be null, \"\", white space alone, [] or {}. Always true.",
+            set: { draft, _ in draft.tests.append(.notEmpty) }),
+    ]
+}

@@ -1,0 +1,72 @@
+import Policy
+import Spool
+
+/// An HTTP response as `curl -i` prints it: a status line, header fields, an empty line and the body.
+///
+/// Interim responses, and those of a proxy or of redirects that were followed, may stand before it, as curl prints them.
+enum RecordedAnswer {
+    /// More of a file is not read.
+    private static let maximumBytes = 64 * 1_048_576
+
+    /// The answer in the file, `-` being standard input; of its body the first `limit` bytes, as an attempt reads it.
+    static func read(_ path: String, limit: Int) throws(CommandFailure) -> AttemptReport.Answer {
+        let name = path == "-" ? "standard input" : path
+        let bytes: [UInt8]
+        do throws(Errno) {
+            bytes = try contents(of: path == "-" ? "/dev/stdin" : path, upTo: maximumBytes)
+        } catch {
+            throw CommandFailure(.dataInvalid, "cannot read '\(name)': \(error)")
+        }
+        var answer = try parse(bytes, name: name)
+        answer.body = Array(answer.body.prefix(limit))
+        return answer
+    }
+
+    static func parse(_ bytes: [UInt8], name: String) throws(CommandFailure) -> AttemptReport.Answer {
+        func failure(_ line: Int, _ reason: String) -> CommandFailure {
+            CommandFailure(
+                .dataInvalid, "cannot explain '\(name)': line \(line) \(reason)",
+                hint: "'curl -i URL' prints an answer as it is read here")
+        }
+        var rest = bytes[...]
+        var number = 0
+        func line() -> String {
+            number += 1
+            let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
+            let text = String(decoding: rest[..<end], as: UTF8.self)
+            rest = rest[end...].dropFirst()
+            return text.hasSuffix("\r") ? String(text.dropLast()) : text
+        }
+        var answer: AttemptReport.Answer
+        repeat {
+            guard let status = status(of: line()) else {
+                throw failure(number, "is no status line, such as HTTP/1.1 200 OK")
+            }
+            answer = AttemptReport.Answer(status: status)
+            while !rest.isEmpty {
+                let text = line()
+                if text.isEmpty { break }
+                guard let field = HeaderField(argument: text) else { throw failure(number, "is no header field") }
+                answer.headers.append(field)
+            }
+        } while rest.starts(with: "HTTP/".utf8) && isFollowed(rest)
+        answer.body = Array(rest)
+        return answer
+    }
+
+    /// Whether what follows a head is the head of another answer.
+    private static func isFollowed(_ rest: ArraySlice<UInt8>) -> Bool {
+        status(
+            of: String(decoding: rest.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }, as: UTF8.self))
+            != nil
+    }
+
+    /// The status of `HTTP/1.1 200 OK` or `HTTP/2 200`.
+    private static func status(of line: String) -> Int? {
+        let words = line.split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count >= 2, words[0].hasPrefix("HTTP/"), words[1].utf8.count == 3,
+            let status = Int(words[1]), (100...999).contains(status)
+        else { return nil }
+        return status
+    }
+}

@@ -1,0 +1,195 @@
+/// What a rule asks of an answer besides its status. All of it must hold; an empty one asks nothing.
+package struct AnswerContent: Hashable, Sendable {
+    /// Something that is true of the header fields of one name, or is not.
+    package struct Header: Hashable, Sendable {
+        package enum Test: Hashable, Sendable {
+            /// One of the fields has exactly this value.
+            case equals(String)
+            case exists(Bool)
+        }
+
+        /// Compared without case (RFC 9110 §5.1).
+        package var name: String
+        package var test: Test
+
+        package init(name: String, test: Test) {
+            self.name = name
+            self.test = test
+        }
+    }
+
+    /// The media type without its parameters, compared without case; `application/*` is any of a kind.
+    package var contentType: String?
+    package var headers: [Header]
+    /// An answer that is not JSON meets none.
+    package var json: [JSONCondition]
+    /// A text that the body has in it.
+    package var text: String?
+
+    package init(
+        contentType: String? = nil, headers: [Header] = [], json: [JSONCondition] = [], text: String? = nil
+    ) {
+        self.contentType = contentType
+        self.headers = headers
+        self.json = json
+        self.text = text
+    }
+
+    /// What a callable function says with this word.
+    init(saying word: CanonicalStatus) {
+        self.init(json: [JSONCondition(pointer: CanonicalStatus.pointer, test: .equals(.string(word.rawValue)))])
+    }
+
+    package var isEmpty: Bool { contentType == nil && headers.isEmpty && !looksIntoBody }
+
+    package var looksIntoBody: Bool { !json.isEmpty || text != nil }
+}
+
+extension AnswerContent {
+    /// The first thing that an answer does not meet.
+    package enum Objection: Hashable, Sendable {
+        /// What it is instead, shown safely; `nil` where the answer has no type.
+        case contentType(found: RedactedText?, wanted: String)
+        case header(Header)
+        /// `found` is the value that ought not to be there, shown safely.
+        case condition(JSONCondition, found: RedactedText?)
+        case notJSON
+        case text
+        /// It went on behind the route's `answerLimit`, and nothing looks into what was read of it.
+        case cut
+
+        /// Whether somebody else than the server may have answered, such as a captive portal.
+        var isFromStranger: Bool {
+            switch self {
+            case .contentType, .notJSON: true
+            case .header, .condition, .text, .cut: false
+            }
+        }
+    }
+
+    func objection(to answer: inout JudgedAnswer) -> Objection? {
+        if let wanted = contentType {
+            let found = answer.head.header("Content-Type")
+            guard found?.isMediaType(wanted) == true else {
+                return .contentType(
+                    found: found.flatMap { answer.report.excerpt(of: $0.utf8, limit: 60) },
+                    wanted: escapedForDisplay(wanted))
+            }
+        }
+        if let header = headers.first(where: { !$0.holds(in: answer.head) }) { return .header(header) }
+        if let text, !answer.contains(text) { return answer.isCut ? .cut : .text }
+        if json.isEmpty { return nil }
+        guard let document = answer.document else { return answer.isCut ? .cut : .notJSON }
+        return json.first { !$0.holds(in: document) }.map { condition in
+            let found = condition.test == .unset ? document.value(at: condition.pointer) : nil
+            let text = found.flatMap { answer.report.excerpt(of: $0.description.utf8, limit: 80) }
+            return .condition(condition, found: text)
+        }
+    }
+
+    /// What it asks, in words.
+    package var words: [String] {
+        (contentType.map { ["content type is \(escapedForDisplay($0))"] } ?? []) + headers.map(\.description)
+            + (text.map { ["the body has '\(escapedForDisplay($0))' in it"] } ?? []) + json.map(\.description)
+    }
+}
+
+extension AnswerContent.Header: CustomStringConvertible {
+    package func holds(in answer: AttemptReport.Answer) -> Bool {
+        let values = answer.headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
+        return switch test {
+        case .equals(let value): values.contains { $0.trimmingBlanks == value }
+        case .exists(let wanted): values.isEmpty != wanted
+        }
+    }
+
+    package var description: String {
+        switch test {
+        case .equals(let value): "header \(name) is '\(escapedForDisplay(value))'"
+        case .exists(true): "header \(name) is there"
+        case .exists(false): "header \(name) is not there"
+        }
+    }
+}
+
+extension AnswerContent.Objection: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .contentType(let found?, let wanted): "content type is '\(found)', not '\(wanted)'"
+        case .contentType(nil, let wanted): "no content type, not '\(wanted)'"
+        case .header(let header): "not: \(header)"
+        case .condition(let condition, _): condition.opposite
+        case .notJSON: "the answer is not JSON"
+        case .text: "the body does not have the text in it"
+        case .cut: "the answer is longer than answerLimit, and cut it is not JSON"
+        }
+    }
+}
+
+/// An answer as rules see it: a whole one, or the element of one that speaks of a single operation of a batch.
+struct JudgedAnswer {
+    /// Status and header fields.
+    let head: AttemptReport.Answer
+    /// 0 for an element without a status where one belongs.
+    let status: Int
+    let report: SealedReport
+    /// Whether there may have been more of the body than was read.
+    let isCut: Bool
+    private let element: JSONDocument?
+
+    init(_ answer: AttemptReport.Answer, in report: SealedReport, limit: Int) {
+        head = answer
+        status = answer.status
+        self.report = report
+        isCut = answer.body.count >= limit && !answer.body.isEmpty
+        element = nil
+    }
+
+    init(_ element: JSONDocument, status: Int, of answer: AttemptReport.Answer, in report: SealedReport) {
+        head = answer
+        self.status = status
+        self.report = report
+        isCut = false
+        self.element = element
+    }
+
+    /// The body as JSON; `nil` where it is none. Read once, when it is asked for.
+    lazy var document: JSONDocument? = element ?? (try? JSONDocument(head.body))
+
+    /// What a callable function says.
+    lazy var word: CanonicalStatus? = {
+        guard case .string(let name) = document?.value(at: CanonicalStatus.pointer) else { return nil }
+        return CanonicalStatus(rawValue: name)
+    }()
+
+    /// Whether the body has the text in it; not known of one that was cut, and then it does not.
+    func contains(_ text: String) -> Bool {
+        if isCut { return false }
+        let body = element.map { $0.bytes[$0.range] } ?? head.body[...]
+        return body.contains(Array(text.utf8))
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// Whether these bytes stand somewhere in it.
+    fileprivate func contains(_ text: [UInt8]) -> Bool {
+        guard let first = text.first else { return true }
+        var rest = self
+        while let start = rest.firstIndex(of: first) {
+            rest = rest[start...]
+            if rest.starts(with: text) { return true }
+            rest = rest.dropFirst()
+        }
+        return false
+    }
+}
+
+extension String {
+    /// Whether the value of a Content-Type is that type, whatever its parameters; `application/*` is any of a kind.
+    fileprivate func isMediaType(_ wanted: String) -> Bool {
+        let type = String(prefix { $0 != ";" }).trimmingBlanks.lowercased()
+        let wanted = wanted.trimmingBlanks.lowercased()
+        if wanted == "*/*" { return true }
+        return wanted.hasSuffix("/*") ? type.hasPrefix(wanted.dropLast()) : type == wanted
+    }
+}

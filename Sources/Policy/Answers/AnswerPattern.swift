@@ -1,0 +1,49 @@
+/// Some of what an attempt can meet, by the names of the configuration: statuses, an error, or a word of a callable function.
+package enum AnswerPattern: Hashable, Sendable {
+    case statuses(ClosedRange<Int>)
+    case error(NetworkError)
+    /// What a callable function says in `error.status`.
+    case canonical(CanonicalStatus)
+}
+
+extension AnswerPattern: CustomStringConvertible {
+    /// `404`, `500-599`, the name of a network error or a canonical status (`NOT_FOUND`), as a configuration writes it;
+    /// `nil` for anything else, for a status outside 100–599, and for `cancelled`, which no answer can mean.
+    package init?(_ text: some StringProtocol) {
+        if let error = NetworkError(rawValue: String(text)) {
+            guard error != .cancelled else { return nil }
+            self = .error(error)
+            return
+        }
+        if let canonical = CanonicalStatus(rawValue: String(text)) {
+            self = .canonical(canonical)
+            return
+        }
+        let ends = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard (1...2).contains(ends.count), ends.allSatisfy({ $0.utf8.count == 3 && $0.utf8.first != 0x2B }),
+            let first = Int(ends[0]), let last = Int(ends[ends.count - 1]),
+            first <= last, first >= 100, last <= 599
+        else { return nil }
+        self = .statuses(first...last)
+    }
+
+    package var description: String {
+        switch self {
+        case .statuses(let range): range.shortDescription
+        case .error(let error): error.rawValue
+        case .canonical(let canonical): canonical.rawValue
+        }
+    }
+
+    /// How many answers it stands for, as far as that makes one pattern narrower than another.
+    var width: Int {
+        if case .statuses(let range) = self { range.count } else { 0 }
+    }
+}
+
+extension ClosedRange<Int> {
+    /// `404` or `500-599`.
+    var shortDescription: String {
+        lowerBound == upperBound ? "\(lowerBound)" : "\(lowerBound)-\(upperBound)"
+    }
+}

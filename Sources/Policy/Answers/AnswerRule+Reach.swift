@@ -1,0 +1,46 @@
+extension AnswerRule {
+    /// The last of those rules before this one that leave nothing for it to decide, one alone or several together; `nil`
+    /// where it can decide.
+    package func ruleBefore(in rules: [AnswerRule]) -> AnswerRule? {
+        if let one = rules.first(where: { $0.content.isImplied(by: content) && $0.covers(allOf: subject) }) {
+            return one
+        }
+        let open = rules.filter(\.content.isEmpty)
+        switch subject {
+        case .statuses(nil): return nil
+        case .statuses(let ranges?):
+            let statuses = ranges.flatMap(\.self)
+            let isTaken = statuses.allSatisfy { status in open.contains { $0.covers(status: status) } }
+            return isTaken ? open.last { statuses.contains(where: $0.covers(status:)) } : nil
+        case .errors(let errors):
+            let isTaken = errors.allSatisfy { error in open.contains { $0.covers(error) } }
+            return isTaken ? open.last { errors.contains(where: $0.covers) } : nil
+        }
+    }
+
+    private func covers(allOf other: Subject) -> Bool {
+        switch (subject, other) {
+        case (.statuses(nil), .statuses): true
+        case (.statuses, .statuses(nil)): false
+        case (.statuses, .statuses(let ranges?)): ranges.allSatisfy { $0.allSatisfy(covers(status:)) }
+        case (.errors, .errors(let errors)): errors.allSatisfy(covers)
+        case (.statuses, .errors), (.errors, .statuses): false
+        }
+    }
+}
+
+extension AnswerContent {
+    /// Whether every answer that has the other content has this one, as far as their texts show it.
+    fileprivate func isImplied(by other: AnswerContent) -> Bool {
+        let ofHeaders = headers.allSatisfy { mine in
+            other.headers.contains { theirs in
+                guard mine.name.lowercased() == theirs.name.lowercased() else { return false }
+                if case .equals = theirs.test, mine.test == .exists(true) { return true }
+                return mine.test == theirs.test
+            }
+        }
+        let ofText = text.map { mine in other.text.map { $0.contains(mine) } ?? false } ?? true
+        return ofHeaders && ofText && json.allSatisfy(other.json.contains)
+            && (contentType == nil || contentType == other.contentType)
+    }
+}

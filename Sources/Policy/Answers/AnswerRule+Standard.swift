@@ -1,0 +1,47 @@
+extension AnswerRule {
+    /// What a status means where no rule of the route says anything.
+    static func standard(_ status: Int) -> AnswerRule {
+        let (range, outcome) = defaultOutcome(ofStatus: status)
+        return AnswerRule(.standard, .statuses([range]), outcome)
+    }
+
+    /// What an error means where no rule of the route says anything.
+    static func standard(_ error: NetworkError) -> AnswerRule {
+        AnswerRule(.standard, .errors([error]), defaultOutcome(of: error))
+    }
+
+    /// Statuses with a meaning of their own; the ranges stand for all others.
+    private static let singleStatuses: [Outcome: [Int]] = [
+        .held: [401, 403, 407],
+        // 409 is deferred because every request carries our idempotency key: the server may still be at the first one.
+        .deferred: [408, 409, 421, 423, 425, 429],
+        .failed: [501, 505],
+    ]
+
+    private static let statusRanges: [(range: ClosedRange<Int>, outcome: Outcome)] = [
+        // An interim answer that was never followed by a final one.
+        (100...199, .deferred),
+        (200...299, .delivered),
+        // Redirects are not followed: where the requests should go is for a person to say.
+        (300...399, .held),
+        // Also those that nobody has assigned: the server blames the request (RFC 9110 §15).
+        (400...499, .failed),
+        (500...599, .deferred),
+    ]
+
+    private static func defaultOutcome(ofStatus status: Int) -> (ClosedRange<Int>, Outcome) {
+        for (outcome, statuses) in singleStatuses where statuses.contains(status) { return (status...status, outcome) }
+        // Outside 100–599 nothing is HTTP: a server error (RFC 9110 §15).
+        return statusRanges.first { $0.range.contains(status) } ?? (status...status, .deferred)
+    }
+
+    private static func defaultOutcome(of error: NetworkError) -> Outcome {
+        switch error {
+        case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .reset, .emptyAnswer, .truncated,
+            .malformedAnswer, .proxy, .offline, .agentDied, .cancelled, .other:
+            .deferred
+        case .tls: .held
+        case .badURL, .bodyFileChanged: .failed
+        }
+    }
+}

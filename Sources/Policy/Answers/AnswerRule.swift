@@ -1,0 +1,174 @@
+/// A rule about answers: which ones it matches, and what these mean.
+///
+/// Every key of a route that judges answers becomes such rules, and so do the defaults. The first that matches decides.
+package struct AnswerRule: Hashable, Sendable {
+    /// The key that the rule comes from.
+    package enum Origin: Hashable, Sendable {
+        /// The element of `answers` at this index, from 0.
+        case answers(Int)
+        case classify(AnswerPattern)
+        case accept
+        /// `protocol: "callable"`: what this word means, or an answer that has neither a result nor a word.
+        case callable(CanonicalStatus?)
+        case results(Results)
+        case standard
+    }
+
+    /// The rules that `batch.results` stands for.
+    package enum Results: Hashable, Sendable {
+        /// An element that has an error fails.
+        case error
+        /// An element without a status where one belongs is deferred.
+        case noStatus(JSONPointer)
+        /// An element without an error is delivered.
+        case noError
+    }
+
+    /// What an attempt has to end with.
+    package enum Subject: Hashable, Sendable {
+        /// An answer with one of these statuses; `nil` is any answer.
+        case statuses([ClosedRange<Int>]?)
+        /// One of these errors, in the order of `NetworkError`.
+        case errors([NetworkError])
+    }
+
+    /// Whether an answer has to meet the content of the rule, or must not.
+    package enum Sense: Hashable, Sendable {
+        case meets
+        case fails
+    }
+
+    package var origin: Origin
+    package var line: SourceLine
+    package var subject: Subject
+    package var content: AnswerContent
+    package var sense: Sense
+    package var outcome: Outcome
+    /// Where the answer says until when its destination is to be left alone; only of a rule that defers.
+    package var until: AnswerTime?
+
+    package init(
+        _ origin: Origin, line: SourceLine = SourceLine(), _ subject: Subject, content: AnswerContent = AnswerContent(),
+        sense: Sense = .meets, _ outcome: Outcome, until: AnswerTime? = nil
+    ) {
+        self.origin = origin
+        self.line = line
+        self.subject = subject
+        self.content = content
+        self.sense = sense
+        self.outcome = outcome
+        self.until = until
+    }
+
+    /// A line of `classify`.
+    package static func classify(
+        _ pattern: AnswerPattern, outcome: Outcome, line: SourceLine = SourceLine()
+    ) -> AnswerRule {
+        switch pattern {
+        case .statuses(let range): AnswerRule(.classify(pattern), line: line, .statuses([range]), outcome)
+        case .error(let error): AnswerRule(.classify(pattern), line: line, .errors([error]), outcome)
+        case .canonical(let word):
+            AnswerRule(.classify(pattern), line: line, .statuses(nil), content: AnswerContent(saying: word), outcome)
+        }
+    }
+
+    /// `accept`: an answer with 2xx that does not have this content is `otherwise`.
+    package static func accept(
+        contentType: String? = nil, json: [JSONCondition] = [], otherwise: Outcome = .deferred
+    ) -> AnswerRule {
+        AnswerRule(
+            .accept, .statuses([success]), content: AnswerContent(contentType: contentType, json: json), sense: .fails,
+            otherwise)
+    }
+
+    static let success = 200...299
+}
+
+/// The line of the file in which something is written; 0 where it is written in none.
+///
+/// All are equal: where a rule is written is no part of what it says.
+package struct SourceLine: Hashable, Sendable {
+    package var number: Int
+
+    package init(_ number: Int = 0) {
+        self.number = number
+    }
+
+    package static func == (left: SourceLine, right: SourceLine) -> Bool { true }
+    package func hash(into hasher: inout Hasher) {}
+}
+
+// MARK: - Matching
+
+extension AnswerRule {
+    enum Answer: Hashable {
+        case matches(AnswerContent.Objection?)
+        case differs
+        /// The answer was cut, and the rule would have to look into the rest of its body.
+        case cut
+    }
+
+    package func covers(status: Int) -> Bool {
+        guard case .statuses(let ranges) = subject else { return false }
+        return ranges.map { $0.contains { $0.contains(status) } } ?? true
+    }
+
+    func covers(_ error: NetworkError) -> Bool {
+        if case .errors(let errors) = subject { errors.contains(error) } else { false }
+    }
+
+    /// Whether the rule is about the content of an answer whose status it covers.
+    func asks(_ answer: inout JudgedAnswer) -> Answer {
+        if content.isEmpty { return .matches(nil) }
+        let objection = content.objection(to: &answer)
+        switch sense {
+        case .meets: return objection == nil ? .matches(nil) : objection == .cut ? .cut : .differs
+        case .fails: return objection.map { .matches($0) } ?? .differs
+        }
+    }
+
+    /// The same rule for those of its statuses that are in `ranges`; `nil` if none is.
+    func limited(to ranges: [ClosedRange<Int>]) -> AnswerRule? {
+        guard case .statuses(let own) = subject else { return nil }
+        let common = ranges.flatMap { range in
+            (own ?? [range]).filter { $0.overlaps(range) }.map { $0.clamped(to: range) }
+        }
+        if common.isEmpty { return nil }
+        var rule = self
+        rule.subject = .statuses(common)
+        return rule
+    }
+}
+
+// MARK: - Words
+
+extension AnswerRule: CustomStringConvertible {
+    /// The rule as a person reads it: `answers[2]: status 409, /code equals "23505": deliver`. Without its line.
+    package var description: String {
+        switch origin {
+        case .answers(let index): "answers[\(index)]: \(condition): \(meaning)"
+        case .classify(let pattern): "classify \"\(pattern)\": \(outcome.verb)"
+        case .accept: "accept: \(content.words.joined(separator: " and ")): otherwise \(outcome.verb)"
+        case .callable(let word?): "callable \(word.rawValue): default \(outcome.verb)s"
+        case .callable(nil): "callable: it has a result and no error: otherwise \(outcome.verb)"
+        case .results: "batch results: \(outcome.verb)s"
+        case .standard: "default \(subjectWords) \(outcome.verb)s"
+        }
+    }
+
+    /// What has to be true of an answer: `status 403, header x-ratelimit-remaining is '0'`.
+    package var condition: String {
+        ([subjectWords] + content.words).joined(separator: ", ")
+    }
+
+    /// `defer until x-ratelimit-reset`
+    private var meaning: String { outcome.verb + (until.map { " until \($0)" } ?? "") }
+
+    private var subjectWords: String {
+        switch subject {
+        case .statuses(nil): "any status"
+        case .statuses(let ranges?): "status " + ranges.map(\.shortDescription).joined(separator: " or ")
+        case .errors(let errors): "error " + errors.map(\.rawValue).joined(separator: " or ")
+        }
+    }
+}

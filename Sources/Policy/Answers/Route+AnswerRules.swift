@@ -1,0 +1,63 @@
+extension Route {
+    /// What the route says of whole answers, in the order in which its rules are asked. Where none matches the defaults decide.
+    ///
+    /// `answers` comes first, then `classify`, the narrowest line first. On a callable route what it says of a word goes
+    /// before what it says of the status, and that before the default of the word. A 2xx that would be a delivery then has
+    /// to agree with `protocol` and `accept`.
+    var answerRules: [AnswerRule] {
+        if answers.isEmpty, classify.isEmpty, accept == nil, `protocol` == .plain { return [] }
+        let ofOthers = `protocol` == .callable ? [CanonicalStatus.ruleOfOthers] : []
+        return rules(accepting: ofOthers + (accept.map { [$0] } ?? []))
+    }
+
+    /// The same of the elements of an answer that speak of one operation each.
+    func answerRules(of results: Batch.Results) -> [AnswerRule] {
+        var acceptance: [AnswerRule] = []
+        let none = AnswerRule.noStatus...AnswerRule.noStatus
+        if let error = results.error {
+            let content = AnswerContent(json: [JSONCondition(pointer: error, test: .unset)])
+            acceptance.append(
+                AnswerRule(
+                    .results(.error), .statuses([none, AnswerRule.success]), content: content, sense: .fails, .failed))
+        }
+        if let status = results.status {
+            acceptance.append(AnswerRule(.results(.noStatus(status)), .statuses([none]), .deferred))
+        } else {
+            acceptance.append(AnswerRule(.results(.noError), .statuses([AnswerRule.success]), .delivered))
+        }
+        return rules(accepting: acceptance)
+    }
+
+    /// `acceptance` are rules that a 2xx has to pass before it is a delivery.
+    private func rules(accepting acceptance: [AnswerRule]) -> [AnswerRule] {
+        let lines = classify.enumerated().sorted { left, right in
+            (left.element.width, -left.offset) < (right.element.width, -right.offset)
+        }.map(\.element)
+        let words = lines.filter(\.isOfWord)
+        let errors = lines.filter { if case .errors = $0.subject { true } else { false } }
+        let statuses = lines.filter { line in !line.isOfWord && !errors.contains(line) }
+        let isCallable = `protocol` == .callable
+        let successes = statuses.flatMap { line -> [AnswerRule] in
+            guard let success = line.limited(to: [AnswerRule.success]) else { return [] }
+            guard line.outcome == .delivered, case .statuses(let ranges?) = success.subject else { return [success] }
+            return acceptance.compactMap { $0.limited(to: ranges) } + [success]
+        }
+        return answers + (isCallable ? words : []) + statuses.compactMap { $0.limited(to: AnswerRule.noSuccess) }
+            + (isCallable ? CanonicalStatus.rules : []) + successes + acceptance + errors
+    }
+}
+
+extension AnswerRule {
+    /// The status of an element that has none where one belongs.
+    static let noStatus = 0
+    fileprivate static let noSuccess = [0...199, 300...999]
+
+    fileprivate var isOfWord: Bool {
+        if case .classify(.canonical) = origin { true } else { false }
+    }
+
+    /// The narrowest line of `classify` goes first.
+    fileprivate var width: Int {
+        if case .classify(let pattern) = origin { pattern.width } else { 0 }
+    }
+}

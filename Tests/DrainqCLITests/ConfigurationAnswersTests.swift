@@ -1,0 +1,172 @@
+import Policy
+import Testing
+
+@testable import DrainqCLI
+
+@Suite struct `The rules for answers of a route` {
+    @Test func `every key has its value, and every rule its line`() throws {
+        let route = try configured(
+            """
+            { routes: { default: { answers: [
+              { status: 409, json: { pointer: "/code", equals: "23505" }, is: "deliver" },
+              { status: ["408", "500-599", 429], header: { "X-A": "0", "x-b": true, "x-c": false },
+                json: [{ pointer: "/a", contains: "b" }], body: "text", is: "defer", until: "/retry_after" },
+              { error: ["timeout", "dns"], is: "hold" },
+              { error: "any", is: "fail" },
+              { status: "any", is: "defer", until: "x-reset" },
+            ] } } }
+            """
+        ).defaultRoute
+        let code = JSONCondition(pointer: JSONPointer("/code")!, test: .equals(.string("23505")))
+        let headers: [AnswerContent.Header] = [
+            .init(name: "X-A", test: .equals("0")), .init(name: "x-b", test: .exists(true)),
+            .init(name: "x-c", test: .exists(false)),
+        ]
+        let content = AnswerContent(
+            headers: headers, json: [JSONCondition(pointer: JSONPointer("/a")!, test: .contains("b"))], text: "text")
+        let all = NetworkError.allCases.filter { $0 != .cancelled }
+        #expect(
+            route.answers == [
+                AnswerRule(.answers(0), .statuses([409...409]), content: AnswerContent(json: [code]), .delivered),
+                AnswerRule(
+                    .answers(1), .statuses([408...408, 500...599, 429...429]), content: content, .deferred,
+                    until: .pointer(JSONPointer("/retry_after")!)),
+                AnswerRule(.answers(2), .errors([.dns, .timeout]), .held),
+                AnswerRule(.answers(3), .errors(all), .failed),
+                AnswerRule(.answers(4), .statuses(nil), .deferred, until: .header("x-reset")),
+            ])
+        #expect(route.answers.map(\.line.number) == [2, 3, 5, 6, 7])
+    }
+
+    @Test func `a route inherits the list as a whole, and an empty one takes it back`() throws {
+        let configuration = try configured(
+            """
+            { routes: { default: { answers: [{ status: 404, is: "defer" }], classify: { "410": "hold" },
+                                   accept: { contentType: "a/b" } },
+                        same: {}, own: { answers: [{ status: 405, is: "hold" }] }, none: { answers: [] } } }
+            """)
+        func answers(_ type: String) -> [AnswerRule] { configuration.route(of: TypeName(type)!).answers }
+        #expect(answers("same") == configuration.defaultRoute.answers)
+        #expect(answers("own").map(\.outcome) == [.held])
+        #expect(answers("none").isEmpty)
+        #expect(configuration.defaultRoute.classify.map(\.line.number) == [1])
+        #expect(configuration.defaultRoute.accept?.line.number == 2)
+    }
+
+    @Test(arguments: [
+        ("1", ": 1 is not a list of rules; rules are written [{ status: 409, is: \"deliver\" }]"),
+        ("[1]", ": 1 is not an object"),
+        ("[{ status: 409 }]", ": this rule lacks 'is'; what the answer means: deliver, defer, hold or fail"),
+        (
+            "[{ is: 'defer' }]",
+            ": this rule asks nothing of an answer; it has a status, which may be \"any\", or an error"
+        ),
+        (
+            "[{ status: 409, is: 'delivr' }]",
+            ".is: 'delivr' is not one of deliver, defer, hold, fail; did you mean 'deliver'?"
+        ),
+        ("[{ statuss: 409, is: 'defer' }]", ".statuss: there is no such key; did you mean 'status'?"),
+        ("[{ status: 409, hedaer: {}, is: 'defer' }]", ".hedaer: there is no such key; did you mean 'header'?"),
+        ("[{ status: 4040, is: 'defer' }]", ".status: 4040 is not a status; a status is 409, a range \"500-599\""),
+        ("[{ status: 'timeout', is: 'defer' }]", ".status: 'timeout' is not a status"),
+        ("[{ status: 'ayn', is: 'defer' }]", ".status: 'ayn' is not a status; did you mean 'any'?"),
+        ("[{ status: [], is: 'defer' }]", ".status: a list is not a status"),
+        ("[{ error: 'timout', is: 'defer' }]", ".error: 'timout' is not one of dns,"),
+        ("[{ error: 'cancelled', is: 'defer' }]", ".error: 'cancelled' is not one of dns,"),
+        (
+            "[{ error: 'dns', status: 4, is: 'defer' }]", ".status: 4 is not a status"
+        ),
+        (
+            "[{ error: 'dns', header: { a: '1' }, is: 'defer' }]",
+            ": an error has no answer whose status, header or body could be asked for; make two rules of it"
+        ),
+        ("[{ header: { 'a:': '1' }, is: 'defer' }]", ".header.a:: 'a:' is not the name of a header field"),
+        ("[{ header: { a: 1 }, is: 'defer' }]", ".header.a: 1 is neither text nor true or false"),
+        ("[{ json: { pointer: 'x', exists: true }, is: 'defer' }]", ".json.pointer: 'x' is not a JSON Pointer"),
+        ("[{ json: { pointer: '/x', contains: '' }, is: 'defer' }]", ".json.contains: '' is not a text"),
+        ("[{ status: 409, body: '', is: 'defer' }]", ".body: '' is not a text"),
+        ("[{ status: 409, is: 'defer', until: '/a~2' }]", ".until: '/a~2' is not a JSON Pointer"),
+        (
+            "[{ status: 409, is: 'defer', until: 'retry after' }]",
+            ".until: 'retry after' is neither the name of a header field nor a JSON Pointer; write \"x-ratelimit-reset\""
+        ),
+        (
+            "[{ status: 200, is: 'deliver', until: 'retry-after' }]",
+            ": this rule has 'until', and does not defer; until says when to try again: write is: \"defer\""
+        ),
+        (
+            "[{ status: '400-499', is: 'defer' }, { status: 409, is: 'deliver' }]",
+            ": this rule never decides: the rules up to line 1 match all that it matches; the first rule that matches decides"
+        ),
+    ])
+    func `a wrong rule says what is wrong and how it is written`(rules: String, expected: String) {
+        let errors = configurationErrors("{ routes: { default: { answers: \(rules) } } }")
+        #expect(errors.count == 1)
+        #expect(errors.first?.contains("routes.default.answers" + expected) == true, "\(errors)")
+    }
+
+    @Test func `a rule that never decides is said where it stands`() {
+        let errors = configurationErrors(
+            """
+            { routes: { default: { answers: [
+              { status: "any", is: "defer" },
+              { error: "dns", is: "hold" },
+              { status: 409, json: { pointer: "/code", equals: "23505" }, is: "deliver" },
+            ] } } }
+            """)
+        #expect(errors.count == 1)
+        #expect(
+            errors.first?.hasPrefix(
+                "drainq.json:4:3: routes.default.answers: this rule never decides: the rules up to line 2") == true)
+    }
+
+    @Test func `an answer that has no body cannot be looked into`() {
+        let errors = configurationErrors(
+            "{ routes: { default: { method: 'HEAD', answers: [{ status: 409, body: 'x', is: 'defer' }] } } }")
+        #expect(errors.first?.contains("method: the answer to a HEAD has no body to look into") == true)
+    }
+}
+
+@Suite struct `A recorded answer` {
+    private func parse(_ text: String) throws -> AttemptReport.Answer {
+        try RecordedAnswer.parse(Array(text.utf8), name: "answer.txt")
+    }
+
+    @Test(arguments: ["\r\n", "\n"])
+    func `it is read as curl prints it`(end: String) throws {
+        let lines = ["HTTP/1.1 403 Forbidden", "X-RateLimit-Remaining: 0", "Empty:", "", "{\"a\":1}\r\nHTTP/1.1"]
+        let answer = try parse(lines.joined(separator: end))
+        #expect(answer.status == 403)
+        #expect(answer.headers.map(\.name) == ["X-RateLimit-Remaining", "Empty"])
+        #expect(answer.header("x-ratelimit-remaining") == "0")
+        #expect(answer.body == Array("{\"a\":1}\r\nHTTP/1.1".utf8))
+    }
+
+    @Test func `interim answers and a proxy's stand before it`() throws {
+        let answer = try parse(
+            "HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/2 429 \r\nretry-after: 5\r\n\r\nbody"
+        )
+        #expect(answer.status == 429 && answer.header("Retry-After") == "5" && answer.body == Array("body".utf8))
+    }
+
+    @Test func `it may end with its header`() throws {
+        #expect(try parse("HTTP/2 204\r\nDate: x").status == 204)
+        #expect(try parse("HTTP/2 204").body.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("", "line 1 is no status line, such as HTTP/1.1 200 OK"), ("{}", "line 1 is no status line"),
+        ("HTTP/1.1 20", "line 1 is no status line"), ("HTTP/1.1 200 OK\nno field\n\n", "line 2 is no header field"),
+    ])
+    func `anything else is refused with its line`(text: String, reason: String) {
+        do {
+            _ = try parse(text)
+            Issue.record("it was read")
+        } catch let failure as CommandFailure {
+            #expect(failure.status == .dataInvalid)
+            #expect(failure.messages[0].text.hasPrefix("cannot explain 'answer.txt': " + reason))
+        } catch {
+            Issue.record("\(error)")
+        }
+    }
+}
