@@ -31,7 +31,7 @@ extension ConfigurationChapters {
         operation: its status, the header of the whole, and the element as body.
         .Pp
         After a 401 a run looks the secrets up anew once, whatever a rule makes of
-        the 401.
+        the 401; and so it does where a rule holds by the body of an answer.
         .Nm drainq Cm explain
         shows the rules with their lines, and
         .Nm drainq Cm explain Fl -answer Ar FILE
