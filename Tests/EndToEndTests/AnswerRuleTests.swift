@@ -46,16 +46,26 @@ import Testing
         #expect(try drainq.list().allSatisfy { $0["attempts"] as? Int == 0 })
     }
 
-    @Test func `a 401 that a rule judges by its body still has its secret looked up anew`() throws {
+    @Test(
+        arguments: [
+            (
+                401, #"{"code":"PGRST301"}"#,
+                #"{ status: 401, json: { pointer: "/code", contains: "PGRST" }, is: "fail" }"#
+            ),
+            (200, #"{"ok":false,"error":"invalid_auth"}"#, #"{ json: { pointer: "/ok", equals: false }, is: "hold" }"#),
+        ])
+    func `what a rule finds in the body of a refusal does not keep its secret from being looked up anew`(
+        status: Int, body: String, rule: String
+    ) throws {
         let receiver = try LoopbackReceiver(
             script: .deciding { request, _ in
                 request.header("Authorization") == "t2"
-                    ? .status(204) : .status(401, headers: [], body: #"{"code":"PGRST301"}"#)
+                    ? .status(204) : .status(status, headers: [], body: body)
             })
         let drainq = try Drainq(
             """
             { routes: { default: { url: "\(receiver.url)", headers: { Authorization: "${secret:t}" },
-                answers: [{ status: 401, json: { pointer: "/code", contains: "PGRST" }, is: "fail" }] } },
+                answers: [\(rule)] } },
               secrets: { t: { command: ["sh", "../token.sh"] } } }
             """)
         try drainq.write("cat ../token\necho t2 >../token\n", as: "token.sh")

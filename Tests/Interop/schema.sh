@@ -61,6 +61,9 @@ a count out of its range	{ destinations: { "https://a.example": { concurrency: 0
 a list for one text	{ routes: { default: { url: ["https://a.example"] } } }
 a schedule that is none	{ routes: { default: { url: "https://a.example", retry: "fast" } } }
 an outcome that is none	{ routes: { default: { url: "https://a.example", classify: { "404": "skip" } } } }
+a rule for answers without a shape	{ routes: { default: { url: "https://a.example", answers: { status: 409 } } } }
+a key of no rule	{ routes: { default: { url: "https://a.example", answers: [{ statuss: 409, is: "defer" }] } } }
+a rule whose outcome is none	{ routes: { default: { url: "https://a.example", answers: [{ status: 409, is: "retry" }] } } }
 a command in one word	{ hooks: { failed: "mail" } }
 an empty list	{ routes: { default: { url: "https://a.example", retry: { schedule: [] } } } }
 a version that is not there yet	{ version: 2 }

@@ -31,7 +31,7 @@ extension ConfigurationChapters {
         operation: its status, the header of the whole, and the element as body.
         .Pp
         After a 401 a run looks the secrets up anew once, whatever a rule makes of
-        the 401.
+        the 401; and so it does where a rule holds by the body of an answer.
         .Nm drainq Cm explain
         shows the rules with their lines, and
         .Nm drainq Cm explain Fl -answer Ar FILE
@@ -53,8 +53,8 @@ extension ConfigurationChapters {
         {
           routes: {
             default: {
-              url: \(dqhttps://slack.com/api/chat.postMessage\(dq,
-              headers: { Authorization: \(dqBearer ${secret:slack}\(dq },
+              url: \(dqhttps://slack.example.com/api/chat.postMessage\(dq,
+              headers: { Authorization: \(dqBearer ${secret:api}\(dq },
               answers: [
                 {
                   status: 200,
@@ -71,7 +71,7 @@ extension ConfigurationChapters {
               ],
             },
           },
-          secrets: { slack: { file: \(dq/etc/drainq/slack.token\(dq } },
+          secrets: { api: { file: \(dq/etc/drainq/api.token\(dq } },
         }
         .Ed
         .Pp
@@ -82,7 +82,7 @@ extension ConfigurationChapters {
         {
           routes: {
             default: {
-              url: \(dqhttps://api.github.com/repos/example/app/issues\(dq,
+              url: \(dqhttps://github.example.com/repos/me/app/issues\(dq,
               answers: [
                 {
                   status: [403, 429],

@@ -163,9 +163,9 @@ struct ExplainedRoute {
                     "where \(settings.stormGuard) answers in a row are \(status), in one run or in several, and so are "
                         + "those to a few others if there are any, it is held and nothing more fails")
             }
-            if status == 401, !route.secretNames(settings: settings).isEmpty {
-                sentences.append("before that, its secrets are looked up anew, once")
-            }
+        }
+        if verdict.isUnauthenticated, !route.secretNames(settings: settings).isEmpty {
+            sentences.append("before that, its secrets are looked up anew, once")
         }
         return sentences
     }

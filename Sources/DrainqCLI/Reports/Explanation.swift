@@ -141,6 +141,8 @@ extension Explanation {
         let count = route.batch?.count(in: answer) ?? 1
         let each = route.batch?.verdicts(on: report, members: count, route: route, now: now, retryAfterMax: longest)
         members = each?.map { MemberView($0, on: explained) }
+        // The answer says when.
+        if verdict.isOnlyAskedToWait { retry = nil }
     }
 
     private init(_ answer: String, _ report: SealedReport, _ verdict: Verdict, on explained: ExplainedRoute) {

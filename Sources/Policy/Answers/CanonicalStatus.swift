@@ -20,9 +20,9 @@ package enum CanonicalStatus: String, Hashable, Sendable, CaseIterable {
     /// Where it stands in an answer.
     static let pointer = JSONPointer(tokens: ["error", "status"])
 
-    /// What each word means unless the route says otherwise.
-    static let rules = allCases.map { word in
-        AnswerRule(.callable(word), .statuses(nil), content: AnswerContent(saying: word), word.defaultOutcome)
+    /// What the word means unless the route says otherwise.
+    var rule: AnswerRule {
+        AnswerRule(.callable(self), .statuses(nil), content: AnswerContent(saying: self), defaultOutcome)
     }
 
     /// An answer with 2xx that has no result, or has an error, is not the function's: a captive portal's, perhaps.

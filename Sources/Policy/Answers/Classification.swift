@@ -11,7 +11,8 @@ package enum Classification {
         switch report.original.result {
         case .answer(let answer):
             var judged = JudgedAnswer(answer, in: report, limit: route.answerLimit)
-            return verdict(on: &judged, by: route.answerRules, route: route, now: now, cap: retryAfterMax)
+            let rules = route.answerRules(saying: route.protocol == .callable ? judged.word : nil)
+            return verdict(on: &judged, by: rules, route: route, now: now, cap: retryAfterMax)
         case .failure(let error, _):
             return verdict(on: error, route: route)
         }
@@ -21,7 +22,9 @@ package enum Classification {
     static func verdict(
         on answer: inout JudgedAnswer, by rules: [AnswerRule], route: Route, now: Timestamp, cap: Duration
     ) -> Verdict {
-        let match = match(&answer, by: rules)
+        var match = match(&answer, by: rules)
+        // The word of a callable function may be in the rest of the answer.
+        if route.protocol == .callable, answer.isCut, answer.document == nil { match.isCut = true }
         var verdict = Verdict(outcome: match.rule.outcome, rule: .answer(match), isRateLimited: answer.status == 429)
         verdict.status = answer.status
         if route.protocol == .callable {
@@ -51,7 +54,7 @@ package enum Classification {
 
     /// What a status means where nothing else is known of its answer: by the rules that ask for nothing else.
     package static func verdict(onStatus status: Int, route: Route) -> Verdict {
-        let own = route.answerRules.first { $0.content.isEmpty && $0.covers(status: status) }
+        let own = route.answerRules().first { $0.content.isEmpty && $0.covers(status: status) }
         let rule = own ?? .standard(status)
         var verdict = Verdict(
             outcome: rule.outcome, rule: .answer(RuleMatch(rule: rule, of: .status(status))),
@@ -61,7 +64,7 @@ package enum Classification {
     }
 
     package static func verdict(on error: NetworkError, route: Route) -> Verdict {
-        let own = error == .cancelled ? nil : route.answerRules.first { $0.covers(error) }
+        let own = error == .cancelled ? nil : route.answerRules().first { $0.covers(error) }
         let rule = own ?? .standard(error)
         var verdict = Verdict(outcome: rule.outcome, rule: .answer(RuleMatch(rule: rule, of: .error(error))))
         verdict.error = error
@@ -102,6 +105,11 @@ package struct RuleMatch: Hashable, Sendable {
 
     /// Whether the rule matched words of the server's own.
     var sawTheServer: Bool { rule.sense == .meets && rule.content.looksIntoBody }
+
+    /// Whether a rule of `answers` matched words of the server's own.
+    var isOfAnswersWords: Bool {
+        if case .answers = rule.origin { sawTheServer } else { false }
+    }
 }
 
 extension RuleMatch: CustomStringConvertible {

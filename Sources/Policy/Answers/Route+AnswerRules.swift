@@ -3,11 +3,12 @@ extension Route {
     ///
     /// `answers` comes first, then `classify`, the narrowest line first. On a callable route what it says of a word goes
     /// before what it says of the status, and that before the default of the word. A 2xx that would be a delivery then has
-    /// to agree with `protocol` and `accept`.
-    var answerRules: [AnswerRule] {
+    /// to agree with `protocol` and `accept`. `word` is what the answer of a callable function says: rules about other
+    /// words do not match, and are left out.
+    func answerRules(saying word: CanonicalStatus? = nil) -> [AnswerRule] {
         if answers.isEmpty, classify.isEmpty, accept == nil, `protocol` == .plain { return [] }
         let ofOthers = `protocol` == .callable ? [CanonicalStatus.ruleOfOthers] : []
-        return rules(accepting: ofOthers + (accept.map { [$0] } ?? []))
+        return rules(accepting: ofOthers + (accept.map { [$0] } ?? []), saying: word)
     }
 
     /// The same of the elements of an answer that speak of one operation each.
@@ -29,21 +30,20 @@ extension Route {
     }
 
     /// `acceptance` are rules that a 2xx has to pass before it is a delivery.
-    private func rules(accepting acceptance: [AnswerRule]) -> [AnswerRule] {
+    private func rules(accepting acceptance: [AnswerRule], saying word: CanonicalStatus? = nil) -> [AnswerRule] {
         let lines = classify.enumerated().sorted { left, right in
             (left.element.width, -left.offset) < (right.element.width, -right.offset)
         }.map(\.element)
-        let words = lines.filter(\.isOfWord)
+        let words = lines.filter { line in word.map { line.origin == .classify(.canonical($0)) } ?? false }
         let errors = lines.filter { if case .errors = $0.subject { true } else { false } }
         let statuses = lines.filter { line in !line.isOfWord && !errors.contains(line) }
-        let isCallable = `protocol` == .callable
         let successes = statuses.flatMap { line -> [AnswerRule] in
             guard let success = line.limited(to: [AnswerRule.success]) else { return [] }
             guard line.outcome == .delivered, case .statuses(let ranges?) = success.subject else { return [success] }
             return acceptance.compactMap { $0.limited(to: ranges) } + [success]
         }
-        return answers + (isCallable ? words : []) + statuses.compactMap { $0.limited(to: AnswerRule.noSuccess) }
-            + (isCallable ? CanonicalStatus.rules : []) + successes + acceptance + errors
+        return answers + words + statuses.compactMap { $0.limited(to: AnswerRule.noSuccess) }
+            + (word.map { [$0.rule] } ?? []) + successes + acceptance + errors
     }
 }
 

@@ -64,8 +64,11 @@ package struct Verdict: Hashable, Sendable {
         return verdict
     }
 
-    /// Whether the server refused the credentials that came with the request, whatever the route makes of that.
+    /// Whether the server may have refused the credentials that came with the request: it says so, whatever the route makes of
+    /// that, or the route holds by what the answer says, as in `{"error": "invalid_auth"}`.
     package var isUnauthenticated: Bool {
-        outcome != .delivered && (status == 401 || canonical == .unauthenticated)
+        if outcome == .delivered { return false }
+        return status == 401 || canonical == .unauthenticated
+            || outcome == .held && rule.match?.isOfAnswersWords == true
     }
 }
