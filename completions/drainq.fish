@@ -78,13 +78,14 @@ complete -c drainq -n '__drainq_is send' -l no-queue -d 'never queue, whatever h
 complete -c drainq -n '__drainq_is send' -l timeout -x -d 'end an attempt after so long'
 complete -c drainq -n '__drainq_is send' -l retry-within -x -d 'try again within so long'
 complete -c drainq -n '__drainq_is send' -l fallback -x -d 'answer this where nothing else does'
+complete -c drainq -n '__drainq_is send' -l select -x -d 'print this part of the answer'
 complete -c drainq -n '__drainq_is run' -l limit -x -d 'attempt at most so many operations'
 complete -c drainq -n '__drainq_is run' -l concurrency -x -d 'attempt so many at a time'
 complete -c drainq -n '__drainq_is run' -l max-time -x -d 'begin nothing after so long'
 complete -c drainq -n '__drainq_is run' -l grace -x -d 'let attempts finish for so long when told to stop'
 complete -c drainq -n '__drainq_is run' -l wait -x -d 'stay for what becomes due within so long'
 complete -c drainq -n '__drainq_is run' -l until-empty -d 'stay until nothing waits any more'
-complete -c drainq -n '__drainq_is run' -l now -d 'do not wait for due times and cool-downs'
+complete -c drainq -n '__drainq_is run' -l now -d 'do not wait for due times, cool-downs and conditions'
 complete -c drainq -n '__drainq_is run' -s t -l type -x -a '(__drainq_queue type list --limit 1000)' -d 'attempt only this type'
 complete -c drainq -n '__drainq_is run' -l destination -x -a '(__drainq_queue destination status)' -d 'attempt only what goes to this destination'
 complete -c drainq -n '__drainq_is run' -l rate -x -d 'begin at most so many attempts, as in 20/s'
@@ -128,6 +129,7 @@ complete -c drainq -n '__drainq_is "" init add send run list show status retry d
 complete -c drainq -n '__drainq_is "" init add send run list show status retry drop hold release pause resume export import explain check demo receive completions manual schema version help' -l version -d 'print the version'
 complete -c drainq -n '__drainq_is add' -F
 complete -c drainq -n '__drainq_is send' -F
+complete -c drainq -n '__drainq_is run' -a '(__drainq_queue id list --limit 100 --state new --state deferred)'
 complete -c drainq -n '__drainq_is show' -a '(__drainq_queue id list --limit 100)'
 complete -c drainq -n '__drainq_is retry' -a '(__drainq_queue id list --limit 100 --state failed --state deferred --state held)'
 complete -c drainq -n '__drainq_is drop' -a '(__drainq_queue id list --limit 100)'

@@ -64,7 +64,14 @@ package struct Chooser {
             let way = ways.way(of: name)
             guard way.isSequential else { return }
             let isOutOfReach = state == .claimed || !way.isAskedFor || isLeftAlone(name)
-            let standing: Census.Standing = isOutOfReach ? .outOfReach : .waiting(eligibility(of: name, way))
+            let standing: Census.Standing =
+                if isOutOfReach {
+                    .outOfReach
+                } else if isNamed(name) {
+                    .waiting(eligibility(of: name, way))
+                } else {
+                    .passedOver(eligibility(of: name, way))
+                }
             census.note(
                 EntryName(name), standing, of: way.route, to: way.destination, mark: isOutOfReach ? 0 : name.mark)
         }
@@ -114,6 +121,8 @@ package struct Chooser {
             let foreign = try spool.forEachName(in: state) { name, _ in
                 let way = ways.way(of: name)
                 guard way.isAskedFor, !isLeftAlone(name) else { return }
+                let isNamed = isNamed(name)
+                guard isNamed || way.isSequential else { return }
                 var sequence: SequenceKey?
                 var isHead = true
                 if way.isSequential {
@@ -128,11 +137,13 @@ package struct Chooser {
                         case .free, .inLine: isHead = turn == .free
                         case .blocked: return
                         case .superseded(let newer):
+                            guard isNamed || self.isNamed(newer) else { return }
                             return pass.superseded.append(
                                 Pass.Superseded(entry: entry, newer: newer, sequence: sequence))
                         }
                     }
                 }
+                guard isNamed else { return }
                 func candidate() -> Candidate {
                     let entry = Entry(state: state, name: EntryName(name))
                     return Candidate(entry: entry, destination: way.destination, sequence: sequence, isHead: isHead)
@@ -231,12 +242,18 @@ package struct Chooser {
         // `--now` is for what waited before this run: what the run itself has deferred waits like everything else, or it
         // would go round in circles.
         let ignoresBackoff = options.ignoresBackoff && (deferred.isEmpty || !deferred.contains(name.id))
+        let ignoresAll = ignoresBackoff && options.ids != nil && isNamed(name)
         let eligibility = Policy.eligibility(
-            of: name, at: now, longestDelay: way.longestDelay, ignoringBackoff: ignoresBackoff)
+            of: name, at: now, longestDelay: way.longestDelay, ignoringBackoff: ignoresBackoff,
+            ignoringNotBefore: ignoresAll)
         // It waits for a witness, and those of its sequence behind it; all others go on.
-        if let parked = way.parked, eligibility == .due, parked[name.id] != nil { return .held }
+        if let parked = way.parked, !ignoresAll, eligibility == .due, parked[name.id] != nil { return .held }
         return eligibility
     }
+
+    private func isNamed(_ name: ListedName) -> Bool { options.ids == nil || isNamed(name.id) }
+
+    private func isNamed(_ id: OperationID) -> Bool { options.ids?.contains(id) ?? true }
 
     private func isLeftAlone(_ name: ListedName) -> Bool {
         !leftAlone.isEmpty && leftAlone.contains(name.id)

@@ -273,4 +273,37 @@ extension Drainq {
     func run(_ arguments: [String], input: String = "") throws -> Finished {
         try start(arguments, input: input).finish()
     }
+
+    @Test func `a run of ids sends these now, and says what it does not send`() throws {
+        let receiver = try LoopbackReceiver(script: Script(["503", "204"]))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        let ids = try queue.run("add", input: numbered(3)).lines
+        #expect(try queue.run("run", "--limit", "1").status == 75)
+        let sent = try queue.run("run", ids[0], "nobody")
+        #expect(sent.status == 1 && sent.error.contains("cannot send 'nobody': no such operation in the queue"))
+        #expect(receiver.receivedCount == 2)
+        try queue.run("hold", ids[1])
+        let held = try queue.run("run", ids[1])
+        #expect(held.status == 69)
+        #expect(held.error.contains("cannot send '\(ids[1])': held by itself, until 'drainq release \(ids[1])'"))
+        #expect(try queue.run("run", "-", input: ids[2] + "\n").status == 0)
+        #expect(receiver.receivedCount == 3)
+        let both = try queue.run("run", ids[1], "--type", "t")
+        #expect(both.status == 64 && both.error.contains("exclude each other"))
+        try queue.run("pause")
+        let paused = try queue.run("run", ids[1])
+        #expect(paused.status == 69)
+    }
+
+    @Test func `a run of an id that has failed proposes to retry it`() throws {
+        let receiver = try LoopbackReceiver(script: Script(["400"]))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        let ids = try queue.run("add", input: numbered(1)).lines
+        try queue.run("run")
+        let again = try queue.run("run", ids[0])
+        #expect(again.status == 1 && again.error.contains("it is failed"))
+        #expect(again.error.contains("drainq retry \(ids[0])"))
+    }
 }

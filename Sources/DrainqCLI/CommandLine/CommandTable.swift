@@ -73,8 +73,8 @@ extension CommandDescription {
             examples: [
                 Example(#"printf '{"n":1}\n' | drainq send --type t"#, "try now, queue if need be"),
                 Example(
-                    #"printf '{"query":"tea"}\n' | drainq send --type search --no-queue --timeout 2s --fallback '[]'"#,
-                    "an answer within two seconds, an empty list if there is no other"),
+                    #"printf '{"query":"tea"}\n' | drainq send --type search --no-queue --timeout 2s --select /result --fallback '[]'"#,
+                    "the list of results within two seconds, an empty one if there is no other"),
                 Example(
                     "drainq send --type crm --retry-within 1m update.json", "try for a minute before it is queued"),
             ]),
@@ -90,11 +90,19 @@ extension CommandDescription {
             end of a hold is told once, where its beginning was. \
             With --verbose, or at a terminal, there is a line for each attempt and a summary.
 
+            With ids it sends these operations now and no others, whatever they wait for: a later attempt, the time before \
+            which they are not to be sent, a cool-down, `conditions`, or another operation after a refusal. Holds and pauses \
+            stand, and so do the time that a server asked for and the order of a sequence: an older operation that goes first \
+            is named too. An id that is not in the queue, or of an operation that is over, is an error with status 1; what \
+            was not sent all the same is said with the reason, and the status is 69 where it is held and 75 otherwise.
+
             SIGTERM and SIGINT let what is being sent finish within the time of --grace, put back the rest and end the run; \
             a second signal cuts it off.
             """,
+            operands: .optionalIDs,
             examples: [
                 Example("drainq run", "one pass, for cron or a systemd timer"),
+                Example("drainq run 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "send one operation now"),
                 Example(
                     "drainq run --limit 500 --concurrency 10 --max-time 50s",
                     "a larger pass that is over within the minute"),

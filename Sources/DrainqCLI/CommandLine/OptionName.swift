@@ -28,6 +28,7 @@ package enum OptionName: String, CaseIterable, Sendable {
     case timeout
     case retryWithin = "retry-within"
     case fallback
+    case select
     case bodyFile = "body-file"
 
     case limit

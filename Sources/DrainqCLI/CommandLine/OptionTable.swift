@@ -96,6 +96,13 @@ extension OptionDescription {
             What to print, with status 0, where the operation was not delivered. Without --no-queue it may be queued besides. \
             Why it was not delivered is said with --verbose.
             """),
+        OptionDescription(
+            .select, .pointer, of: [.send], "print this part of the answer",
+            """
+            Print the value that is at this place (RFC 6901) of the answer, which has to be JSON, as it stands there, and a \
+            newline: `/result/items`. So the answer and --fallback have one shape. An answer without it prints \
+            --fallback; without that option it is an error, with status 65, and the operation is delivered all the same.
+            """),
     ]
 
     private static let pace: [OptionDescription] = [
@@ -123,10 +130,11 @@ extension OptionDescription {
             .untilEmpty, of: [.run], "stay until nothing waits any more",
             "Go on until every operation is delivered, failed or held."),
         OptionDescription(
-            .now, of: [.run], "do not wait for due times and cool-downs",
+            .now, of: [.run], "do not wait for due times, cool-downs and conditions",
             """
-            Attempt operations that are deferred to a later time, and destinations that are suspended. Holds, pauses and the \
-            time that a server asked for stand.
+            Attempt operations that are deferred to a later time, and destinations whose circuit breaker is open, whatever \
+            `conditions` of the configuration ask for. Holds, pauses, the time that a server asked for, and the time before \
+            which an operation itself is not to be sent stand.
             """),
         OptionDescription(
             .type, short: "t", .typeName, repeats: true, of: [.run], "attempt only this type",

@@ -160,6 +160,12 @@ extension OutputObject {
             Field("behind", .count, "how many wait for an older one of their sequence"),
             Field("superseded", .count, "how many a newer one stands for, which the next run removes"),
             .maybe("conditions", .text, "why network or power would keep a run from attempting anything"),
+            Field(
+                "network", .word(NetworkKind.allCases.map(\.rawValue)),
+                "what this machine has of a network: none, its own subnets, a way out, or one that costs, which is looked for "
+                    + "where `conditions.network` is `unmetered`"),
+            Field("deliveredTotal", .count, "how many operations runs and `drainq send` have delivered in all"),
+            .maybe("lastSuccess", .time, "when the last of them was delivered"),
             .maybe(
                 "lastRun",
                 .object([Field("event", .word(["summary"]), "what kind of object this is")] + counts),
@@ -221,7 +227,7 @@ extension OutputObject {
                 .maybe("status", .count, "the status of the answer"),
                 .maybe("rule", .text, "what decided"),
                 .maybe("error", .text, "why it was not delivered"),
-                .maybe("answer", .text, "the body of the answer, where it is UTF-8"),
+                .maybe("answer", .text, "the body of the answer, or with --select that part of it, where it is UTF-8"),
                 .maybe("answerBase64", .text, "the body of the answer, where it is not"),
             ]),
     ]

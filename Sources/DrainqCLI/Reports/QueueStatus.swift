@@ -84,6 +84,12 @@ struct QueueStatus: Encodable {
     var superseded = 0
     /// Why a run would attempt nothing now: the configuration's conditions, or a network that is away.
     var conditions: String?
+    /// What this machine has of a network now: a `NetworkKind`.
+    var network = NetworkKind.online.rawValue
+    /// Operations that runs and `send` have delivered, since the queue is there.
+    var deliveredTotal = 0
+    /// When the last of them was delivered.
+    var lastSuccess: String?
     var lastRun: SummaryView?
 }
 
@@ -112,13 +118,17 @@ extension QueueStatus {
         superseded = count.superseded
         oldest = count.tallies.values.compactMap(\.oldest).min()?.rfc3339
         nextDue = count.tallies.values.compactMap(\.next).min()?.rfc3339
+        let counters = try Counters.read(from: queue.spool)
+        deliveredTotal = counters.delivered
+        lastSuccess =
+            ([counters.lastDelivery] + known.states.values.map(\.lastSuccess)).compactMap { $0 }.max()?.rfc3339
         let asked = queue.configuration.conditions
-        if !asked.asksNothing,
-            case .wait(let reason) = asked.decision(in: .read(for: asked, environment: queue.environment))
-        {
+        let (ways, surroundings) = (NetworkWays.read(), Surroundings.read(for: asked, environment: queue.environment))
+        network = ways.kind(isMetered: surroundings.isMetered).rawValue
+        if case .wait(let reason) = asked.decision(in: surroundings) {
             conditions = reason
         } else if let offline = known.offline {
-            conditions = NetworkWays.read().absence(behind: offline.error)?.description
+            conditions = ways.absence(behind: offline.error)?.description
         }
         // A remembered run that cannot be read is no reason to refuse the status.
         if let bytes = try queue.spool.readState("last-run.json") {

@@ -23,6 +23,8 @@ package struct Census: Sendable {
         case waiting(Eligibility)
         /// Claimed by a run, or left alone by this one: it may be sent at any moment, and cannot be taken away.
         case outOfReach
+        /// It waits, and the caller does not send it: nothing of its sequence goes before it.
+        case passedOver(Eligibility)
     }
 
     package enum Turn: Hashable, Sendable {
@@ -148,9 +150,9 @@ package struct Census: Sendable {
 extension Census.Standing {
     fileprivate func supersedes(gate: EntryName.Gate) -> Bool {
         switch (self, gate) {
-        case (.outOfReach, _), (.waiting(.due), _): true
-        case (.waiting(.deferred), .notBefore), (.waiting(.held), .notBefore): false
-        case (.waiting(.deferred), _), (.waiting(.held), _): true
+        case (.outOfReach, _), (.waiting(.due), _), (.passedOver(.due), _): true
+        case (.waiting, .notBefore), (.passedOver, .notBefore): false
+        case (.waiting, _), (.passedOver, _): true
         }
     }
 }
