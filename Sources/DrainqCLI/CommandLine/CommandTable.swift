@@ -119,7 +119,8 @@ extension CommandDescription {
             commands take in its place.
 
             NEXT is `now`, a time, `held`, `paused`, `behind ID` for an older operation of its key or destination that goes \
-            first, or `replaced by ID` for a newer one; behind a time stands its destination's reason: `held` until a probe, \
+            first, `replaced by ID` or `with ID` for a newer one that replaces it or that it is merged into, or `held behind ID` \
+            for one that failed; behind a time stands its destination's reason: `held` until a probe, \
             `server` where that has asked for time, or `cool-down`.
 
             At a terminal the columns fit its width, and where it is narrow each operation has two lines; the id is always \
@@ -182,7 +183,8 @@ extension CommandDescription {
             .drop, "remove operations from the queue for good",
             """
             Removes operations that are not being attempted at this moment. Which ones is said by ids, by filters, or by \
-            --all. There is no way back.
+            --all. There is no way back. What was held behind an operation that failed (`onFailure` of its route) goes on then, \
+            and how many these are is said.
             """,
             operands: .selection,
             examples: [

@@ -63,8 +63,12 @@ struct NamedOperations {
                 continue
             }
             let waiting = outlook.waiting(of: entry)
-            var isHeld = waiting == .person
-            if case .destination(let closure) = waiting { isHeld = closure.reason == .held }
+            let isHeld =
+                switch waiting {
+                case .person, .failed: true
+                case .destination(let closure): closure.reason == .held
+                case nil, .nothing, .time, .older, .newer, .merged, .witness, .resume: false
+                }
             let reason =
                 switch waiting {
                 case nil: entry.state == .claimed ? "another run is sending it" : "it is \(entry.state.word)"

@@ -35,8 +35,9 @@ extension OutputObject {
             .object([
                 Field(
                     "what", .word(WaitView.words),
-                    "its time, a release of its own, an older operation that goes first, a newer one that replaces it, the "
-                        + "end of a pause of the queue, or the pause, hold, wish or cool-down of its destination"),
+                    "its time, a release of its own, an older operation that goes first, a newer one that replaces it "
+                        + "or that it is merged into, an older one that failed and holds it, the end of a pause of the queue, or the pause, hold, wish or cool-down of its destination"
+                ),
                 .maybe("id", .text, "the other operation"),
                 .maybe("until", .time, "when that is over, or a hold is probed"),
             ]), "what keeps a run from sending it now"),
@@ -154,11 +155,13 @@ extension OutputObject {
             Field("destinations", .list(.object(destination)), "what waits for each destination"),
             Field("holds", .list(.object(hold)), "destinations that are held"),
             Field("heldByThemselves", .count, "operations that are held although their destination is not"),
+            Field("heldBehindFailed", .count, "operations that are held behind one of their sequence that failed"),
             .maybe("oldest", .time, "when the oldest operation that waits was created"),
             .maybe("nextDue", .time, "when the next one may be tried"),
             Field("due", .count, "how many may be tried now"),
             Field("behind", .count, "how many wait for an older one of their sequence"),
             Field("superseded", .count, "how many a newer one stands for, which the next run removes"),
+            Field("merged", .count, "how many go with a newer one, in one request"),
             .maybe("conditions", .text, "why network or power would keep a run from attempting anything"),
             Field(
                 "network", .word(NetworkKind.allCases.map(\.rawValue)),

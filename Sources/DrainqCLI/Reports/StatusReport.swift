@@ -47,6 +47,11 @@ struct StatusReport {
         let counts = [
             (status.heldByThemselves, "held by themselves", "'\(pasted("list", "--state", "held"))' shows them"),
             (
+                status.heldBehindFailed, "held behind ones that failed",
+                "'\(pasted("retry", "--state", "failed"))' sends those first, "
+                    + "'\(pasted("list", "--state", "held"))' shows them"
+            ),
+            (
                 count(.failed), "failed",
                 "'\(pasted("list", "--state", "failed"))' shows them, '\(pasted("retry", "--state", "failed"))' sends them again"
             ),
@@ -85,6 +90,7 @@ struct StatusReport {
             due.append("next due \(words(status.nextDue))")
         }
         if status.behind > 0 { due.append("\(status.behind) behind older ones") }
+        if status.merged > 0 { due.append("\(status.merged) with newer ones") }
         if status.superseded > 0 { due.append("\(status.superseded) replaced by newer ones") }
         return states.joined(separator: ", ") + (due.isEmpty ? "" : "; " + due.joined(separator: ", "))
     }

@@ -6,6 +6,17 @@ package enum Eligibility: Hashable, Sendable {
     case held
 }
 
+extension Eligibility {
+    /// Whether what an older operation changes goes out with a newer one of its key: its backoff does not matter then, but
+    /// a hold of its own and the time before which it is not to be sent do.
+    package func mayBeMerged(gate: EntryName.Gate) -> Bool {
+        switch (self, gate) {
+        case (.held, _), (.deferred, .notBefore): false
+        case (.due, _), (.deferred, .open), (.deferred, .due): true
+        }
+    }
+}
+
 /// Decides from the name alone whether an operation may be tried at `now`.
 ///
 /// - `longestDelay` is the furthest a schedule could have put a due time, see `Route.longestDelay`: one further away was
