@@ -150,7 +150,7 @@ _drainq() {
             [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         import)
-            options='--atomic --sync -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--atomic --replace --sync -q --queue --config --json -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || compopt -o default
             ;;
         check)

@@ -72,6 +72,7 @@ complete -c drainq -n '__drainq_is add send' -l expires -x -d 'give up at this t
 complete -c drainq -n '__drainq_is add send' -l id -x -d 'the id, for a single operation'
 complete -c drainq -n '__drainq_is add send' -l envelope -d 'each value is a whole operation with its fields'
 complete -c drainq -n '__drainq_is add import' -l atomic -d 'queue all or nothing'
+complete -c drainq -n '__drainq_is import' -l replace -d 'take the place of what has the same id'
 complete -c drainq -n '__drainq_is add import' -l sync -x -a 'full none' -d 'how safe before the ids are printed'
 complete -c drainq -n '__drainq_is add send' -l body-file -r -F -d 'send this file as the body, streamed'
 complete -c drainq -n '__drainq_is send' -l no-queue -d 'never queue, whatever happens'

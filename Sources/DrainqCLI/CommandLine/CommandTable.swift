@@ -269,7 +269,9 @@ extension CommandDescription {
             """
             Reads operations as `drainq export` prints them from the files, or from standard input, and puts each into the \
             queue as it was: with its id, its time of creation, its attempts, its state and when it is due. Prints the ids, one \
-            on each line, once the operations are safe on disk. An id that is in the queue already is left as it is, and said.
+            on each line, once the operations are safe on disk. An id that is in the queue already is left as it is, and said; \
+            where that is so of all of them nothing is imported, and the status is 1. With --replace an operation takes the \
+            place of the one that has its id.
 
             A line that is no such operation is reported with its number and kept in `quarantine/`; the others are taken in, \
             and the exit status is 65. With --atomic nothing is taken in unless everything can be.
@@ -277,6 +279,9 @@ extension CommandDescription {
             operands: .files,
             examples: [
                 Example("drainq import backup.ndjson", "what was exported before"),
+                Example(
+                    "drainq export --state failed | jq -c '.payload.version = 2' | drainq import --replace | drainq retry -",
+                    "edit what has failed, and send it again"),
                 Example(
                     "drainq export -q /var/spool/old | drainq import -q /var/spool/new", "from one queue to another"),
             ]),

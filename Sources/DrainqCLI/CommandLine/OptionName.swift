@@ -22,6 +22,7 @@ package enum OptionName: String, CaseIterable, Sendable {
     case id
     case envelope
     case atomic
+    case replace
     case sync
 
     case noQueue = "no-queue"

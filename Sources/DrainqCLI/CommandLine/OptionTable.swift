@@ -58,6 +58,13 @@ extension OptionDescription {
             .atomic, of: [.add, .import], "queue all or nothing",
             "One bad line, or a queue without room for all, and none of the operations is queued."),
         OptionDescription(
+            .replace, of: [.import], "take the place of what has the same id",
+            """
+            An operation takes the place of the one in the queue that has its id, in one step: after a crash one of the two \
+            is there. One that is in flight stays as it is and is said, with status 75. The input is read to its end before \
+            anything is replaced, so that it may come from `drainq export` of the same queue.
+            """),
+        OptionDescription(
             .sync, .choice(["full", "none"]), of: [.add, .import], initial: "full",
             "how safe before the ids are printed",
             """

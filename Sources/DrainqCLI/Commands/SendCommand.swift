@@ -157,7 +157,7 @@ private struct Answering {
         switch accepted.results.first {
         case .rejected(let limit): return "\(limit)"
         case .refused(let reason): return reason
-        case .accepted, .duplicate, .notAttempted, nil: return nil
+        case .accepted, .duplicate, .inFlight, .notAttempted, nil: return nil
         }
     }
 

@@ -216,6 +216,7 @@ extension OutputObject {
                 .maybe(
                     "state", .word(ShownState.allCases.map(\.rawValue)), "where it is, unless it was added just now"),
                 .maybe("duplicate", .flag, "that the id was in the queue already, and nothing was done"),
+                .maybe("replaced", .flag, "that it took the place of the operation of that id"),
                 .maybe("error", .text, "why it was not taken"),
                 .maybe("source", .text, "the file that it stood in"),
                 .maybe("line", .count, "the line that it began at"),
