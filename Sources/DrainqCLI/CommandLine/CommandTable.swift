@@ -23,13 +23,14 @@ extension CommandDescription {
 
             The input may go on for ever: `tail -n 0 -F app.log | drainq add --type log` follows a file through its rotations, \
             queues each line once its line break is written, and prints the id once the line is safe. Where the pipe breaks, \
-            lines that had no id yet are not in the queue; tail does not remember where it was.
+            lines that had no id yet are not in the queue; tail does not remember where it was. `--type '{payload.level}'` gives \
+            each line the type that its member `level` names, and `--key '{payload.user}'` its key.
 
             With --content-type each file, or the whole of standard input, is the body of one operation and need not be JSON. \
             With --body-file the body stays in its file until it is sent.
 
             What could never be sent is refused like a bad line: a header field with a line break in it, a payload that does \
-            not meet the `require` of its route, or one without the value that the URL of its route needs.
+            not meet the `require` of its route, or one without a value that a template of its route needs.
             """,
             operands: .files,
             exclusive: [[.delay, .at], [.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile]],
