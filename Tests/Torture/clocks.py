@@ -218,4 +218,57 @@ with test("a leap second is the second before it") as told:
     (wait,) = [datetime.datetime.fromisoformat(state["notBefore"]) - sent for state in until.values()]
     expect(60 <= wait.total_seconds() <= 75, wait)
 
+with test("two hours of cron: an outage, a token that expires, and bad data, and a message for each") as told:
+    phase = ["204"]
+
+    class Phases(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_):
+            pass
+
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            token = self.headers["Authorization"]
+            status = phase[0] if phase[0] != "401" else "204" if token == "Bearer new" else "401"
+            self.send_response(int(status))
+            if status == "401":
+                self.send_header("WWW-Authenticate", "Bearer")
+            if status != "204":
+                self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Phases)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    token = scratch / "token"
+    token.write_text("old")
+    token.chmod(0o600)
+    queue = Queue(
+        f"http://127.0.0.1:{server.server_port}/", route={**standard, "headers": {"Authorization": "Bearer ${secret:api}"}},
+        secrets={"api": {"file": str(token)}})
+    mails, statuses = [], []
+    for minute in range(125):
+        phase[0] = "503" if 10 <= minute < 30 else "401" if 30 <= minute < 45 else "422" if 45 <= minute < 55 else "204"
+        if minute == 40:
+            token.write_text("new")
+        add(queue, 1, minute * 60)
+        # Cron's environment, and no terminal: what is said is a mail.
+        run = queue("run", before=["env", "-i", *clock(minute * 60), f"PATH={os.environ['PATH']}"])
+        statuses.append(run.returncode)
+        if run.stdout or run.stderr:
+            mails.append((minute, (run.stdout + run.stderr).strip()))
+    server.shutdown()
+    if "DRAINQ_SHOW" in os.environ:
+        print(*(f"    minute {minute}: {text}" for minute, text in mails), sep="\n")
+    # What somebody has to do, what was still done an hour later, and that it is over.
+    kinds = ["held: 401", "no longer held", "failed: 422", "held: 422", "4 more failed", "no longer held"]
+    expect(
+        len(mails) == len(kinds) and all(kind in text for kind, (_, text) in zip(kinds, mails)),
+        "mails:", *(f"\n    minute {minute}: {text}" for minute, text in mails))
+    expect(statuses[:10] == [0] * 10 and statuses[-1] == 0, statuses)
+    counts = json.loads(queue("status", "--json", before=clock(125 * 60)).stdout)["states"]
+    failed_for_good = counts.get("failed", 0)
+    told += [f"{len(mails)} mails", f"{failed_for_good} failed for good"]
+
+
 end()
