@@ -164,13 +164,15 @@ def reckon(crowd, receiver, answers, told, replaced=0, has_newer=lambda id: Fals
         expect(request["idempotencyKey"] == id, id, "came with the key", request["idempotencyKey"])
         received[id] += 1
         good[id] += answers(request["number"]) in delivering
-    silent = 0
+    silent, displaced = 0, 0
     for id in crowd.accepted:
         standing = places.pop(id, [])
         fates = ends[id] + (id in crowd.dropped) + (id in superseded) + len(standing)
-        if fates == 0 and (good[id] or has_newer(id)):
+        if fates == 0 and good[id]:
             # Its run was killed before it could tell.
             silent += 1
+        elif fates == 0 and has_newer(id):
+            displaced += 1
         else:
             expect(fates == 1, id, "was delivered", ends[id], "times, stands in", standing,
                    "dropped" * (id in crowd.dropped), "superseded" * (id in superseded))
@@ -180,6 +182,8 @@ def reckon(crowd, receiver, answers, told, replaced=0, has_newer=lambda id: Fals
     untold = sum(max(0, good[id] - attempts[id]) for id in good)
     expect(untold <= crowd.kills * concurrency + replaced, untold, "answers not told of, after", crowd.kills, "kills")
     expect(silent <= crowd.kills * concurrency, silent, "left silently, after", crowd.kills, "kills")
+    # A run removes what is superseded one after the other, and tells of each before the next.
+    expect(displaced <= crowd.kills, displaced, "superseded silently, after", crowd.kills, "kills")
     again = sum(good[id] > 1 for id in good)
     repeats = sum(count - 1 for count in received.values())
     told += [
