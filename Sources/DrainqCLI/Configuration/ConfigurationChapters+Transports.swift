@@ -143,10 +143,11 @@ extension ConfigurationChapters {
         .Sh DELIVERY AGENTS
         Attempts are made by child processes of a run, which hold nothing of the
         queue.
-        A destination has one agent at a time, and an agent one destination; there
-        are eight at most, and an idle one serves the next destination.
-        Where more than eight destinations are under way, they share agents, but for
-        those that have killed or hung one.
+        A destination has one agent at a time, and an agent one destination.
+        There is at most one agent for each processor and one more, eight in all, and
+        an idle one serves the next destination.
+        Where more destinations are in flight, they share agents, but for those that
+        have killed or hung one.
         .Pp
         When an agent dies or hangs, only the requests that it had begun are in doubt.
         A single one is charged:
