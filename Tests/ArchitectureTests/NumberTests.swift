@@ -54,7 +54,7 @@ struct ForeignNumber: Sendable, CustomTestStringConvertible {
         ("drainq-urlsession/URLSessionTransport.swift", "patience.inSeconds.rounded(.up) + 1", "floating point"),
         ("Delivery/Transports/OpenBodyFile.swift", "file.length - offset", "the offset is within the length"),
         ("Delivery/Transports/OpenBodyFile.swift", "offset + count == file.length", "count is at most what is left"),
-        ("Policy/Requests/BatchDraft.swift", "bytes + more <= batch.maxBytes", "both are bytes in memory"),
+        ("Policy/Requests/BatchDraft.swift", "bytes + item.count < batch.maxBytes", "both are bytes in memory"),
         ("Policy/Destinations/Opening.swift", "settings.retryAfterMax + ", "durations of 64 bits of microseconds"),
     ]
 

@@ -154,17 +154,17 @@ import Testing
     }
 
     @Test func `a batch that is full by its bytes does not keep others from being sent meanwhile`() throws {
-        let bench = try bench { $0.batch = Batch(max: 10, maxBytes: 7) }
+        let bench = try bench { $0.batch = Batch(max: 10, maxBytes: 6) }
         try bench.add(10)
         #expect(try bench.run(RunOptions(concurrency: 5)).delivered == 10)
-        // Each of three bytes, "[0]".
+        // "[0,1,2]" has seven bytes.
         #expect(bench.bodies == ["[0,1]", "[2,3]", "[4,5]", "[6,7]", "[8,9]"])
         #expect(bench.sink?.mostInFlight == 5)
         #expect(try bench.names(.new).isEmpty && bench.names(.claimed).isEmpty)
     }
 
     @Test func `what a batch had no room for is put back where the run has to stop`() throws {
-        let bench = try bench { $0.batch = Batch(max: 10, maxBytes: 7) }
+        let bench = try bench { $0.batch = Batch(max: 10, maxBytes: 6) }
         try bench.add(4)
         let summary = try bench.run(RunOptions(concurrency: 1)) { _ in
             .status(429, [HeaderField(name: "Retry-After", value: "3600")])

@@ -51,7 +51,7 @@ import Testing
         let summary = try json(run.lines.last!)
         let spent = try #require(summary["spentMs"] as? [String: Int])
         #expect(Set(spent.keys) == ["choosing", "claiming", "waiting", "settling", "syncing"])
-        #expect(spent["waiting"]! >= 600)
+        #expect(spent["waiting"]! >= 300)
         let all = try #require(summary["durationMs"] as? Int)
         #expect((all - 6...all).contains(spent.values.reduce(0, +)))
         #expect(run.error.contains("waiting ") && run.error.contains("hint: a larger --concurrency"))

@@ -109,7 +109,8 @@ struct CurlOptions {
         defer { ccurl_easy_cleanup(handle) }
         var file: UnsafeMutableRawPointer?
         guard ccurl_get_pointer(handle, CURLINFO_CAINFO, &file) == 0, let file else { return false }
-        return access(file.assumingMemoryBound(to: CChar.self), R_OK) == 0
+        let path = file.assumingMemoryBound(to: CChar.self)
+        return access(path, R_OK) == 0
     }()
 
     private func number(_ option: ccurl_option, _ value: Int) throws(CurlRefusal) {
