@@ -84,18 +84,10 @@ struct ExplainedRoute {
 
     /// What must be true of a 2xx besides, in words, and what it is otherwise.
     func acceptance(of verdict: Verdict) -> (provided: String, otherwise: Outcome)? {
-        guard verdict.outcome == .delivered, let status = verdict.status, (200...299).contains(status) else {
-            return nil
-        }
+        guard verdict.outcome == .delivered, let status = verdict.status else { return nil }
         if case .answers = verdict.rule.match?.rule.origin { return nil }
-        var conditions: [String] = []
-        if route.protocol == .callable { conditions.append("it has a result and no error") }
-        if let accept = route.accept {
-            if let type = accept.content.contentType { conditions.append("its content type is \(type)") }
-            conditions += accept.content.json.map(\.description)
-        }
-        if conditions.isEmpty { return nil }
-        return (conditions.joined(separator: " and "), route.accept?.outcome ?? .deferred)
+        let rules = route.acceptance(ofStatus: status)
+        return rules.last.map { (rules.map(\.requirement).joined(separator: " and "), $0.outcome) }
     }
 
     // MARK: - What follows

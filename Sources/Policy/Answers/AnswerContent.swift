@@ -89,7 +89,7 @@ extension AnswerContent {
 
     /// What it asks, in words.
     package var words: [String] {
-        (contentType.map { ["content type is \(escapedForDisplay($0))"] } ?? []) + headers.map(\.description)
+        (contentType.map { ["its content type is \(escapedForDisplay($0))"] } ?? []) + headers.map(\.description)
             + (text.map { ["the body has '\(escapedForDisplay($0))' in it"] } ?? []) + json.map(\.description)
     }
 }

@@ -148,12 +148,17 @@ extension AnswerRule: CustomStringConvertible {
         switch origin {
         case .answers(let index): "answers[\(index)]: \(condition): \(meaning)"
         case .classify(let pattern): "classify \"\(pattern)\": \(outcome.verb)"
-        case .accept: "accept: \(content.words.joined(separator: " and ")): otherwise \(outcome.verb)"
+        case .accept: "accept: \(requirement): otherwise \(outcome.verb)"
         case .callable(let word?): "callable \(word.rawValue): default \(outcome.verb)s"
-        case .callable(nil): "callable: it has a result and no error: otherwise \(outcome.verb)"
+        case .callable(nil): "callable: \(requirement): otherwise \(outcome.verb)"
         case .results: "batch results: \(outcome.verb)s"
         case .standard: "default \(subjectWords) \(outcome.verb)s"
         }
+    }
+
+    /// What has to be true of an answer so that a rule of `accept` or `callable` does not decide: `/ok equals true`.
+    package var requirement: String {
+        origin == .callable(nil) ? "it has a result and no error" : content.words.joined(separator: " and ")
     }
 
     /// What has to be true of an answer: `status 403, header x-ratelimit-remaining is '0'`.

@@ -7,8 +7,17 @@ extension Route {
     /// words do not match, and are left out.
     func answerRules(saying word: CanonicalStatus? = nil) -> [AnswerRule] {
         if answers.isEmpty, classify.isEmpty, accept == nil, `protocol` == .plain { return [] }
-        let ofOthers = `protocol` == .callable ? [CanonicalStatus.ruleOfOthers] : []
-        return rules(accepting: ofOthers + (accept.map { [$0] } ?? []), saying: word)
+        return rules(accepting: acceptance, saying: word)
+    }
+
+    /// The rules that an answer with 2xx has to pass, besides, before it is a delivery.
+    private var acceptance: [AnswerRule] {
+        (`protocol` == .callable ? [CanonicalStatus.ruleOfOthers] : []) + (accept.map { [$0] } ?? [])
+    }
+
+    /// Those of them that are about this status.
+    package func acceptance(ofStatus status: Int) -> [AnswerRule] {
+        acceptance.filter { $0.covers(status: status) }
     }
 
     /// The same of the elements of an answer that speak of one operation each.
