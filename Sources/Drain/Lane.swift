@@ -9,7 +9,7 @@ final class Lane {
     var pace: Pace
     /// The configuration's conditions are not met for it.
     var lacksConditions = false
-    /// Those that were asked for others have said nothing: left alone to the end of the run.
+    /// The samples have said nothing: nothing more is sent to it in this run.
     var isLeft = false
     /// The first permanent answers in this run, which may mean more together.
     var storm: StormGuard<Withheld>

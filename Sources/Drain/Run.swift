@@ -90,7 +90,7 @@ package final class Run {
     var waiting: Set<OperationID> = []
     /// The queue's lock on this run has been lost: others may be at what it had claimed.
     var hasLostHold = false
-    /// Operations this run could not read or settle: left alone until the next one.
+    /// Operations this run could not read or settle: set aside until the next one.
     var leftAlone: Set<OperationID> = []
     let started = ContinuousClock.now
     /// So many times `SpoolRun.admissionSize` files of others are taken in before a pass.
@@ -293,7 +293,7 @@ package final class Run {
             let blameless = lane.skipped + max(0, lane.offered - lane.done)
             switch lane.closure?.reason {
             case .held: summary.held += blameless
-            case .askedToWait, .suspended, nil: summary.waiting += blameless
+            case .retryAfter, .circuitBreaker, nil: summary.waiting += blameless
             case .paused: summary.paused += blameless
             }
             summary.leftDue -= max(0, lane.offered - lane.chosen)

@@ -5,8 +5,8 @@ package import Spool
 /// One operation, tried at once: it has a file in the queue only if it needs one, and that is the caller's to make.
 ///
 /// Until it returns, nothing is promised: a crash in here leaves no operation behind. What it learns of the destination
-/// is remembered like what a run learns, and what runs have learned is respected: a held or cooling destination is not
-/// asked.
+/// is remembered like what a run learns, and what runs have learned is respected: a held destination, and one whose circuit breaker is open,
+/// is not asked.
 package final class Sending {
     package struct Options: Hashable, Sendable {
         /// For each attempt, where it is shorter than the route's.
@@ -133,7 +133,7 @@ package final class Sending {
             let state = try LedgerFile(spool: spool).read()[destination.name]
             if !isSecondTry, case .closed(let closure) = state.opening(settings, at: world.now()) {
                 // A server that asked for time is asked again when it is over.
-                if let until = closure.until, closure.reason == .askedToWait || closure.reason == .suspended,
+                if let until = closure.until, closure.reason == .retryAfter || closure.reason == .circuitBreaker,
                     try waits(until: until, name, turn)
                 {
                     continue
@@ -360,8 +360,8 @@ package final class Sending {
         switch closure.reason {
         case .paused: return "\(name) is paused"
         case .held: return "\(name) is held: \(state.hold?.reason ?? "no reason kept")"
-        case .askedToWait: return "\(name) has asked for time\(until)"
-        case .suspended: return "\(name) cools down\(until)"
+        case .retryAfter: return "the server of \(name) asked for time\(until)"
+        case .circuitBreaker: return "the circuit breaker of \(name) is open\(until)"
         }
     }
 }

@@ -35,7 +35,7 @@ import Testing
     @Test func `the fifth connection-level failure in a row suspends for a second`() {
         #expect(state(failures(4)).opening(Self.settings, at: at(4)) == .open(atOnce: .max))
         let suspended = state(failures(5))
-        #expect(suspended.opening(Self.settings, at: at(4)) == closed(.suspended, 5))
+        #expect(suspended.opening(Self.settings, at: at(4)) == closed(.circuitBreaker, 5))
         #expect(suspended.opening(Self.settings, at: at(5)) == .probe)
         #expect(suspended.lastFailure == "refused" && suspended.lastFailureAt == at(4) && suspended.failures == 5)
     }
@@ -48,8 +48,8 @@ import Testing
 
     @Test func `what else was in flight when it was suspended does not prolong the cool-down`() {
         let state = state(failures(5) + Array(repeating: (4, .unreachable("refused")), count: 4))
-        #expect(state.opening(Self.settings, at: at(4)) == closed(.suspended, 5))
-        #expect(state.suspensions == 1)
+        #expect(state.opening(Self.settings, at: at(4)) == closed(.circuitBreaker, 5))
+        #expect(state.coolDowns == 1)
     }
 
     @Test(arguments: [
@@ -79,7 +79,7 @@ import Testing
     @Test func `an answer to the probe ends the cool-down and its doubling, a delivery opens the window`() {
         var state = state(failures(5) + [(64, .answered)])
         #expect(state.opening(Self.settings, at: at(64)) == .probe)
-        #expect(state.suspensions == 0 && state.failures == 0)
+        #expect(state.coolDowns == 0 && state.failures == 0)
         state.apply(.delivered, Self.settings, at: at(65))
         #expect(state.opening(Self.settings, at: at(65)) == .open(atOnce: 2))
     }
@@ -107,7 +107,7 @@ import Testing
     @Test func `a failure while it opens makes it begin again at one`() {
         let state = state(failures(5) + [(64, .delivered), (65, .delivered), (66, .unreachable("reset"))])
         #expect(state.opening(Self.settings, at: at(66)) == .probe)
-        #expect(state.suspendedUntil == nil)
+        #expect(state.coolDownUntil == nil)
     }
 
     @Test func `now overrides a cool-down, but neither the server's wait nor a pause nor a hold`() {
@@ -115,13 +115,13 @@ import Testing
             state(failures(5) + [(5, event)]).opening(Self.settings, at: at(6), ignoringCoolDown: true)
         }
         #expect(opening(.unreachable("dns")) == .probe)
-        #expect(opening(.askedToWait(until: at(100))) == closed(.askedToWait, 100))
+        #expect(opening(.retryAfter(until: at(100))) == closed(.retryAfter, 100))
         #expect(opening(.paused) == closed(.paused))
         #expect(opening(.held(reason: "status 401", blamed: nil)) == closed(.held, 3605))
     }
 
     @Test func `suspension can be turned off, also while it lasts`() {
-        let never = DestinationSettings(suspendAfter: 0)
+        let never = DestinationSettings(circuitBreaker: 0)
         #expect(state(failures(50), never).opening(never, at: at(50)) == .open(atOnce: .max))
         #expect(state(failures(5)).opening(never, at: at(5)) == .probe)
     }
@@ -129,32 +129,32 @@ import Testing
     // MARK: - The server's wait
 
     @Test func `a server that asks for time gets it, then one probe`() {
-        let state = state([(0, .askedToWait(until: at(30)))])
-        #expect(state.opening(Self.settings, at: at(29)) == closed(.askedToWait, 30))
+        let state = state([(0, .retryAfter(until: at(30)))])
+        #expect(state.opening(Self.settings, at: at(29)) == closed(.retryAfter, 30))
         #expect(state.opening(Self.settings, at: at(30)) == .probe)
     }
 
     @Test func `of two waits the longer counts, and a late success does not end it`() {
         let state = state([
-            (0, .askedToWait(until: at(60))), (1, .askedToWait(until: at(30))), (2, .delivered),
+            (0, .retryAfter(until: at(60))), (1, .retryAfter(until: at(30))), (2, .delivered),
         ])
-        #expect(state.opening(Self.settings, at: at(31)) == closed(.askedToWait, 60))
+        #expect(state.opening(Self.settings, at: at(31)) == closed(.retryAfter, 60))
     }
 
     @Test func `a wait is no longer than the longest that one gets`() {
         let brief = DestinationSettings(retryAfterMax: .seconds(60))
-        let state = state([(0, .askedToWait(until: at(100_000)))], brief)
+        let state = state([(0, .retryAfter(until: at(100_000)))], brief)
         // Jitter may have been added.
-        #expect(state.opening(brief, at: at(1)) == closed(.askedToWait, 360))
+        #expect(state.opening(brief, at: at(1)) == closed(.retryAfter, 360))
         #expect(state.opening(brief, at: at(360)) == .probe)
     }
 
     @Test func `a wait outlasts a cool-down, and a cool-down a wait`() {
-        let state = state(failures(5) + [(5, .askedToWait(until: at(100)))])
-        #expect(state.opening(Self.settings, at: at(70)) == closed(.askedToWait, 100))
+        let state = state(failures(5) + [(5, .retryAfter(until: at(100)))])
+        #expect(state.opening(Self.settings, at: at(70)) == closed(.retryAfter, 100))
         let probes = [5, 7, 11].map { ($0, DestinationEvent.unreachable("refused")) }
-        let other = self.state([(0, .askedToWait(until: at(10)))] + failures(5) + probes)
-        #expect(other.opening(Self.settings, at: at(12)) == closed(.suspended, 19))
+        let other = self.state([(0, .retryAfter(until: at(10)))] + failures(5) + probes)
+        #expect(other.opening(Self.settings, at: at(12)) == closed(.circuitBreaker, 19))
     }
 
     // MARK: - Holds and pauses
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test func `a probe keeps to what the server asked for and to the cool-down`() {
-        let asked = state([(0, Self.held), (3500, .askedToWait(until: at(5000)))])
+        let asked = state([(0, Self.held), (3500, .retryAfter(until: at(5000)))])
         #expect(asked.opening(Self.settings, at: at(3600)) == closed(.held, 5000))
         let suspended = state([(0, Self.held)] + failures(6, from: 3595))
         #expect(suspended.opening(Self.settings, at: at(3601)) == closed(.held, 3602))
@@ -224,7 +224,7 @@ import Testing
 
     @Test func `release ends hold, cool-down and wait, but not a pause`() {
         var state = state(
-            failures(5) + [(5, Self.held), (5, .askedToWait(until: at(500))), (6, .paused), (7, .released)])
+            failures(5) + [(5, Self.held), (5, .retryAfter(until: at(500))), (6, .paused), (7, .released)])
         #expect(state.opening(Self.settings, at: at(7)) == closed(.paused))
         state.apply(.resumed, Self.settings, at: at(8))
         #expect(state == DestinationState(window: 1))
@@ -240,12 +240,12 @@ import Testing
 
     @Test func `a wait that a wrong clock has set is over, and does not keep a right one from being set`() {
         let ahead = at(10_000_000)
-        var state = DestinationState(notBefore: ahead, suspendedUntil: ahead, suspensions: 1)
-        #expect(state.opening(Self.settings, at: at(0)) != closed(.askedToWait, 10_000_000))
-        state.apply(.askedToWait(until: at(10)), Self.settings, at: at(0))
+        var state = DestinationState(notBefore: ahead, coolDownUntil: ahead, coolDowns: 1)
+        #expect(state.opening(Self.settings, at: at(0)) != closed(.retryAfter, 10_000_000))
+        state.apply(.retryAfter(until: at(10)), Self.settings, at: at(0))
         #expect(state.notBefore == at(10))
         state.apply(.unreachable("dns"), Self.settings, at: at(1))
-        #expect(state.suspendedUntil == at(3))
+        #expect(state.coolDownUntil == at(3))
     }
 
     @Test func `a probe or a hold in the future is probed now, and then in order again`() {
@@ -265,7 +265,7 @@ import Testing
         let seconds = Int.random(in: -10...200_000, using: &generator)
         let events: [DestinationEvent] = [
             .answered, .delivered, .unreachable("refused"), .unreachable("503"), .unreachable("dns"),
-            .askedToWait(until: now + .seconds(seconds)), held, .probed, .disproved, .blameChanged,
+            .retryAfter(until: now + .seconds(seconds)), held, .probed, .disproved, .blameChanged,
             .heldByHand(reason: "x"), .released, .paused, .resumed,
         ]
         return events.randomElement(using: &generator)!
@@ -277,7 +277,7 @@ import Testing
         let settings = DestinationSettings(
             concurrency: [nil, 1, 4].randomElement(using: &generator)!,
             holdProbe: [nil, .seconds(3600)].randomElement(using: &generator)!,
-            suspendAfter: [0, 1, 5].randomElement(using: &generator)!,
+            circuitBreaker: [0, 1, 5].randomElement(using: &generator)!,
             retryAfterMax: [.zero, .seconds(60), .seconds(86_400)].randomElement(using: &generator)!)
         var state = DestinationState()
         var now = Self.start

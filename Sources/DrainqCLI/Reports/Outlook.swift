@@ -119,8 +119,8 @@ extension Waiting {
             switch closure.reason {
             case .paused: return "paused"
             case .held: return moment.isEmpty ? "held" : "\(moment) (held)"
-            case .askedToWait: return "\(moment) (server)"
-            case .suspended: return "\(moment) (cool-down)"
+            case .retryAfter: return "\(moment) (retry-after)"
+            case .circuitBreaker: return "\(moment) (circuit breaker)"
             }
         }
     }
@@ -151,8 +151,8 @@ extension Waiting {
             case .held:
                 let probe = closure.until.map { "; it is probed at \(moment($0))" } ?? ""
                 return "its destination is held, until '\(pasted("release", "--destination", destination))'\(probe)"
-            case .askedToWait: return "its destination has asked for time\(until)"
-            case .suspended: return "its destination is left alone after failures\(until)"
+            case .retryAfter: return "the server of its destination asked for time\(until)"
+            case .circuitBreaker: return "the circuit breaker of its destination is open\(until)"
             }
         }
     }
@@ -162,8 +162,7 @@ extension Waiting {
 struct WaitView: Encodable {
     static let words = [
         "time", "release", "older", "newer", "merged", "failed", "resume", "destinationPaused", "destinationHeld",
-        "serverAsked",
-        "coolDown", "witness",
+        "retryAfter", "circuitBreaker", "witness",
     ]
 
     var what: String
@@ -197,8 +196,8 @@ struct WaitView: Encodable {
             switch closure.reason {
             case .paused: what = "destinationPaused"
             case .held: what = "destinationHeld"
-            case .askedToWait: what = "serverAsked"
-            case .suspended: what = "coolDown"
+            case .retryAfter: what = "retryAfter"
+            case .circuitBreaker: what = "circuitBreaker"
             }
             until = closure.until?.rfc3339
         }

@@ -24,12 +24,14 @@ struct QueueStatus: Encodable {
         var nextDue: String?
         var paused = false
         /// The server has asked for time until then.
-        var notBefore: String?
-        /// Left alone until then, after failures in a row.
-        var suspendedUntil: String?
+        var retryAfterUntil: String?
+        /// `closed`, `open` or `half-open`.
+        var circuitBreaker = "closed"
+        /// The circuit breaker stays open until then.
+        var coolDownUntil: String?
         var failures: Int?
         var lastFailure: String?
-        /// So many attempts at once while it opens again.
+        /// So many attempts may be in flight, until it is as wide as ever.
         var window: Int?
         var lastSuccess: String?
 
@@ -39,11 +41,12 @@ struct QueueStatus: Encodable {
             for (word, _) in QueueStatus.ages { ages[word] = 0 }
             if case .closed(let closure) = opening {
                 switch closure.reason {
-                case .askedToWait: notBefore = closure.until?.rfc3339
-                case .suspended: suspendedUntil = closure.until?.rfc3339
+                case .retryAfter: retryAfterUntil = closure.until?.rfc3339
+                case .circuitBreaker: coolDownUntil = closure.until?.rfc3339
                 case .held, .paused: break
                 }
             }
+            if state.coolDowns > 0 { circuitBreaker = if case .closed = opening { "open" } else { "half-open" } }
             failures = state.failures > 0 ? state.failures : nil
             lastFailure = state.lastFailure
             window = state.window

@@ -59,10 +59,10 @@ package struct Passage: Hashable, Sendable {
         case .answered, .resumed, .probed, .parked, .witnessed, .unparked, .failed: break
         case .unreachable:
             // With --now the cool-down that was there before is ignored, not the one that begins here.
-            if state.suspendedUntil.map({ $0 > now }) ?? false {
-                closure = .init(.suspended, until: state.suspendedUntil)
+            if state.coolDownUntil.map({ $0 > now }) ?? false {
+                closure = .init(.circuitBreaker, until: state.coolDownUntil)
             }
-        case .askedToWait(let until): closure = .init(.askedToWait, until: until)
+        case .retryAfter(let until): closure = .init(.retryAfter, until: until)
         case .held, .heldByHand: closure = .init(.held)
         case .paused: closure = .init(.paused)
         case .released, .blameChanged, .disproved: open(at: now, ignoringCoolDown: ignoringCoolDown)
