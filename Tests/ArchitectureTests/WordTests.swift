@@ -16,14 +16,14 @@ import Testing
 
     @Test(arguments: gone.map(\.pattern))
     func `they stay away`(pattern: String) throws {
-        let regex = try Regex(pattern)
+        let regex = try NSRegularExpression(pattern: pattern)
         let instead = Self.gone.first { $0.pattern == pattern }?.instead ?? ""
         for path in try House.committedFiles() where path.hasPrefix("Sources/") || path.hasPrefix("man/") {
             if path == Self.oldFormat { continue }
-            let text = House.text(path)
-            for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
-            where line.contains(regex) {
-                Issue.record("\(path):\(number + 1): instead: \(instead): \(line)")
+            let text = House.text(path) as NSString
+            for match in regex.matches(in: text as String, range: NSRange(location: 0, length: text.length)) {
+                let line = text.substring(with: text.lineRange(for: match.range))
+                Issue.record("\(path): instead of '\(text.substring(with: match.range))': \(instead): \(line)")
             }
         }
     }

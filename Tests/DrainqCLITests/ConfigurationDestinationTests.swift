@@ -26,7 +26,8 @@ import Testing
                 proxy: .url("socks5h://u:${secret:p}@proxy:1080"), caFile: "/etc/drainq/tls/ca.pem",
                 clientCertificate: .init(
                     certificateFile: "/c.pem", keyFile: "/etc/drainq/c.key", passphrase: "${secret:p}")),
-            transport: .libcurl, holdProbe: nil, circuitBreaker: 0, coolDown: .seconds(120), coolDownMax: .seconds(7200),
+            transport: .libcurl, holdProbe: nil, circuitBreaker: 0, coolDown: .seconds(120),
+            coolDownMax: .seconds(7200),
             retryAfterMax: .seconds(3600), stormGuard: 0)
         #expect(configuration.destinations["https://api.example.com"] == expected)
         #expect(

@@ -95,7 +95,10 @@ import Testing
         ("503", "a Retry-After holds back all that goes there until then, at most 10m, and then no attempt is counted"),
         ("429", "a Retry-After holds back all that goes there until then, at most 10m, and then no attempt is counted"),
         ("500", "a Retry-After holds back all that goes there until then, at most 10m"),
-        ("refused", "after 3 such failures in a row its circuit breaker opens for 1s, each time twice as long, up to 1h"),
+        (
+            "refused",
+            "after 3 such failures in a row its circuit breaker opens for 1s, each time twice as long, up to 1h"
+        ),
         ("proxy", "it is not to blame, and nothing is remembered of it"),
         ("401", "before that, its secrets are looked up anew, once"),
         (

@@ -10,7 +10,7 @@ struct MetricsTests {
     private let odd = "a\\b\"c\nd{e=\"f\"},#"
 
     private func row(_ name: String, _ state: DestinationState = DestinationState()) -> QueueStatus.Row {
-        QueueStatus.Row(Destination(named: name), state, state.opening(DestinationSettings(), at: now))
+        QueueStatus.Row(Destination(named: name), state, state.availability(DestinationSettings(), at: now))
     }
 
     private func status(_ rows: [QueueStatus.Row]) -> QueueStatus {

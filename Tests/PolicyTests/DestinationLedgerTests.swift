@@ -38,11 +38,18 @@ import Testing
             + #""https://a.example":{"hold":{"blamed":"12345-abcde","lastProbe":"2026-11-21T09:15:01.250Z","#
             + #""reason":"status 401","since":"2026-11-21T09:15:00.250Z","status":401},"#
             + #""lastSuccess":"2026-11-21T09:15:00.250Z","window":1},"#
-            + #""office":{"failures":5,"lastFailure":"dns","lastFailureAt":"2026-11-21T09:15:00.250Z","#
+            + #""office":{"coolDownUntil":"2026-11-21T09:15:01.250Z","coolDowns":1,"failures":5,"lastFailure":"dns","lastFailureAt":"2026-11-21T09:15:00.250Z","#
             + #""notBefore":"2026-11-21T09:16:00.250Z","paused":true,"#
-            + #""coolDownUntil":"2026-11-21T09:15:01.250Z","coolDowns":1,"window":1}},"version":1}"#
+            + #""window":1}},"version":1}"#
         #expect(try text(ledger) == expected)
         #expect(try self.ledger(expected) == ledger)
+    }
+
+    @Test func `a circuit breaker that an earlier version has opened is read`() throws {
+        let old =
+            #"{"version":1,"destinations":{"a":{"failures":5,"suspendedUntil":"2026-11-21T09:16:00Z","suspensions":2}}}"#
+        let state = try ledger(old)["a"]
+        #expect(state.coolDownUntil == Timestamp(rfc3339: "2026-11-21T09:16:00Z") && state.coolDowns == 2)
     }
 
     @Test func `of what there is nothing to remember there is no entry`() throws {
@@ -86,7 +93,7 @@ import Testing
         #expect(ledger.destinations.keys.sorted() == ["a", "b", "d", "e"])
         #expect(ledger["a"] == DestinationState(coolDowns: 1_000_000, window: 64))
         #expect(ledger["b"] == DestinationState(notBefore: Self.now))
-        #expect(ledger["d"].opening(Self.settings, at: Self.now) == .probe)
+        #expect(ledger["d"].availability(Self.settings, at: Self.now) == .probe)
         #expect(ledger["e"] == DestinationState(isPaused: true))
     }
 

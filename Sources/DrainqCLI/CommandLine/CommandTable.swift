@@ -279,7 +279,7 @@ extension CommandDescription {
             """,
             operands: .files,
             examples: [
-                Example("drainq import backup.ndjson", "what was exported before"),
+                Example("drainq import -q /var/spool/new backup.ndjson", "what was exported before, into a new queue"),
                 Example(
                     "drainq export --state failed | jq -c '.payload.version = 2' | drainq import --replace | drainq retry -",
                     "edit what has failed, and send it again"),

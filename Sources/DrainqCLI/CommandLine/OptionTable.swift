@@ -211,7 +211,8 @@ extension OptionDescription {
             "Every operation that the command can be used on."),
         OptionDescription(
             .all, of: [.release], "release every destination and operation",
-            "Every destination that is held, whose circuit breaker is open or whose server asked for time, and every operation that is held by itself."),
+            "Every destination that is held, whose circuit breaker is open or whose server asked for time, and every operation that is held by itself."
+        ),
         OptionDescription(
             .all, of: [.export], "choose every operation",
             "Every operation that waits or has failed, and besides the kept copies of what was delivered."),

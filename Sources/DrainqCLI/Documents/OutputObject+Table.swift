@@ -114,7 +114,10 @@ extension OutputObject {
         Field("attempts", .count, "how many attempts were made"),
         Field("delivered", .count, "operations that were delivered"),
         Field("deferred", .count, "operations that wait for another attempt"),
-        Field("waiting", .count, "operations whose destination has its circuit breaker open, was rate limited, or lacks the network or power that `conditions` asks for"),
+        Field(
+            "waiting", .count,
+            "operations whose destination has its circuit breaker open, was rate limited, or lacks the network or power that `conditions` asks for"
+        ),
         Field("held", .count, "operations whose destination is held"),
         Field("paused", .count, "operations whose destination is paused"),
         Field("ambiguous", .count, "operations held by themselves, because nobody knows what became of them"),

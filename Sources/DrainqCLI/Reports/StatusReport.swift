@@ -66,7 +66,8 @@ struct StatusReport {
         var lines: [String] = []
         for row in status.destinations {
             if let until = row.retryAfterUntil {
-                lines.append("retry-after: the server of '\(row.destination)' asked for time; next attempt \(words(until))")
+                lines.append(
+                    "retry-after: the server of '\(row.destination)' asked for time; next attempt \(words(until))")
             }
             if let until = row.coolDownUntil {
                 let last = row.lastFailure.map { ", the last one \($0)" } ?? ""

@@ -6,9 +6,9 @@
 /// notBefore       until when the server asked for time
 /// failures        connection-level failures in a row
 /// lastFailure     the name of the last one, or its status; lastFailureAt its time
-/// coolDownUntil  time
-/// coolDowns     in a row
-/// window          how many attempts at once while it opens again
+/// coolDownUntil   time; `suspendedUntil` in files of earlier versions
+/// coolDowns       in a row; `suspensions` there
+/// window          how many attempts may be in flight after a failure
 /// lastSuccess     time
 /// storm           { status, count, at }: failures for good in a row, of one status
 /// parked          { blamed, operations }, see `Parking`
@@ -41,7 +41,8 @@ extension DestinationState: Codable {
             isPaused: (try? fields.decode(Bool.self, forKey: .paused)) ?? false,
             notBefore: fields.time(.notBefore), failures: fields.count(.failures, upTo: Self.mostCounted) ?? 0,
             lastFailure: try? fields.decode(String.self, forKey: .lastFailure),
-            lastFailureAt: fields.time(.lastFailureAt), coolDownUntil: fields.time(.coolDownUntil) ?? fields.time(.suspendedUntil),
+            lastFailureAt: fields.time(.lastFailureAt),
+            coolDownUntil: fields.time(.coolDownUntil) ?? fields.time(.suspendedUntil),
             coolDowns: fields.count(.coolDowns, upTo: Self.mostCounted)
                 ?? fields.count(.suspensions, upTo: Self.mostCounted) ?? 0,
             window: fields.count(.window, upTo: Self.widest), lastSuccess: fields.time(.lastSuccess),

@@ -1,12 +1,12 @@
 /// Whether a destination may be sent anything now.
-package enum Opening: Hashable, Sendable {
+package enum Availability: Hashable, Sendable {
     /// So many attempts at once.
     case open(atOnce: Int)
     /// One attempt, to see whether it is worth more. A hold is probed with the newest operation that is due.
     case probe
-    case closed(Closure)
+    case closed(Block)
 
-    package struct Closure: Hashable, Sendable {
+    package struct Block: Hashable, Sendable {
         package enum Reason: Hashable, Sendable {
             case paused
             case held
@@ -28,12 +28,12 @@ package enum Opening: Hashable, Sendable {
 extension DestinationState {
     /// Whether, and how much at once, a destination may be sent.
     ///
-    /// `ignoringCoolDown` (`--now`) overrides an open circuit breaker, never what a person or the server asked for. Clocks jump: a
-    /// wait that lies further ahead than anything could have set it is over, and a probe that was made in the future is
-    /// due.
-    package func opening(
+    /// `ignoringCoolDown` (`--now`) overrides an open circuit breaker, never what a person or the server asked for. Clocks
+    /// jump: a wait that lies further ahead than anything could have set it is over, and a probe that was made in the
+    /// future is due.
+    package func availability(
         _ settings: DestinationSettings, at now: Timestamp, ignoringCoolDown: Bool = false
-    ) -> Opening {
+    ) -> Availability {
         if isPaused { return .closed(.init(.paused)) }
         let asked = wait(settings, at: now)
         let coolDown = ignoringCoolDown ? nil : coolDown(settings, at: now)
