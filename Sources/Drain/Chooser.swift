@@ -13,7 +13,7 @@ package struct Chooser {
     private let now: Timestamp
     private let order: Order
     /// Operations that this run could not read or settle.
-    private let leftAlone: Set<OperationID>
+    private let setAside: Set<OperationID>
     /// Operations that this run has deferred itself.
     private let deferred: Set<OperationID>
     /// Groups whose operations cannot be merged, and are sent one after the other in this run.
@@ -32,7 +32,7 @@ package struct Chooser {
 
     package init(
         spool: SpoolDirectory, configuration: Configuration, destinations: DestinationTable,
-        options: RunOptions = RunOptions(), now: Timestamp, order: Order, leftAlone: Set<OperationID> = [],
+        options: RunOptions = RunOptions(), now: Timestamp, order: Order, setAside: Set<OperationID> = [],
         deferred: Set<OperationID> = [], apart: Set<SequenceKey> = [],
         parked: [Digest: [OperationID: Timestamp]] = [:]
     ) {
@@ -42,7 +42,7 @@ package struct Chooser {
         self.options = options
         self.now = now
         self.order = configuration.hasSequentialRoutes ? order : .elsewhere
-        self.leftAlone = leftAlone
+        self.setAside = setAside
         self.deferred = deferred
         ways = Ways(configuration, destinations, options, parked: parked)
     }
@@ -81,7 +81,7 @@ package struct Chooser {
         try spool.forEachStandingName { name, state in
             let way = ways.way(of: name)
             guard way.isSequential else { return }
-            let isOutOfReach = state == .claimed || !way.isAskedFor || isLeftAlone(name)
+            let isOutOfReach = state == .claimed || !way.isAskedFor || isSetAside(name)
             let standing: Census.Standing =
                 if isOutOfReach {
                     .outOfReach
@@ -141,7 +141,7 @@ package struct Chooser {
         for state in [QueueState.new, .deferred] {
             let foreign = try spool.forEachName(in: state) { name, _ in
                 let way = ways.way(of: name)
-                guard way.isAskedFor, !isLeftAlone(name) else { return }
+                guard way.isAskedFor, !isSetAside(name) else { return }
                 let isNamed = isNamed(name)
                 guard isNamed || way.isSequential else { return }
                 var sequence: SequenceKey?
@@ -203,9 +203,9 @@ package struct Chooser {
                             return
                         }
                         lane.skipped += 1
-                        guard let closure = lane.closure, let until = closure.until else { return }
+                        guard let block = lane.block, let until = block.until else { return }
                         pass.mayComeDue(until)
-                        if closure.reason != .held { pass.waiting += 1 }
+                        if block.reason != .held { pass.waiting += 1 }
                         return
                     }
                     lane.offered += 1
@@ -284,7 +284,7 @@ package struct Chooser {
 
     private func isNamed(_ id: OperationID) -> Bool { options.ids?.contains(id) ?? true }
 
-    private func isLeftAlone(_ name: ListedName) -> Bool {
-        !leftAlone.isEmpty && leftAlone.contains(name.id)
+    private func isSetAside(_ name: ListedName) -> Bool {
+        !setAside.isEmpty && setAside.contains(name.id)
     }
 }

@@ -5,11 +5,11 @@ import Spool
 final class Lane {
     var destination: Destination
     /// What it may be sent, by all that is known of it.
-    private(set) var passage: Passage
+    private(set) var access: DestinationAccess
     var pace: Pace
     /// The configuration's conditions are not met for it.
     var lacksConditions = false
-    /// Those that were asked for others have said nothing: left alone to the end of the run.
+    /// The samples have said nothing: nothing more is sent to it in this run.
     var isLeft = false
     /// The first permanent answers in this run, which may mean more together.
     var storm: StormGuard<Withheld>
@@ -37,7 +37,7 @@ final class Lane {
 
     init(_ destination: Destination, _ settings: DestinationSettings, _ state: DestinationState) {
         self.destination = destination
-        passage = Passage(settings, state)
+        access = DestinationAccess(settings, state)
         pace = Pace(interval: settings.rate?.interval)
         storm = StormGuard(threshold: settings.stormGuard)
     }
@@ -48,41 +48,41 @@ final class Lane {
         newest = []
     }
 
-    var settings: DestinationSettings { passage.settings }
+    var settings: DestinationSettings { access.settings }
 
     /// As the ledger has it, with what this run has learned since.
     var state: DestinationState {
-        get { passage.state }
-        set { passage.state = newValue }
+        get { access.state }
+        set { access.state = newValue }
     }
 
     /// What the ledger has not been told yet.
     var events: [DestinationEvent] {
-        get { passage.events }
-        set { passage.events = newValue }
+        get { access.events }
+        set { access.events = newValue }
     }
 
     /// Why nothing more goes there in this pass.
-    var closure: Opening.Closure? {
-        get { passage.closure }
-        set { passage.closure = newValue }
+    var block: Availability.Block? {
+        get { access.block }
+        set { access.block = newValue }
     }
 
-    var isProbing: Bool { passage.isProbing }
+    var isProbing: Bool { access.isProbing }
 
     /// Opens or closes by what is known at `now`.
     func open(at now: Timestamp, ignoringCoolDown: Bool) {
-        passage.open(at: now, ignoringCoolDown: ignoringCoolDown)
+        access.open(at: now, ignoringCoolDown: ignoringCoolDown)
     }
 
-    /// Takes over what a person has said of it since, see `Passage.hear`.
+    /// Takes over what a person has said of it since, see `DestinationAccess.hear`.
     func hear(_ told: DestinationState) {
-        passage.hear(told)
+        access.hear(told)
     }
 
     /// Takes an event in, for this run at once and for the ledger later.
     func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {
-        passage.note(event, at: now, ignoringCoolDown: ignoringCoolDown)
+        access.note(event, at: now, ignoringCoolDown: ignoringCoolDown)
     }
 
     /// Something is to be done out of turn, or waits for others to be asked.
@@ -92,10 +92,10 @@ final class Lane {
 
     /// How many attempts of what is in the order may be in flight.
     var allowance: Int {
-        isClosed || isSampling || !urgent.isEmpty ? 0 : passage.allowance
+        isClosed || isSampling || !urgent.isEmpty ? 0 : access.allowance
     }
 
-    var isClosed: Bool { closure != nil || lacksConditions || isLeft }
+    var isClosed: Bool { block != nil || lacksConditions || isLeft }
 
     /// Nothing waits or is in flight that could still say what the withheld answers mean.
     var isQuiet: Bool { inFlight == 0 && urgent.isEmpty }

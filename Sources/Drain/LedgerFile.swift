@@ -67,7 +67,7 @@ package struct LedgerFile {
         var isDue = false
         _ = try spool.updateState(Self.name, durable: false) { old in
             guard case .success(var ledger) = Self.decode(old),
-                ledger[destination].opening(settings, at: now) == .probe
+                ledger[destination].availability(settings, at: now) == .probe
             else { return nil }
             isDue = true
             ledger.apply(.probed, to: destination, settings, at: now)

@@ -261,13 +261,13 @@ extension Run {
                 if case .quarantined(let item) = settled { quarantined(item) }
                 if let sequence = candidate.sequence { round.order.settled(sequence, continues: true) }
             case .newerFormat(let version):
-                leftAlone.insert(claim.name.id)
+                setAside.insert(claim.name.id)
                 _ = try claims.settle(claim, .putBack, record: nil, now: world.now())
                 throw SpoolError(kind: .newerFormat(version), verb: "send", path: candidate.entry.path, code: 0)
             }
         } catch {
             // The claim, if there is one, is put back when the run ends; nothing has been sent.
-            leftAlone.insert(candidate.entry.name.id)
+            setAside.insert(candidate.entry.name.id)
             leave(candidate.sequence, &round)
             inputOutput(error)
         }
@@ -343,7 +343,7 @@ extension Run {
             if let defect { try giveUp(flight, .noTransport(reason: defect), &round, claims) }
         } catch {
             // The claims are put back when the run ends; nothing has been sent.
-            for member in flight.members { leftAlone.insert(member.claim.name.id) }
+            for member in flight.members { setAside.insert(member.claim.name.id) }
             inputOutput(error)
         }
         return nil

@@ -35,7 +35,7 @@ extension Run {
             do throws(SpoolError) {
                 _ = try claims.settle(member.claim, .putBack, record: nil, now: world.now())
             } catch {
-                leftAlone.insert(member.claim.name.id)
+                setAside.insert(member.claim.name.id)
                 inputOutput(error)
             }
         }

@@ -80,7 +80,7 @@ extension Run {
             try sendApart(flight.members, flight.lane, &round, claims)
         } catch {
             // The claims are put back when the run ends.
-            for member in flight.members { leftAlone.insert(member.claim.name.id) }
+            for member in flight.members { setAside.insert(member.claim.name.id) }
             inputOutput(error)
         }
     }

@@ -39,7 +39,7 @@ extension Run {
     func conclude(_ answer: Withheld, _ round: inout Round, _ claims: SpoolRun) {
         let lane = answer.flight.lane
         let isStrict = answer.flight.route.ordering == .strict
-        guard answer.isRefusal, !isStrict, !decisions(on: answer).contains(.hold), lane.closure?.reason != .held else {
+        guard answer.isRefusal, !isStrict, !decisions(on: answer).contains(.hold), lane.block?.reason != .held else {
             return hold(lane, answer, &round, claims)
         }
         let rule = Rule.parked(answer.verdict.rule)

@@ -60,7 +60,7 @@ extension Run {
             // Whether it is to be held is decided further down, when others have been asked.
             if case .held = event { continue }
             // What was in flight when the hold began proves nothing against it: only a probe does.
-            if event == .delivered, lane.closure?.reason == .held, !flight.isProbe { continue }
+            if event == .delivered, lane.block?.reason == .held, !flight.isProbe { continue }
             note(event, in: lane, at: now)
             if event == .delivered { witness(flight, now) }
         }
@@ -71,13 +71,13 @@ extension Run {
             verdict.outcome == .held || status != nil && status == hold.status
         {
             // The same end as before: the operation that was asked is as blameless as the others.
-            lane.closure = Opening.Closure(.held)
+            lane.block = Availability.Block(.held)
             settle(answer, as: verdict.becoming(.held, rule: verdict.rule), &round, claims)
             return
         }
         if flight.isProbe, verdict.outcome == .failed { note(.disproved, in: lane, at: now) }
         // One that says neither yes nor no was the only one: the hold goes on.
-        if flight.isProbe, verdict.outcome == .deferred { lane.closure = Opening.Closure(.held) }
+        if flight.isProbe, verdict.outcome == .deferred { lane.block = Availability.Block(.held) }
         let isRefusal = verdict.accused() == .credentials && status != nil
         if isRefusal, isProvenGuilty(answer) { return contradict(answer, &round, claims) }
         if verdict.outcome == .held, lane.suspicion == nil {
@@ -295,7 +295,7 @@ extension Run {
                     note(.failed(status: status), in: flight.lane, at: now)
                 }
             } catch {
-                leftAlone.insert(member.claim.name.id)
+                setAside.insert(member.claim.name.id)
                 if error.isFullDisk, error.kind == .io {
                     inputOutput(error)
                     makeRoom(for: member, claims)

@@ -90,8 +90,8 @@ package final class Run {
     var waiting: Set<OperationID> = []
     /// The queue's lock on this run has been lost: others may be at what it had claimed.
     var hasLostHold = false
-    /// Operations this run could not read or settle: left alone until the next one.
-    var leftAlone: Set<OperationID> = []
+    /// Operations this run could not read or settle: set aside until the next one.
+    var setAside: Set<OperationID> = []
     let started = ContinuousClock.now
     /// So many times `SpoolRun.admissionSize` files of others are taken in before a pass.
     private static let admissions = 10
@@ -277,7 +277,7 @@ package final class Run {
                 try apply(
                     settlement, Member(claim: claim, operation: stored.operation), flight, claims, sent: false)
             } catch {
-                leftAlone.insert(candidate.entry.name.id)
+                setAside.insert(candidate.entry.name.id)
                 inputOutput(error)
             }
         }
@@ -291,9 +291,9 @@ package final class Run {
         summary.leftDue = pass.leftDue + pass.leftExpired + (summary.end == .done ? 0 : pass.chosen.count - begun)
         for lane in lanes.values where lane.isClosed {
             let blameless = lane.skipped + max(0, lane.offered - lane.done)
-            switch lane.closure?.reason {
+            switch lane.block?.reason {
             case .held: summary.held += blameless
-            case .askedToWait, .suspended, nil: summary.waiting += blameless
+            case .retryAfter, .circuitBreaker, nil: summary.waiting += blameless
             case .paused: summary.paused += blameless
             }
             summary.leftDue -= max(0, lane.offered - lane.chosen)

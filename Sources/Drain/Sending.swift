@@ -5,8 +5,8 @@ package import Spool
 /// One operation, tried at once: it has a file in the queue only if it needs one, and that is the caller's to make.
 ///
 /// Until it returns, nothing is promised: a crash in here leaves no operation behind. What it learns of the destination
-/// is remembered like what a run learns, and what runs have learned is respected: a held or cooling destination is not
-/// asked.
+/// is remembered like what a run learns, and what runs have learned is respected: a held destination is not asked, nor is
+/// one whose circuit breaker is open.
 package final class Sending {
     package struct Options: Hashable, Sendable {
         /// For each attempt, where it is shorter than the route's.
@@ -131,14 +131,14 @@ package final class Sending {
         while true {
             let settings = destinations.settings(of: destination)
             let state = try LedgerFile(spool: spool).read()[destination.name]
-            if !isSecondTry, case .closed(let closure) = state.opening(settings, at: world.now()) {
+            if !isSecondTry, case .closed(let block) = state.availability(settings, at: world.now()) {
                 // A server that asked for time is asked again when it is over.
-                if let until = closure.until, closure.reason == .askedToWait || closure.reason == .suspended,
+                if let until = block.until, block.reason == .retryAfter || block.reason == .circuitBreaker,
                     try waits(until: until, name, turn)
                 {
                     continue
                 }
-                return postponed(Self.words(closure, state, destination), isHeld: closure.reason == .held)
+                return postponed(Self.words(block, state, destination), isHeld: block.reason == .held)
             }
             if let settlement = Settlement.decide(
                 onExpiryOf: operation, route: route, now: world.now())
@@ -149,7 +149,7 @@ package final class Sending {
             if state.hold != nil, !isSecondTry,
                 try !LedgerFile(spool: spool).beginProbe(of: destination.name, settings, at: world.now())
             {
-                return postponed(Self.words(Opening.Closure(.held), state, destination), isHeld: true)
+                return postponed(Self.words(Availability.Block(.held), state, destination), isHeld: true)
             }
             isSecondTry = false
             let maker = RequestMaker(route, settings, world)
@@ -353,15 +353,15 @@ package final class Sending {
     }
 
     private static func words(
-        _ closure: Opening.Closure, _ state: DestinationState, _ destination: Destination
+        _ block: Availability.Block, _ state: DestinationState, _ destination: Destination
     ) -> String {
         let name = "'\(destination.name)'"
-        let until = closure.until.map { " until \($0.rfc3339)" } ?? ""
-        switch closure.reason {
+        let until = block.until.map { " until \($0.rfc3339)" } ?? ""
+        switch block.reason {
         case .paused: return "\(name) is paused"
         case .held: return "\(name) is held: \(state.hold?.reason ?? "no reason kept")"
-        case .askedToWait: return "\(name) has asked for time\(until)"
-        case .suspended: return "\(name) cools down\(until)"
+        case .retryAfter: return "the server of \(name) asked for time\(until)"
+        case .circuitBreaker: return "the circuit breaker of \(name) is open\(until)"
         }
     }
 }

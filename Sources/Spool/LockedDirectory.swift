@@ -12,7 +12,7 @@ import Policy
 /// files in it and no lock file has no owner.
 ///
 /// The name has the host in it. Where the file system's locks reach this host only, a lock that is free proves nothing of
-/// another one's, which is left alone: a person who knows that the host is gone removes the lock file.
+/// another one's, which stays: a person who knows that the host is gone removes the lock file.
 ///
 /// A run's directory is kept as `state/spare` when it is empty, where there is none: a run that finds the disk full, or
 /// no inode left, takes it for its own, so that delivering needs no space.

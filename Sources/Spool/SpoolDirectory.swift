@@ -27,6 +27,9 @@ import Policy
 /// synced copy in its place, and `claimed/<run>/` is synced), C → N (the copy gets its canonical name, `new/` is synced).
 /// After a crash recovery tells by the checksum which of the two the claim is: the file goes back to F, the copy to N.
 ///
+/// What `import --replace` replaces is taken from N, D, X or Q to row W, beside the commitment that names it, before the
+/// new file enters: after a crash in between the commitment is completed.
+///
 /// An empty file in row W that is named as an operation is keeps the place of one that `send` has not yet sent
 /// (`KeptPlace`). A file `reserved` there keeps an id for `send` (`Reservation`), a file `committed` names a batch that
 /// enters as a whole (`CommittedBatch`).
@@ -190,7 +193,7 @@ package final class SpoolDirectory {
         }
     }
 
-    // MARK: - Opening
+    // MARK: - Availability
 
     func checkLayout() throws(SpoolError) {
         for directory in [QueueState.new, .deferred, .claimed].map(\.path) + [QueuePath("tmp")] {

@@ -55,7 +55,7 @@ final class Workshop {
 }
 
 extension SpoolDirectory {
-    /// What others make in `tmp/` has no lock to ask: it is left alone for 36 hours.
+    /// What others make in `tmp/` has no lock to ask: it stays for 36 hours.
     static let foreignTemporaryAge: Duration = .seconds(36 * 3600)
 
     /// Row W → gone, for writers that are dead; what they had committed goes to its rows first. Failures wait for the next

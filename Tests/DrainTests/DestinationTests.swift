@@ -435,7 +435,7 @@ import Testing
         #expect(try bench.run().attempts == 0)
         bench.now = bench.now + .seconds(61)
         #expect(try bench.run().delivered == 20)
-        #expect(try bench.state(of: "http://one").suspendedUntil == nil)
+        #expect(try bench.state(of: "http://one").coolDownUntil == nil)
     }
 
     @Test func `now is for what waited before, not for what the run itself defers`() throws {
@@ -696,7 +696,7 @@ import Testing
             try file.record([(name, event)], settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
         }
         try record("http://one", .held(reason: "a", blamed: nil))
-        try record("http://two", .askedToWait(until: bench.now + .seconds(60)))
+        try record("http://two", .retryAfter(until: bench.now + .seconds(60)))
         try record("http://one", .answered)
         let ledger = try file.read()
         #expect(ledger.destinations["http://one"]?.hold?.reason == "a")

@@ -13,7 +13,7 @@ import Testing
                 "HTTPS://API.example.com:443": {
                   concurrency: 3, rate: "90/m", proxy: "socks5h://u:${secret:p}@proxy:1080", caFile: "tls/ca.pem",
                   clientCertificate: { certificate: "/c.pem", key: "c.key", passphrase: "${secret:p}" },
-                  transport: "libcurl", holdProbe: null, suspendAfter: 0, coolDown: "2m",
+                  transport: "libcurl", holdProbe: null, circuitBreaker: 0, coolDown: "2m",
                   coolDownMax: "2h", retryAfterMax: "1h", stormGuard: 0,
                 },
                 main: { proxy: "direct", unixSocket: "s" },
@@ -26,7 +26,8 @@ import Testing
                 proxy: .url("socks5h://u:${secret:p}@proxy:1080"), caFile: "/etc/drainq/tls/ca.pem",
                 clientCertificate: .init(
                     certificateFile: "/c.pem", keyFile: "/etc/drainq/c.key", passphrase: "${secret:p}")),
-            transport: .libcurl, holdProbe: nil, suspendAfter: 0, coolDown: .seconds(120), coolDownMax: .seconds(7200),
+            transport: .libcurl, holdProbe: nil, circuitBreaker: 0, coolDown: .seconds(120),
+            coolDownMax: .seconds(7200),
             retryAfterMax: .seconds(3600), stormGuard: 0)
         #expect(configuration.destinations["https://api.example.com"] == expected)
         #expect(

@@ -105,7 +105,7 @@ import Testing
         try readDefaults(of: ConfigurationKeys.file, into: &configuration)
         #expect(configuration == Configuration())
         var settings = DestinationSettings(
-            connection: ConnectionOptions(proxy: .direct), transport: .libcurl, holdProbe: nil, suspendAfter: 1,
+            connection: ConnectionOptions(proxy: .direct), transport: .libcurl, holdProbe: nil, circuitBreaker: 1,
             coolDown: .zero, coolDownMax: .zero, retryAfterMax: .zero, stormGuard: 1)
         try readDefaults(of: ConfigurationKeys.destination, into: &settings)
         #expect(settings == DestinationSettings())

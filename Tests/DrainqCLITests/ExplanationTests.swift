@@ -91,11 +91,14 @@ import Testing
     }
 
     @Test(arguments: [
-        ("503", "after 3 such failures in a row it is left alone for 1s, each time twice as long, up to 1h"),
+        ("503", "after 3 such failures in a row its circuit breaker opens for 1s, each time twice as long, up to 1h"),
         ("503", "a Retry-After holds back all that goes there until then, at most 10m, and then no attempt is counted"),
         ("429", "a Retry-After holds back all that goes there until then, at most 10m, and then no attempt is counted"),
         ("500", "a Retry-After holds back all that goes there until then, at most 10m"),
-        ("refused", "after 3 such failures in a row it is left alone for 1s, each time twice as long, up to 1h"),
+        (
+            "refused",
+            "after 3 such failures in a row its circuit breaker opens for 1s, each time twice as long, up to 1h"
+        ),
         ("proxy", "it is not to blame, and nothing is remembered of it"),
         ("401", "before that, its secrets are looked up anew, once"),
         (
@@ -112,7 +115,7 @@ import Testing
             answer,
             """
             { routes: { default: { url: "https://h", headers: { A: "${secret:a}" } } }, secrets: { a: { env: "A" } },
-              destinations: { "https://h": { suspendAfter: 3, coolDown: "2m", coolDownMax: "1h", holdProbe: "30m",
+              destinations: { "https://h": { circuitBreaker: 3, coolDown: "2m", coolDownMax: "1h", holdProbe: "30m",
                                              retryAfterMax: "10m", stormGuard: 7 } } }
             """)
         #expect(explanation.destination.contains(sentence), "\(explanation.destination)")
@@ -121,7 +124,7 @@ import Testing
     @Test func `what is turned off is not said`() throws {
         let text = """
             { routes: { default: { url: "https://h" } },
-              destinations: { "https://h": { suspendAfter: 0, holdProbe: null, stormGuard: 0 } } }
+              destinations: { "https://h": { circuitBreaker: 0, holdProbe: null, stormGuard: 0 } } }
             """
         #expect(try explanation("refused", text).destination == [])
         #expect(try explanation("404", text).destination == [])

@@ -10,7 +10,7 @@ struct MetricsTests {
     private let odd = "a\\b\"c\nd{e=\"f\"},#"
 
     private func row(_ name: String, _ state: DestinationState = DestinationState()) -> QueueStatus.Row {
-        QueueStatus.Row(Destination(named: name), state, state.opening(DestinationSettings(), at: now))
+        QueueStatus.Row(Destination(named: name), state, state.availability(DestinationSettings(), at: now))
     }
 
     private func status(_ rows: [QueueStatus.Row]) -> QueueStatus {
@@ -102,7 +102,7 @@ struct MetricsTests {
             row("held", DestinationState(hold: .init(reason: "401", since: now))),
             row("paused", DestinationState(isPaused: true)),
             row("waits", DestinationState(notBefore: until)),
-            row("suspended", DestinationState(failures: 5, suspendedUntil: until, suspensions: 1)),
+            row("suspended", DestinationState(failures: 5, coolDownUntil: until, coolDowns: 1)),
             row("open", DestinationState(lastSuccess: now)),
         ])
         view.holds = [
@@ -113,7 +113,7 @@ struct MetricsTests {
         let closed = try #require(parsed.families["drainq_destination_closed"]).samples.filter { $0.value == 1 }
         #expect(
             closed.map { "\($0.labels["destination"]!) \($0.labels["reason"]!)" }
-                == ["held held", "paused paused", "waits asked-to-wait", "suspended suspended"])
+                == ["held held", "paused paused", "waits retry-after", "suspended circuit-breaker"])
         #expect(
             parsed.value("drainq_last_success_timestamp_seconds", ["destination": "open"]) == 1_795_262_400.25)
         #expect(parsed.value("drainq_last_success_timestamp_seconds", ["destination": "held"]) == nil)

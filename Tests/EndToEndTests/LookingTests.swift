@@ -59,15 +59,15 @@ struct LookingTests {
             {"version":1,"destinations":{
               "https://a.example":{"hold":{"reason":"401","since":"\(Date().formatted(.iso8601))","status":401}},
               "https://b.example":{"notBefore":"\(soon)"},
-              "https://c.example":{"failures":5,"lastFailure":"refused","suspendedUntil":"\(soon)","suspensions":1}}}
+              "https://c.example":{"failures":5,"lastFailure":"refused","coolDownUntil":"\(soon)","coolDowns":1}}}
             """.utf8
         ).write(to: queue.queue.appending(path: "state/destinations.json"))
         try queue.run("pause", "--destination", "https://d.example")
-        #expect(try waits(queue) == ["destinationHeld", "serverAsked", "coolDown", "destinationPaused"])
+        #expect(try waits(queue) == ["destinationHeld", "retryAfter", "circuitBreaker", "destinationPaused"])
         #expect(try queue.status()["due"] as? Int == 0)
         #expect(try dueByRun(queue) == 0)
         let listed = try queue.run("list").lines
-        for (line, word) in zip(listed.dropFirst(), ["(held)", "(server)", "(cool-down)", "paused"]) {
+        for (line, word) in zip(listed.dropFirst(), ["(held)", "(retry-after)", "(circuit breaker)", "paused"]) {
             #expect(line.contains(word), "\(line)")
         }
     }

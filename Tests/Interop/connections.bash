@@ -72,7 +72,7 @@ uncharged() {
     equal deferred "$(last state)"
     equal 0 "$(last attempts)"
     equal "$1" "$(last lastError)"
-    equal null "$(drainq status --json | jq -c '.destinations[0].suspendedUntil')"
+    equal null "$(drainq status --json | jq -c '.destinations[0].coolDownUntil')"
     equal '[]' "$(drainq status --json | jq -c .holds)"
 }
 

@@ -152,7 +152,7 @@ for transport in urlsession libcurl; do
 done
 
 broken_proxy() { # TRANSPORT URL ENVIRONMENT SETTINGS
-    queue "$2" 'retry: { schedule: ["1m"], attempts: 2 }' "suspendAfter: 1, $4 transport: \"$1\""
+    queue "$2" 'retry: { schedule: ["1m"], attempts: 2 }' "circuitBreaker: 1, $4 transport: \"$1\""
     lines 1 | drainq add
     ends 75 env_drainq "$3" run
     uncharged proxy

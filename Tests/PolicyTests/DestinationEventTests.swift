@@ -36,7 +36,7 @@ import Testing
                 switch status {
                 case 200...299: [.delivered]
                 case 300...399, 401, 403, 407: [.answered, .held(reason: rule, blamed: "print")]
-                case 429: [.answered, .askedToWait(until: now + .seconds(5))]
+                case 429: [.answered, .retryAfter(until: now + .seconds(5))]
                 case 502, 503, 504: [.unreachable("status \(status)")]
                 default: [.answered]
                 }
@@ -81,7 +81,7 @@ import Testing
         ] as [(Int, String, Int)])
     func `a server that asks for time gets it, up to the cap`(status: Int, value: String, seconds: Int) {
         #expect(
-            events(report(status, value)) == [.answered, .askedToWait(until: now + .seconds(seconds))])
+            events(report(status, value)) == [.answered, .retryAfter(until: now + .seconds(seconds))])
     }
 
     @Test func `a wait of nothing is none, and what is not deferred waits for nothing`() {
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func `without a schedule of its own a 429 waits as long as any first failure`() {
-        #expect(events(report(429), Route(retry: .standard)) == [.answered, .askedToWait(until: now + .seconds(30))])
+        #expect(events(report(429), Route(retry: .standard)) == [.answered, .retryAfter(until: now + .seconds(30))])
     }
 
     @Test func `what the route says goes before what is usual`() {
@@ -132,8 +132,8 @@ import Testing
         func said(_ word: String, _ status: Int, _ retryAfter: String? = nil) -> [DestinationEvent] {
             events(report(status, retryAfter, #"{"error":{"status":"\#(word)"}}"#), route)
         }
-        #expect(said("RESOURCE_EXHAUSTED", 200) == [.answered, .askedToWait(until: now + .seconds(5))])
-        #expect(said("RESOURCE_EXHAUSTED", 429, "9") == [.answered, .askedToWait(until: now + .seconds(9))])
+        #expect(said("RESOURCE_EXHAUSTED", 200) == [.answered, .retryAfter(until: now + .seconds(5))])
+        #expect(said("RESOURCE_EXHAUSTED", 429, "9") == [.answered, .retryAfter(until: now + .seconds(9))])
         #expect(said("UNAVAILABLE", 503) == [.unreachable("UNAVAILABLE")])
         #expect(said("DEADLINE_EXCEEDED", 504) == [.answered])
         #expect(said("INVALID_ARGUMENT", 400) == [.answered])

@@ -29,7 +29,7 @@ import Testing
             at: Self.now)
         ledger.apply(.probed, to: "https://a.example", Self.settings, at: Self.now + .seconds(1))
         for _ in 0..<5 { ledger.apply(.unreachable("dns"), to: "office", Self.settings, at: Self.now) }
-        ledger.apply(.askedToWait(until: Self.now + .seconds(60)), to: "office", Self.settings, at: Self.now)
+        ledger.apply(.retryAfter(until: Self.now + .seconds(60)), to: "office", Self.settings, at: Self.now)
         ledger.apply(.paused, to: "office", Self.settings, at: Self.now)
         ledger.apply(.heldByHand(reason: "ma\"ñana"), to: "b", Self.settings, at: Self.now)
         let expected =
@@ -38,11 +38,18 @@ import Testing
             + #""https://a.example":{"hold":{"blamed":"12345-abcde","lastProbe":"2026-11-21T09:15:01.250Z","#
             + #""reason":"status 401","since":"2026-11-21T09:15:00.250Z","status":401},"#
             + #""lastSuccess":"2026-11-21T09:15:00.250Z","window":1},"#
-            + #""office":{"failures":5,"lastFailure":"dns","lastFailureAt":"2026-11-21T09:15:00.250Z","#
+            + #""office":{"coolDownUntil":"2026-11-21T09:15:01.250Z","coolDowns":1,"failures":5,"lastFailure":"dns","lastFailureAt":"2026-11-21T09:15:00.250Z","#
             + #""notBefore":"2026-11-21T09:16:00.250Z","paused":true,"#
-            + #""suspendedUntil":"2026-11-21T09:15:01.250Z","suspensions":1,"window":1}},"version":1}"#
+            + #""window":1}},"version":1}"#
         #expect(try text(ledger) == expected)
         #expect(try self.ledger(expected) == ledger)
+    }
+
+    @Test func `a circuit breaker that an earlier version has opened is read`() throws {
+        let old =
+            #"{"version":1,"destinations":{"a":{"failures":5,"suspendedUntil":"2026-11-21T09:16:00Z","suspensions":2}}}"#
+        let state = try ledger(old)["a"]
+        #expect(state.coolDownUntil == Timestamp(rfc3339: "2026-11-21T09:16:00Z") && state.coolDowns == 2)
     }
 
     @Test func `of what there is nothing to remember there is no entry`() throws {
@@ -76,7 +83,7 @@ import Testing
         let ledger = try ledger(
             #"""
             {"version":1,"salt":7,"new":true,"destinations":{
-              "a":{"paused":"yes","failures":-3,"window":1e9,"suspensions":99999999999,"lastSuccess":"soon","more":{}},
+              "a":{"paused":"yes","failures":-3,"window":1e9,"coolDowns":99999999999,"lastSuccess":"soon","more":{}},
               "b":{"failures":2.5,"window":0,"notBefore":"2026-11-21T09:15:00.250Z"},
               "c":7,
               "d":{"hold":{"since":"long ago"}},
@@ -84,9 +91,9 @@ import Testing
             """#)
         #expect(ledger.salt == nil)
         #expect(ledger.destinations.keys.sorted() == ["a", "b", "d", "e"])
-        #expect(ledger["a"] == DestinationState(suspensions: 1_000_000, window: 64))
+        #expect(ledger["a"] == DestinationState(coolDowns: 1_000_000, window: 64))
         #expect(ledger["b"] == DestinationState(notBefore: Self.now))
-        #expect(ledger["d"].opening(Self.settings, at: Self.now) == .probe)
+        #expect(ledger["d"].availability(Self.settings, at: Self.now) == .probe)
         #expect(ledger["e"] == DestinationState(isPaused: true))
     }
 

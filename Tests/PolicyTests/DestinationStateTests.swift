@@ -20,36 +20,37 @@ import Testing
         (0..<count).map { (second + $0, .unreachable("refused")) }
     }
 
-    private func closed(_ reason: Opening.Closure.Reason, _ second: Int? = nil) -> Opening {
+    private func closed(_ reason: Availability.Block.Reason, _ second: Int? = nil) -> Availability {
         .closed(.init(reason, until: second.map { at($0) }))
     }
 
     @Test func `of a destination that nobody has met everything may be sent`() {
-        #expect(DestinationState().opening(Self.settings, at: Self.start) == .open(atOnce: .max))
-        #expect(DestinationState().opening(DestinationSettings(concurrency: 3), at: Self.start) == .open(atOnce: 3))
+        #expect(DestinationState().availability(Self.settings, at: Self.start) == .open(atOnce: .max))
+        #expect(
+            DestinationState().availability(DestinationSettings(concurrency: 3), at: Self.start) == .open(atOnce: 3))
         #expect(DestinationState().isBlank)
     }
 
     // MARK: - Suspension
 
     @Test func `the fifth connection-level failure in a row suspends for a second`() {
-        #expect(state(failures(4)).opening(Self.settings, at: at(4)) == .open(atOnce: .max))
+        #expect(state(failures(4)).availability(Self.settings, at: at(4)) == .open(atOnce: .max))
         let suspended = state(failures(5))
-        #expect(suspended.opening(Self.settings, at: at(4)) == closed(.suspended, 5))
-        #expect(suspended.opening(Self.settings, at: at(5)) == .probe)
+        #expect(suspended.availability(Self.settings, at: at(4)) == closed(.circuitBreaker, 5))
+        #expect(suspended.availability(Self.settings, at: at(5)) == .probe)
         #expect(suspended.lastFailure == "refused" && suspended.lastFailureAt == at(4) && suspended.failures == 5)
     }
 
     @Test func `an answer of any kind ends the row`() {
         let state = state(failures(4) + [(4, .answered)] + failures(4, from: 5))
-        #expect(state.opening(Self.settings, at: at(9)) == .open(atOnce: .max))
+        #expect(state.availability(Self.settings, at: at(9)) == .open(atOnce: .max))
         #expect(state.failures == 4)
     }
 
     @Test func `what else was in flight when it was suspended does not prolong the cool-down`() {
         let state = state(failures(5) + Array(repeating: (4, .unreachable("refused")), count: 4))
-        #expect(state.opening(Self.settings, at: at(4)) == closed(.suspended, 5))
-        #expect(state.suspensions == 1)
+        #expect(state.availability(Self.settings, at: at(4)) == closed(.circuitBreaker, 5))
+        #expect(state.coolDowns == 1)
     }
 
     @Test(arguments: [
@@ -64,13 +65,13 @@ import Testing
         var now = at(4)
         var lengths: [Int] = []
         for _ in expected {
-            guard case .closed(let closure) = state.opening(settings, at: now), let until = closure.until else {
+            guard case .closed(let block) = state.availability(settings, at: now), let until = block.until else {
                 Issue.record("it is open at \(now.rfc3339)")
                 return
             }
             lengths.append(Int((until - now).components.seconds))
             now = until
-            #expect(state.opening(settings, at: now) == .probe)
+            #expect(state.availability(settings, at: now) == .probe)
             state.apply(.unreachable("timeout"), settings, at: now)
         }
         #expect(lengths == expected)
@@ -78,10 +79,10 @@ import Testing
 
     @Test func `an answer to the probe ends the cool-down and its doubling, a delivery opens the window`() {
         var state = state(failures(5) + [(64, .answered)])
-        #expect(state.opening(Self.settings, at: at(64)) == .probe)
-        #expect(state.suspensions == 0 && state.failures == 0)
+        #expect(state.availability(Self.settings, at: at(64)) == .probe)
+        #expect(state.coolDowns == 0 && state.failures == 0)
         state.apply(.delivered, Self.settings, at: at(65))
-        #expect(state.opening(Self.settings, at: at(65)) == .open(atOnce: 2))
+        #expect(state.availability(Self.settings, at: at(65)) == .open(atOnce: 2))
     }
 
     @Test func `the window opens 1, 2, 4 with each round that is delivered, until it is wide open`() {
@@ -99,62 +100,63 @@ import Testing
 
     @Test func `the window is no wider than the destination's concurrency`() {
         let state = DestinationState(window: 8)
-        #expect(state.opening(DestinationSettings(concurrency: 3), at: Self.start) == .open(atOnce: 3))
-        #expect(state.opening(Self.settings, at: Self.start) == .open(atOnce: 8))
-        #expect(DestinationState().opening(DestinationSettings(concurrency: 0), at: Self.start) == .open(atOnce: 1))
+        #expect(state.availability(DestinationSettings(concurrency: 3), at: Self.start) == .open(atOnce: 3))
+        #expect(state.availability(Self.settings, at: Self.start) == .open(atOnce: 8))
+        #expect(
+            DestinationState().availability(DestinationSettings(concurrency: 0), at: Self.start) == .open(atOnce: 1))
     }
 
     @Test func `a failure while it opens makes it begin again at one`() {
         let state = state(failures(5) + [(64, .delivered), (65, .delivered), (66, .unreachable("reset"))])
-        #expect(state.opening(Self.settings, at: at(66)) == .probe)
-        #expect(state.suspendedUntil == nil)
+        #expect(state.availability(Self.settings, at: at(66)) == .probe)
+        #expect(state.coolDownUntil == nil)
     }
 
     @Test func `now overrides a cool-down, but neither the server's wait nor a pause nor a hold`() {
-        func opening(_ event: DestinationEvent) -> Opening {
-            state(failures(5) + [(5, event)]).opening(Self.settings, at: at(6), ignoringCoolDown: true)
+        func availability(_ event: DestinationEvent) -> Availability {
+            state(failures(5) + [(5, event)]).availability(Self.settings, at: at(6), ignoringCoolDown: true)
         }
-        #expect(opening(.unreachable("dns")) == .probe)
-        #expect(opening(.askedToWait(until: at(100))) == closed(.askedToWait, 100))
-        #expect(opening(.paused) == closed(.paused))
-        #expect(opening(.held(reason: "status 401", blamed: nil)) == closed(.held, 3605))
+        #expect(availability(.unreachable("dns")) == .probe)
+        #expect(availability(.retryAfter(until: at(100))) == closed(.retryAfter, 100))
+        #expect(availability(.paused) == closed(.paused))
+        #expect(availability(.held(reason: "status 401", blamed: nil)) == closed(.held, 3605))
     }
 
     @Test func `suspension can be turned off, also while it lasts`() {
-        let never = DestinationSettings(suspendAfter: 0)
-        #expect(state(failures(50), never).opening(never, at: at(50)) == .open(atOnce: .max))
-        #expect(state(failures(5)).opening(never, at: at(5)) == .probe)
+        let never = DestinationSettings(circuitBreaker: 0)
+        #expect(state(failures(50), never).availability(never, at: at(50)) == .open(atOnce: .max))
+        #expect(state(failures(5)).availability(never, at: at(5)) == .probe)
     }
 
     // MARK: - The server's wait
 
     @Test func `a server that asks for time gets it, then one probe`() {
-        let state = state([(0, .askedToWait(until: at(30)))])
-        #expect(state.opening(Self.settings, at: at(29)) == closed(.askedToWait, 30))
-        #expect(state.opening(Self.settings, at: at(30)) == .probe)
+        let state = state([(0, .retryAfter(until: at(30)))])
+        #expect(state.availability(Self.settings, at: at(29)) == closed(.retryAfter, 30))
+        #expect(state.availability(Self.settings, at: at(30)) == .probe)
     }
 
     @Test func `of two waits the longer counts, and a late success does not end it`() {
         let state = state([
-            (0, .askedToWait(until: at(60))), (1, .askedToWait(until: at(30))), (2, .delivered),
+            (0, .retryAfter(until: at(60))), (1, .retryAfter(until: at(30))), (2, .delivered),
         ])
-        #expect(state.opening(Self.settings, at: at(31)) == closed(.askedToWait, 60))
+        #expect(state.availability(Self.settings, at: at(31)) == closed(.retryAfter, 60))
     }
 
     @Test func `a wait is no longer than the longest that one gets`() {
         let brief = DestinationSettings(retryAfterMax: .seconds(60))
-        let state = state([(0, .askedToWait(until: at(100_000)))], brief)
+        let state = state([(0, .retryAfter(until: at(100_000)))], brief)
         // Jitter may have been added.
-        #expect(state.opening(brief, at: at(1)) == closed(.askedToWait, 360))
-        #expect(state.opening(brief, at: at(360)) == .probe)
+        #expect(state.availability(brief, at: at(1)) == closed(.retryAfter, 360))
+        #expect(state.availability(brief, at: at(360)) == .probe)
     }
 
     @Test func `a wait outlasts a cool-down, and a cool-down a wait`() {
-        let state = state(failures(5) + [(5, .askedToWait(until: at(100)))])
-        #expect(state.opening(Self.settings, at: at(70)) == closed(.askedToWait, 100))
+        let state = state(failures(5) + [(5, .retryAfter(until: at(100)))])
+        #expect(state.availability(Self.settings, at: at(70)) == closed(.retryAfter, 100))
         let probes = [5, 7, 11].map { ($0, DestinationEvent.unreachable("refused")) }
-        let other = self.state([(0, .askedToWait(until: at(10)))] + failures(5) + probes)
-        #expect(other.opening(Self.settings, at: at(12)) == closed(.suspended, 19))
+        let other = self.state([(0, .retryAfter(until: at(10)))] + failures(5) + probes)
+        #expect(other.availability(Self.settings, at: at(12)) == closed(.circuitBreaker, 19))
     }
 
     // MARK: - Holds and pauses
@@ -163,25 +165,25 @@ import Testing
 
     @Test func `a held destination is probed once an hour, whatever came of the probe before`() {
         var state = state([(0, Self.held)])
-        #expect(state.opening(Self.settings, at: at(3599)) == closed(.held, 3600))
-        #expect(state.opening(Self.settings, at: at(3600)) == .probe)
+        #expect(state.availability(Self.settings, at: at(3599)) == closed(.held, 3600))
+        #expect(state.availability(Self.settings, at: at(3600)) == .probe)
         state.apply(.probed, Self.settings, at: at(3700))
         state.apply(.unreachable("timeout"), Self.settings, at: at(3730))
-        #expect(state.opening(Self.settings, at: at(3730)) == closed(.held, 7300))
+        #expect(state.availability(Self.settings, at: at(3730)) == closed(.held, 7300))
         #expect(state.hold?.since == Self.start)
     }
 
     @Test func `probing can be turned off`() {
         let never = DestinationSettings(holdProbe: nil)
-        #expect(state([(0, Self.held)], never).opening(never, at: at(1_000_000)) == closed(.held))
+        #expect(state([(0, Self.held)], never).availability(never, at: at(1_000_000)) == closed(.held))
     }
 
     @Test func `a probe keeps to what the server asked for and to the cool-down`() {
-        let asked = state([(0, Self.held), (3500, .askedToWait(until: at(5000)))])
-        #expect(asked.opening(Self.settings, at: at(3600)) == closed(.held, 5000))
+        let asked = state([(0, Self.held), (3500, .retryAfter(until: at(5000)))])
+        #expect(asked.availability(Self.settings, at: at(3600)) == closed(.held, 5000))
         let suspended = state([(0, Self.held)] + failures(6, from: 3595))
-        #expect(suspended.opening(Self.settings, at: at(3601)) == closed(.held, 3602))
-        #expect(suspended.opening(Self.settings, at: at(3601), ignoringCoolDown: true) == .probe)
+        #expect(suspended.availability(Self.settings, at: at(3601)) == closed(.held, 3602))
+        #expect(suspended.availability(Self.settings, at: at(3601), ignoringCoolDown: true) == .probe)
     }
 
     @Test(arguments: [DestinationEvent.delivered, .disproved, .blameChanged, .released])
@@ -190,7 +192,7 @@ import Testing
     ) {
         let state = state([(0, Self.held), (10, event)])
         #expect(state.hold == nil)
-        switch state.opening(Self.settings, at: at(10)) {
+        switch state.availability(Self.settings, at: at(10)) {
         case .probe: #expect(event != .delivered)
         case .open(let atOnce): #expect(event == .delivered && atOnce == 2)
         case .closed: Issue.record("it is closed")
@@ -217,18 +219,18 @@ import Testing
             state.apply(event, Self.settings, at: at(6))
             #expect(state.hold?.reason == "migration" && state.hold?.isByHand == true)
         }
-        #expect(state.opening(Self.settings, at: at(1_000_000)) == closed(.held))
+        #expect(state.availability(Self.settings, at: at(1_000_000)) == closed(.held))
         state.apply(.released, Self.settings, at: at(7))
-        #expect(state.opening(Self.settings, at: at(7)) == .probe)
+        #expect(state.availability(Self.settings, at: at(7)) == .probe)
     }
 
     @Test func `release ends hold, cool-down and wait, but not a pause`() {
         var state = state(
-            failures(5) + [(5, Self.held), (5, .askedToWait(until: at(500))), (6, .paused), (7, .released)])
-        #expect(state.opening(Self.settings, at: at(7)) == closed(.paused))
+            failures(5) + [(5, Self.held), (5, .retryAfter(until: at(500))), (6, .paused), (7, .released)])
+        #expect(state.availability(Self.settings, at: at(7)) == closed(.paused))
         state.apply(.resumed, Self.settings, at: at(8))
         #expect(state == DestinationState(window: 1))
-        #expect(state.opening(Self.settings, at: at(8)) == .probe)
+        #expect(state.availability(Self.settings, at: at(8)) == .probe)
     }
 
     @Test func `a pause changes nothing else`() {
@@ -240,23 +242,23 @@ import Testing
 
     @Test func `a wait that a wrong clock has set is over, and does not keep a right one from being set`() {
         let ahead = at(10_000_000)
-        var state = DestinationState(notBefore: ahead, suspendedUntil: ahead, suspensions: 1)
-        #expect(state.opening(Self.settings, at: at(0)) != closed(.askedToWait, 10_000_000))
-        state.apply(.askedToWait(until: at(10)), Self.settings, at: at(0))
+        var state = DestinationState(notBefore: ahead, coolDownUntil: ahead, coolDowns: 1)
+        #expect(state.availability(Self.settings, at: at(0)) != closed(.retryAfter, 10_000_000))
+        state.apply(.retryAfter(until: at(10)), Self.settings, at: at(0))
         #expect(state.notBefore == at(10))
         state.apply(.unreachable("dns"), Self.settings, at: at(1))
-        #expect(state.suspendedUntil == at(3))
+        #expect(state.coolDownUntil == at(3))
     }
 
     @Test func `a probe or a hold in the future is probed now, and then in order again`() {
         var state = DestinationState(hold: .init(reason: "tls", since: at(50_000), lastProbe: at(60_000)))
-        #expect(state.opening(Self.settings, at: at(0)) == .probe)
+        #expect(state.availability(Self.settings, at: at(0)) == .probe)
         state.apply(.probed, Self.settings, at: at(0))
-        #expect(state.opening(Self.settings, at: at(1)) == closed(.held, 3600))
+        #expect(state.availability(Self.settings, at: at(1)) == closed(.held, 3600))
         var late = DestinationState(hold: .init(reason: "tls", since: at(50_000)))
-        #expect(late.opening(Self.settings, at: at(0)) == .probe)
+        #expect(late.availability(Self.settings, at: at(0)) == .probe)
         late.apply(.probed, Self.settings, at: at(0))
-        #expect(late.opening(Self.settings, at: at(1)) == closed(.held, 3600))
+        #expect(late.availability(Self.settings, at: at(1)) == closed(.held, 3600))
     }
 
     // MARK: - Always
@@ -265,7 +267,7 @@ import Testing
         let seconds = Int.random(in: -10...200_000, using: &generator)
         let events: [DestinationEvent] = [
             .answered, .delivered, .unreachable("refused"), .unreachable("503"), .unreachable("dns"),
-            .askedToWait(until: now + .seconds(seconds)), held, .probed, .disproved, .blameChanged,
+            .retryAfter(until: now + .seconds(seconds)), held, .probed, .disproved, .blameChanged,
             .heldByHand(reason: "x"), .released, .paused, .resumed,
         ]
         return events.randomElement(using: &generator)!
@@ -277,7 +279,7 @@ import Testing
         let settings = DestinationSettings(
             concurrency: [nil, 1, 4].randomElement(using: &generator)!,
             holdProbe: [nil, .seconds(3600)].randomElement(using: &generator)!,
-            suspendAfter: [0, 1, 5].randomElement(using: &generator)!,
+            circuitBreaker: [0, 1, 5].randomElement(using: &generator)!,
             retryAfterMax: [.zero, .seconds(60), .seconds(86_400)].randomElement(using: &generator)!)
         var state = DestinationState()
         var now = Self.start
@@ -289,16 +291,16 @@ import Testing
 
             // At its own word it may be asked again, at most for three reasons one after the other.
             var moment = now
-            var opening = state.opening(settings, at: moment)
+            var availability = state.availability(settings, at: moment)
             for _ in 0..<3 {
-                guard case .closed(let closure) = opening, let until = closure.until else { break }
+                guard case .closed(let block) = availability, let until = block.until else { break }
                 #expect(until > moment)
                 #expect(until - now <= .seconds(86_400 + 300 + 3600))
                 moment = until
-                opening = state.opening(settings, at: moment)
+                availability = state.availability(settings, at: moment)
             }
-            if case .closed(let closure) = opening {
-                #expect(closure.until == nil)
+            if case .closed(let block) = availability {
+                #expect(block.until == nil)
                 let isAPersons = state.isPaused || state.hold?.isByHand == true
                 #expect(isAPersons || state.hold != nil && settings.holdProbe == nil)
             }
@@ -306,7 +308,7 @@ import Testing
             var released = state
             released.apply(.released, settings, at: now)
             released.apply(.resumed, settings, at: now)
-            #expect(released.opening(settings, at: now) == .probe)
+            #expect(released.availability(settings, at: now) == .probe)
         }
     }
 }

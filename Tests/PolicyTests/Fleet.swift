@@ -45,7 +45,7 @@ struct Fleet {
 
     /// One run of a host.
     struct Run {
-        var passages: [Int: Passage] = [:]
+        var passages: [Int: DestinationAccess] = [:]
         var order = DispatchOrder()
         /// By their position in the order.
         var candidates: [Int] = []
@@ -153,10 +153,10 @@ struct Fleet {
         var offered = 0
         for destination in waiting.indices where !waiting[destination].isEmpty {
             if run.passages[destination] == nil {
-                run.passages[destination] = Passage(settings, ledger[Self.names[destination]])
+                run.passages[destination] = DestinationAccess(settings, ledger[Self.names[destination]])
                 run.passages[destination]!.open(at: now, ignoringCoolDown: false)
             }
-            if run.passages[destination]!.closure != nil { continue }
+            if run.passages[destination]!.block != nil { continue }
             var left = run.budget
             for item in waiting[destination] {
                 let eligibility = eligibility(
@@ -252,7 +252,7 @@ struct Fleet {
             done += 1
         }
         // Others are to know at once what keeps everybody away.
-        if run.passages[destination]!.closure != nil { tell(&run) }
+        if run.passages[destination]!.block != nil { tell(&run) }
         go(&run, host)
     }
 

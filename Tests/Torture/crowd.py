@@ -212,7 +212,7 @@ def prepare(count, **options):
     words, answers = faulty(count)
     receiver = Receiver(*words)
     default = {**route, **options.pop("route", {})}
-    settings = {"suspendAfter": 0, "stormGuard": 0, "transport": options.pop("transport", "auto")}
+    settings = {"circuitBreaker": 0, "stormGuard": 0, "transport": options.pop("transport", "auto")}
     queue = Queue(receiver.url + "/{id}", route=default, destinations={receiver.url: settings}, **options)
     return queue, receiver, answers, Crowd(queue)
 

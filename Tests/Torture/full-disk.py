@@ -27,7 +27,7 @@ class Disk:
     def __init__(self, place, wants, receiver, **options):
         self.place, self.wants = place, wants
         # Whatever fails, all are tried.
-        destinations = {receiver.url: {"suspendAfter": 0}}
+        destinations = {receiver.url: {"circuitBreaker": 0}}
         self.queue = Queue(receiver.url + "/{id}", place / "q", destinations=destinations, **options)
 
     def fill(self):
@@ -114,7 +114,7 @@ with test("a directory that would have to grow keeps what finds no room where it
         disk = Disk(place, "space", receiver := Receiver("503 *200", "204"))
         (disk.queue.path / "drainq.json").write_text(json.dumps({"routes": {
             "default": {"url": receiver.url + "/{id}"}, "good": {"url": (good := Receiver()).url + "/{id}"}},
-            "destinations": {receiver.url: {"suspendAfter": 0}}}))
+            "destinations": {receiver.url: {"circuitBreaker": 0}}}))
         disk.queue("add", input="".join(lines(200)))
         ids = disk.queue("add", "--type", "good", input="".join(lines(5))).stdout.split()
         disk.fill()

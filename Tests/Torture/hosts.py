@@ -101,7 +101,7 @@ class Relay:
 
 
 def through(relay, receiver):
-    return {receiver.url: {"unixSocket": relay.path, "suspendAfter": 0, "stormGuard": 0}}
+    return {receiver.url: {"unixSocket": relay.path, "circuitBreaker": 0, "stormGuard": 0}}
 
 
 def shared(count, path=None):

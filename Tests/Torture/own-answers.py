@@ -30,7 +30,7 @@ from torture import Queue, effort, end, expect, scratch, test
 dice = random.Random(1)
 timeouts = {"connect": "5s", "request": "5s", "total": "10s"}
 # A verdict is not to be changed by what the destination's other operations met.
-alone = {"transport": "libcurl", "stormGuard": 0, "suspendAfter": 0}
+alone = {"transport": "libcurl", "stormGuard": 0, "circuitBreaker": 0}
 
 
 class Server:

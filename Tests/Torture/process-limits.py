@@ -53,7 +53,7 @@ with test("RLIMIT_FSIZE: a run counts what it attempted, and delivers") as told:
     points = 0
     for size in sizes:
         receiver = Receiver("503 *12", "204")
-        queue = Queue(receiver.url + "/{id}", destinations={receiver.url: {"suspendAfter": 0}})
+        queue = Queue(receiver.url + "/{id}", destinations={receiver.url: {"circuitBreaker": 0}})
         operations = fill(queue)
         for attempt in range(3):
             result = queue("run", "--now", preexec_fn=limited(resource.RLIMIT_FSIZE, size))

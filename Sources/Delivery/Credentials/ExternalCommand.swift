@@ -25,7 +25,7 @@ package struct ExternalCommand: Sendable {
     ///
     /// The child has three pipes, no other descriptor, all signals as they were born, and a process group of its own,
     /// so that Ctrl-C is the caller's to answer. When `timeout` is over, the whole group is asked to end and, half a
-    /// second later, killed. What the program leaves behind when it ends by itself, such as a key agent, is left alone and
+    /// second later, killed. What the program leaves behind when it ends by itself, such as a key agent, goes on and
     /// not waited for, even where it has inherited the pipes.
     ///
     /// - Parameters:

@@ -19,7 +19,7 @@ package final class CurlTransport: Carrier {
     private var transfers: [Int: CurlTransfer] = [:]
     private let sockets = CurlSockets()
     private var slots: CurlSlots
-    /// How long libcurl is left alone while it connects. It goes on to a host's next address when it is called, and does not
+    /// How long libcurl is not called while it connects. It goes on to a host's next address when it is called, and does not
     /// always say when it wants to be.
     private static let connecting = Duration.milliseconds(100)
 

@@ -51,7 +51,8 @@ extension CommandDescription {
             body of the server's answer, as it came: the status is 0.
 
             What cannot be delivered now is queued, and due at the next run: the status is 75 after a temporary failure, or \
-            where the queue or the destination is paused, cools down or was asked to wait, and 69 where the destination is \
+            where the queue or the destination is paused, its circuit breaker is open or its server asked for \
+            time, and 69 where the destination is \
             held. Where older operations of its key come first by the `ordering` of its route, it is queued behind them, \
             with 75.
 
@@ -122,7 +123,7 @@ extension CommandDescription {
             NEXT is `now`, a time, `held`, `paused`, `behind ID` for an older operation of its key or destination that goes \
             first, `replaced by ID` or `with ID` for a newer one that replaces it or that it is merged into, or `held behind ID` \
             for one that failed; behind a time stands its destination's reason: `held` until a probe, \
-            `server` where that has asked for time, or `cool-down`.
+            `retry-after` where its server asked for time, or `circuit breaker` while that is open.
 
             At a terminal the columns fit its width, and where it is narrow each operation has two lines; the id is always \
             whole. Elsewhere everything is, in columns at least two blanks apart.
@@ -150,7 +151,7 @@ extension CommandDescription {
             """
             Prints first what needs a person: a pause, destinations that are `held` or `paused`, each with the reason and the \
             command that ends it, and how many operations have failed or are in quarantine. Then come destinations that \
-            open again by themselves, `waiting` (the server asked for time) or `left alone` (a suspension), with when they are \
+            open again by themselves, `retry-after` (the server asked for time) or `circuit breaker open` (after failures), with when they are \
             tried next. See DESTINATIONS.
 
             Below stands how many operations are in which state and are due, a table of what waits for each destination by \
@@ -217,7 +218,7 @@ extension CommandDescription {
             filters, or by --all.
 
             With --destination and nothing else that chooses, the hold of the destination ends, whoever began it, and so do \
-            its suspension and the time that its server has asked for. With --all every destination and every operation is \
+            its open circuit breaker and the time that its server asked for. With --all every destination and every operation is \
             released. A pause ends by `drainq resume` alone. Whatever caused a hold should be mended first: the next run finds \
             out with one operation.
             """,
@@ -279,7 +280,7 @@ extension CommandDescription {
             """,
             operands: .files,
             examples: [
-                Example("drainq import backup.ndjson", "what was exported before"),
+                Example("drainq import -q /var/spool/new backup.ndjson", "what was exported before, into a new queue"),
                 Example(
                     "drainq export --state failed | jq -c '.payload.version = 2' | drainq import --replace | drainq retry -",
                     "edit what has failed, and send it again"),

@@ -221,7 +221,8 @@ extension OptionDescription {
             "Every operation that the command can be used on."),
         OptionDescription(
             .all, of: [.release], "release every destination and operation",
-            "Every destination that is held or cools down, and every operation that is held by itself."),
+            "Every destination that is held, whose circuit breaker is open or whose server asked for time, and every operation that is held by itself."
+        ),
         OptionDescription(
             .all, of: [.export], "choose every operation",
             "Every operation that waits or has failed, and besides the kept copies of what was delivered."),
@@ -237,7 +238,7 @@ extension OptionDescription {
             "How long to wait between two statuses; only with --watch."),
         OptionDescription(
             .repair, of: [.check], "mend what is wrong with the directory",
-            "Mend what can be mended without a person, and say what was; what is alive is left alone."),
+            "Mend what can be mended without a person, and say what was; what is alive stays as it is."),
         OptionDescription(
             .type, short: "t", .typeName, of: [.explain], initial: "default", "the type whose route is meant",
             "The type whose route is explained."),

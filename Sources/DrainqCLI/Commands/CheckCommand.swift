@@ -102,7 +102,7 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
             findings.fact(
                 state == .new
                     ? "\(foreign) in 'new' under names of their own; the next run reads them"
-                    : "\(foreign) in '\(state.rawValue)' under names that are no operation's; they are left alone")
+                    : "\(foreign) in '\(state.rawValue)' under names that are no operation's; they stay")
         }
         for entry in entries {
             read += 1

@@ -41,8 +41,8 @@ struct KnownDestinations {
             : failed.holder(of: name, of: configuration.route(of: name.type), to: table.destination(of: name))
     }
 
-    func opening(of destination: Destination, at now: Timestamp) -> Opening {
-        (states[destination.name] ?? DestinationState()).opening(table.settings(of: destination), at: now)
+    func availability(of destination: Destination, at now: Timestamp) -> Availability {
+        (states[destination.name] ?? DestinationState()).availability(table.settings(of: destination), at: now)
     }
 
     /// Whether a route, the configuration or a run has named the destination.

@@ -12,12 +12,12 @@ func list(_ command: ParsedCommand, environment: [String: String]) throws(Comman
         let limit = command.count(.limit) ?? .max
         let entries = try queue.entries(filter, known).prefix(limit)
         let terminal = Terminal.forResults(environment)
-        var outlook = try Outlook(queue, known, at: now)
+        var waitReasons = try WaitReasons(queue, known, at: now)
         var rows: [[Table.Cell]] = []
         var strange: [[Table.Cell]] = []
         for entry in entries {
             var view = queue.view(entry, known)
-            let waiting = outlook.waiting(of: entry)
+            let waiting = waitReasons.waiting(of: entry)
             view.waitsFor = waiting.flatMap(WaitView.init)
             // The body is read for what its name cannot say: the key, and the last answer.
             if case .operation(let stored) = try queue.spool.read(entry) { view.add(stored.operation) }
@@ -48,7 +48,7 @@ private let concessions: [Table.Concession] = [
     .drop(column: 1), .drop(column: 5),
 ]
 
-private func row(_ view: EntryView, _ waiting: Waiting?, _ now: Timestamp, _ terminal: Terminal) -> [Table.Cell] {
+private func row(_ view: EntryView, _ waiting: WaitReason?, _ now: Timestamp, _ terminal: Terminal) -> [Table.Cell] {
     // At a terminal the beginning of another id is enough to find its line.
     func named(_ id: OperationID) -> String {
         terminal.columns == nil ? id.description : id.description.truncated(to: 9)

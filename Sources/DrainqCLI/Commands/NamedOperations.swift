@@ -55,18 +55,18 @@ struct NamedOperations {
         let now = Timestamp.now()
         let known = try queue.knownDestinations()
         let found = try queue.mentioned(unsent.map { .id($0) })
-        var outlook = try Outlook(queue, known, at: now)
+        var waitReasons = try WaitReasons(queue, known, at: now)
         var statuses = statuses
         for id in unsent {
             guard case .operation(let entry)? = found[.id(id)]?.first else {
                 Messages.notice("'\(id)' is gone: another process has sent or dropped it")
                 continue
             }
-            let waiting = outlook.waiting(of: entry)
+            let waiting = waitReasons.waiting(of: entry)
             let isHeld =
                 switch waiting {
                 case .person, .failed: true
-                case .destination(let closure): closure.reason == .held
+                case .destination(let block): block.reason == .held
                 case nil, .nothing, .time, .older, .newer, .merged, .witness, .resume: false
                 }
             let reason =

@@ -30,7 +30,7 @@ private struct Showing {
     let asJSON: Bool
     let terminal: Terminal
     /// Taken when an operation is shown.
-    private var outlook: Outlook?
+    private var waitReasons: WaitReasons?
     private var isFirst = true
 
     init(queue: OpenQueue, known: KnownDestinations, now: Timestamp, asJSON: Bool, terminal: Terminal) {
@@ -58,8 +58,8 @@ private struct Showing {
         case .newerFormat(let version):
             Messages.error("'\(entry.path)' has format \(version), newer than this drainq reads")
         case .operation(let stored):
-            if outlook == nil { outlook = try Outlook(queue, known, at: now) }
-            let waiting = outlook?.waiting(of: entry)
+            if waitReasons == nil { waitReasons = try WaitReasons(queue, known, at: now) }
+            let waiting = waitReasons?.waiting(of: entry)
             var view = queue.view(entry, known)
             view.add(stored.operation)
             view.waitsFor = waiting.flatMap(WaitView.init)

@@ -177,7 +177,7 @@ extension ConfigurationChapters {
         With the outcome
         .Li defer
         it counts as a failure to reach the destination, and several in a row
-        suspend it.
+        open its circuit breaker.
         JSON that does not meet a condition comes from the server itself and does
         not.
 

@@ -52,13 +52,13 @@ extension ConfigurationKeys {
             """,
             into: \.holdProbe),
         ConfigurationKey(
-            "suspendAfter", .count(0...1_000), default: "5", "0: never",
+            "circuitBreaker", .count(0...1_000), default: "5", "0: never",
             """
-            After so many attempts in a row that met nobody the circuit breaker opens: the destination is left alone for \
-            a cool-down, by later runs too. These attempts are those without a usable answer, with 502, 503 or 504, or \
+            After so many attempts in a row that met nobody the circuit breaker opens: nothing is sent to the destination for \
+            a cool-down, by later runs either. These attempts are those without a usable answer, with 502, 503 or 504, or \
             with an answer that seems to be somebody else's. Nothing is charged to the operations that wait. 0 is never.
             """,
-            into: \.suspendAfter),
+            into: \.circuitBreaker),
         ConfigurationKey(
             "coolDown", .positiveDuration, default: #""1m""#, "how far the cool-down doubles at first",
             """

@@ -125,7 +125,7 @@ extension ManualChapter {
                     """
                 ),
                 (
-                    "wait",
+                    "retry-after",
                     """
                     The server asked for time: status 429, `RESOURCE_EXHAUSTED` of a callable function, or Retry-After \
                     with any answer that defers. Nothing is sent until then; to the operation's own wait up to a fifth is added, \
@@ -135,11 +135,12 @@ extension ManualChapter {
                     """
                 ),
                 (
-                    "suspension",
+                    "circuit breaker",
                     """
                     Nobody seems to be there: five attempts in a row failed to connect or to get a usable answer, or \
-                    got 502, 503 or 504, or a 2xx that looks like somebody else's. The destination is left alone for \
-                    a second, after each further failure twice as long, up to half an hour; see `suspendAfter`, \
+                    got 502, 503 or 504, or a 2xx that looks like somebody else's. The circuit breaker of the destination \
+                    opens: nothing is sent there for a cool-down of one second, after each further failure twice as \
+                    long, up to half an hour. Then it is half-open: one attempt closes it or opens it again. See `circuitBreaker`, \
                     `coolDown` and `coolDownMax`. The run ends with 75. It ends by itself, with a single attempt, or \
                     by `drainq release`; `drainq run --now` passes over it.
                     """
@@ -182,7 +183,7 @@ extension ManualChapter {
                 (
                     "window",
                     """
-                    After a hold, a wait or a suspension one attempt is made at a time until one is delivered, then \
+                    After a hold, a retry-after or an open circuit breaker one attempt is made at a time until one is delivered, then \
                     two at once, then four, and so on.
                     """
                 ),

@@ -36,7 +36,7 @@ extension OutputObject {
                 Field(
                     "what", .word(WaitView.words),
                     "its time, a release of its own, an older operation that goes first, a newer one that replaces it "
-                        + "or that it is merged into, an older one that failed and holds it, the end of a pause of the queue, or the pause, hold, wish or cool-down of its destination"
+                        + "or that it is merged into, an older one that failed and holds it, the end of a pause of the queue, or the pause, hold, retry-after or open circuit breaker of its destination"
                 ),
                 .maybe("id", .text, "the other operation"),
                 .maybe("until", .time, "when that is over, or a hold is probed"),
@@ -115,7 +115,10 @@ extension OutputObject {
         Field("attempts", .count, "how many attempts were made"),
         Field("delivered", .count, "operations that were delivered"),
         Field("deferred", .count, "operations that wait for another attempt"),
-        Field("waiting", .count, "operations left alone because their destination waits"),
+        Field(
+            "waiting", .count,
+            "operations whose destination has its circuit breaker open, was rate limited, or lacks the network or power that `conditions` asks for"
+        ),
         Field("held", .count, "operations whose destination is held"),
         Field("paused", .count, "operations whose destination is paused"),
         Field("ambiguous", .count, "operations held by themselves, because nobody knows what became of them"),
@@ -189,12 +192,15 @@ extension OutputObject {
                 + "group, and how many are `older`"),
         .maybe("oldest", .time, "when the oldest that waits was created"),
         .maybe("nextDue", .time, "when the next one may be tried"),
-        Field("paused", .flag, "whether runs leave it alone"),
-        .maybe("notBefore", .time, "until when its server has asked for time"),
-        .maybe("suspendedUntil", .time, "until when it is left alone after failures"),
+        Field("paused", .flag, "whether a person has paused it"),
+        .maybe("retryAfterUntil", .time, "until when its server asked for time, as by Retry-After"),
+        Field(
+            "circuitBreaker", .word(["closed", "open", "half-open"]),
+            "open after failures in a row, half-open while one attempt is to show whether the server is back"),
+        .maybe("coolDownUntil", .time, "until when the circuit breaker stays open"),
         .maybe("failures", .count, "how many failures there have been in a row"),
         .maybe("lastFailure", .text, "what the last of them was"),
-        .maybe("window", .count, "how many attempts at once it gets while it opens again"),
+        .maybe("window", .count, "how many attempts may be in flight, until it is as wide as ever"),
         .maybe("lastSuccess", .time, "when something was delivered to it last"),
     ]
 

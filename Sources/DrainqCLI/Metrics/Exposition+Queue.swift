@@ -68,7 +68,7 @@ extension Exposition {
         for row in rows {
             let reasons = [
                 ("held", held.contains(row.destination)), ("paused", row.paused),
-                ("suspended", row.suspendedUntil != nil), ("asked-to-wait", row.notBefore != nil),
+                ("circuit-breaker", row.coolDownUntil != nil), ("retry-after", row.retryAfterUntil != nil),
             ]
             for (reason, holds) in reasons {
                 sample(holds ? 1 : 0, ("destination", row.destination), ("reason", reason))

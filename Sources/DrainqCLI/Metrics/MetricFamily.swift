@@ -37,7 +37,7 @@ struct MetricFamily: Hashable, Sendable {
         "last_success_timestamp_seconds", .gauge, by: ["destination"], "When the last operation was delivered there.")
     static let closed = MetricFamily(
         "destination_closed", .gauge, by: ["destination", "reason"],
-        "Whether nothing is sent there, 1 or 0, by reason: held, paused, suspended after failures, or asked-to-wait.")
+        "Whether nothing is sent there, 1 or 0, by reason: held, paused, circuit-breaker, or retry-after.")
     static let paused = MetricFamily("paused", .gauge, "Whether the whole queue is paused, 1 or 0.")
     static let quarantined = MetricFamily(
         "quarantined_total", .counter, "Files that went into quarantine because they are not operations.")

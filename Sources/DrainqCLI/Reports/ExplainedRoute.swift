@@ -126,17 +126,17 @@ struct ExplainedRoute {
         if events.isEmpty { sentences.append("it is not to blame, and nothing is remembered of it") }
         for event in events {
             switch event {
-            case .unreachable where settings.suspendAfter > 0:
+            case .unreachable where settings.circuitBreaker > 0:
                 sentences.append(
-                    "after \(settings.suspendAfter) such failures in a row it is left alone for "
+                    "after \(settings.circuitBreaker) such failures in a row its circuit breaker opens for "
                         + "\(DestinationState.coolDown(after: 0, settings).quantity), each time twice as long, "
                         + "up to \(settings.coolDownMax.quantity)")
             case .held:
                 let isShared = verdict.isAboutCredentials && verdict.status != nil
                 sentences.append((isShared ? "where another operation is refused too, " : "") + holdSentence)
-            case .askedToWait(let until) where verdict.retryAfter != nil:
+            case .retryAfter(let until) where verdict.retryAfter != nil:
                 sentences.append("nothing is sent there for \((until - start).quantity), as the answer asks")
-            case .unreachable, .answered, .delivered, .askedToWait, .probed, .disproved, .heldByHand, .released,
+            case .unreachable, .answered, .delivered, .retryAfter, .probed, .disproved, .heldByHand, .released,
                 .blameChanged, .paused, .resumed, .parked, .witnessed, .unparked, .failed:
                 break
             }

@@ -24,26 +24,29 @@ struct QueueStatus: Encodable {
         var nextDue: String?
         var paused = false
         /// The server has asked for time until then.
-        var notBefore: String?
-        /// Left alone until then, after failures in a row.
-        var suspendedUntil: String?
+        var retryAfterUntil: String?
+        /// `closed`, `open` or `half-open`.
+        var circuitBreaker = "closed"
+        /// The circuit breaker stays open until then.
+        var coolDownUntil: String?
         var failures: Int?
         var lastFailure: String?
-        /// So many attempts at once while it opens again.
+        /// So many attempts may be in flight, until it is as wide as ever.
         var window: Int?
         var lastSuccess: String?
 
-        init(_ destination: Destination, _ state: DestinationState, _ opening: Opening) {
+        init(_ destination: Destination, _ state: DestinationState, _ availability: Availability) {
             self.destination = destination.name
             paused = state.isPaused
             for (word, _) in QueueStatus.ages { ages[word] = 0 }
-            if case .closed(let closure) = opening {
-                switch closure.reason {
-                case .askedToWait: notBefore = closure.until?.rfc3339
-                case .suspended: suspendedUntil = closure.until?.rfc3339
+            if case .closed(let block) = availability {
+                switch block.reason {
+                case .retryAfter: retryAfterUntil = block.until?.rfc3339
+                case .circuitBreaker: coolDownUntil = block.until?.rfc3339
                 case .held, .paused: break
                 }
             }
+            if state.coolDowns > 0 { circuitBreaker = if case .closed = availability { "open" } else { "half-open" } }
             failures = state.failures > 0 ? state.failures : nil
             lastFailure = state.lastFailure
             window = state.window
@@ -102,7 +105,7 @@ extension QueueStatus {
     init(of queue: OpenQueue, at now: Timestamp) throws {
         self.init(at: now.rfc3339, queue: queue.spool.path, paused: try queue.spool.isPaused)
         let known = try queue.knownDestinations()
-        var count = Count(known, try Outlook(queue, known, at: now), at: now)
+        var count = Count(known, try WaitReasons(queue, known, at: now), at: now)
         for state in QueueState.allCases where state != .quarantine {
             let foreign = try queue.spool.forEachEntry(in: state) { count.take($0) }
             if state == .new {
@@ -146,7 +149,7 @@ extension QueueStatus {
     private struct Count {
         struct Tally {
             var destination: Destination
-            var opening: Opening
+            var availability: Availability
             var row: Row
             var oldest: Timestamp?
             var next: Timestamp?
@@ -154,7 +157,7 @@ extension QueueStatus {
 
         let known: KnownDestinations
         let now: Timestamp
-        var outlook: Outlook
+        var waitReasons: WaitReasons
         var states: [ShownState: Int] = [:]
         var tallies: [Digest: Tally] = [:]
         var heldByThemselves = 0
@@ -164,9 +167,9 @@ extension QueueStatus {
         var superseded = 0
         var merged = 0
 
-        init(_ known: KnownDestinations, _ outlook: Outlook, at now: Timestamp) {
+        init(_ known: KnownDestinations, _ waitReasons: WaitReasons, at now: Timestamp) {
             self.known = known
-            self.outlook = outlook
+            self.waitReasons = waitReasons
             self.now = now
         }
 
@@ -183,9 +186,9 @@ extension QueueStatus {
             tallies.values.compactMap { tally in
                 guard let hold = known.states[tally.destination.name]?.hold else { return nil }
                 var probe: Timestamp?
-                switch tally.opening {
+                switch tally.availability {
                 case .probe: probe = now
-                case .closed(let closure): probe = closure.until
+                case .closed(let block): probe = block.until
                 case .open: break
                 }
                 return Hold(
@@ -196,9 +199,10 @@ extension QueueStatus {
 
         private func tally(of destination: Destination) -> Tally {
             if let tally = tallies[destination.digest] { return tally }
-            let opening = known.opening(of: destination, at: now)
+            let availability = known.availability(of: destination, at: now)
             let state = known.states[destination.name] ?? DestinationState()
-            return Tally(destination: destination, opening: opening, row: Row(destination, state, opening))
+            return Tally(
+                destination: destination, availability: availability, row: Row(destination, state, availability))
         }
 
         /// Destinations for which nothing waits have their row too.
@@ -231,7 +235,7 @@ extension QueueStatus {
             let age = now - entry.name.createdAt
             let group = QueueStatus.ages.first { age < $0.limit }?.word ?? "older"
             tally.row.ages[group, default: 0] += 1
-            guard let waiting = outlook.waiting(of: entry) else { return }
+            guard let waiting = waitReasons.waiting(of: entry) else { return }
             switch waiting {
             case .older: behind += 1
             case .newer: superseded += 1

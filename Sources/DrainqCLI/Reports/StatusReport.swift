@@ -65,13 +65,14 @@ struct StatusReport {
     private var passing: [String] {
         var lines: [String] = []
         for row in status.destinations {
-            if let until = row.notBefore {
-                lines.append("waiting: '\(row.destination)' has asked for time; next attempt \(words(until))")
+            if let until = row.retryAfterUntil {
+                lines.append(
+                    "retry-after: the server of '\(row.destination)' asked for time; next attempt \(words(until))")
             }
-            if let until = row.suspendedUntil {
+            if let until = row.coolDownUntil {
                 let last = row.lastFailure.map { ", the last one \($0)" } ?? ""
                 lines.append(
-                    "left alone: '\(row.destination)' after \(row.failures ?? 0) failures in a row\(last); "
+                    "circuit breaker open: '\(row.destination)' after \(row.failures ?? 0) failures in a row\(last); "
                         + "next attempt \(words(until))")
             }
         }

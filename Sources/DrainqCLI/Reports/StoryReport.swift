@@ -5,7 +5,7 @@ import Spool
 struct StoryReport {
     let view: EntryView
     let operation: Operation
-    let waiting: Waiting?
+    let waiting: WaitReason?
     let hold: HoldView?
     let now: Timestamp
     let terminal: Terminal

@@ -1,4 +1,4 @@
-/// How long a server asks to be left alone: the field Retry-After (RFC 9110 §10.2.3).
+/// The time that a server asks for: the field Retry-After (RFC 9110 §10.2.3).
 package enum RetryAfter {
     /// A server gets at most this much time from one answer.
     package static let longest = Duration.seconds(86_400)

@@ -24,7 +24,7 @@ extension DestinationEvent {
         case (.failure, .held): return [hold]
         case (.answer(let answer), let outcome):
             if let wait = wait(verdict, route, settings) {
-                return [.answered, .askedToWait(until: now + wait)]
+                return [.answered, .retryAfter(until: now + wait)]
             }
             if outcome == .deferred, let name = absence(answer.status, verdict) { return [.unreachable(name)] }
             return [.answered]

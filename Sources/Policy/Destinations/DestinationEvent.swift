@@ -6,7 +6,7 @@ package enum DestinationEvent: Hashable, Sendable {
     /// A connection-level failure, by its name, or a 502, 503 or 504: the server behind a gateway is away.
     case unreachable(String)
     /// The server asked for time until then; besides `unreachable` where that is so too.
-    case askedToWait(until: Timestamp)
+    case retryAfter(until: Timestamp)
     /// `status` is what all met, where it was a status.
     case held(reason: String, status: Int? = nil, blamed: String?)
     /// A probe of the hold begins: whatever comes of it, the next one is not before its time.

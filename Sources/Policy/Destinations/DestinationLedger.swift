@@ -92,7 +92,7 @@ package struct DestinationLedger: Hashable, Sendable {
 extension DestinationState {
     /// The last time that anything is known of.
     fileprivate var lastMet: Timestamp? {
-        ([lastSuccess, lastFailureAt, notBefore, suspendedUntil, storm?.at] + parking.entries.map(\.asked)).compactMap {
+        ([lastSuccess, lastFailureAt, notBefore, coolDownUntil, storm?.at] + parking.entries.map(\.asked)).compactMap {
             $0
         }.max()
     }

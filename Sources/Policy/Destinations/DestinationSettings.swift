@@ -9,8 +9,8 @@ package struct DestinationSettings: Hashable, Sendable {
     package var transportOfEnvironment: Transport?
     /// How often a held destination is probed with one operation; `nil` is never.
     package var holdProbe: Duration?
-    /// So many connection-level failures in a row suspend it; 0 is never.
-    package var suspendAfter: Int
+    /// After so many connection-level failures in a row the circuit breaker opens; 0 is never.
+    package var circuitBreaker: Int
     /// The first cool-down lasts 1 s. Each further one in a row is twice as long, in a first step up to `coolDown`, then up to
     /// `coolDownMax`.
     package var coolDown: Duration
@@ -22,7 +22,7 @@ package struct DestinationSettings: Hashable, Sendable {
 
     package init(
         concurrency: Int? = nil, rate: Rate? = nil, connection: ConnectionOptions = ConnectionOptions(),
-        transport: TransportPreference = .auto, holdProbe: Duration? = .seconds(3600), suspendAfter: Int = 5,
+        transport: TransportPreference = .auto, holdProbe: Duration? = .seconds(3600), circuitBreaker: Int = 5,
         coolDown: Duration = .seconds(60), coolDownMax: Duration = .seconds(1800),
         retryAfterMax: Duration = RetryAfter.longest, stormGuard: Int = 5
     ) {
@@ -31,7 +31,7 @@ package struct DestinationSettings: Hashable, Sendable {
         self.connection = connection
         self.transport = transport
         self.holdProbe = holdProbe
-        self.suspendAfter = suspendAfter
+        self.circuitBreaker = circuitBreaker
         self.coolDown = coolDown
         self.coolDownMax = coolDownMax
         self.retryAfterMax = retryAfterMax

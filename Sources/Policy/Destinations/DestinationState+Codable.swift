@@ -3,12 +3,12 @@
 /// ```
 /// hold            { reason, since, byHand, status, blamed, lastProbe }
 /// paused          true
-/// notBefore       time until which the server asked to be left alone
+/// notBefore       until when the server asked for time
 /// failures        connection-level failures in a row
 /// lastFailure     the name of the last one, or its status; lastFailureAt its time
-/// suspendedUntil  time
-/// suspensions     in a row
-/// window          how many attempts at once while it opens again
+/// coolDownUntil   time; `suspendedUntil` in files of earlier versions
+/// coolDowns       in a row; `suspensions` there
+/// window          how many attempts may be in flight after a failure
 /// lastSuccess     time
 /// storm           { status, count, at }: failures for good in a row, of one status
 /// parked          { blamed, operations }, see `Parking`
@@ -22,6 +22,9 @@ extension DestinationState: Codable {
         case failures
         case lastFailure
         case lastFailureAt
+        case coolDownUntil
+        case coolDowns
+        /// The names that earlier versions have written.
         case suspendedUntil
         case suspensions
         case window
@@ -38,8 +41,10 @@ extension DestinationState: Codable {
             isPaused: (try? fields.decode(Bool.self, forKey: .paused)) ?? false,
             notBefore: fields.time(.notBefore), failures: fields.count(.failures, upTo: Self.mostCounted) ?? 0,
             lastFailure: try? fields.decode(String.self, forKey: .lastFailure),
-            lastFailureAt: fields.time(.lastFailureAt), suspendedUntil: fields.time(.suspendedUntil),
-            suspensions: fields.count(.suspensions, upTo: Self.mostCounted) ?? 0,
+            lastFailureAt: fields.time(.lastFailureAt),
+            coolDownUntil: fields.time(.coolDownUntil) ?? fields.time(.suspendedUntil),
+            coolDowns: fields.count(.coolDowns, upTo: Self.mostCounted)
+                ?? fields.count(.suspensions, upTo: Self.mostCounted) ?? 0,
             window: fields.count(.window, upTo: Self.widest), lastSuccess: fields.time(.lastSuccess),
             parking: (try? fields.decode(Parking.self, forKey: .parked)) ?? Parking(),
             storm: try? fields.decode(Storm.self, forKey: .storm))
@@ -53,8 +58,8 @@ extension DestinationState: Codable {
         if failures > 0 { try fields.encode(failures, forKey: .failures) }
         try fields.encodeIfPresent(lastFailure, forKey: .lastFailure)
         try fields.encodeIfPresent(lastFailureAt?.rfc3339, forKey: .lastFailureAt)
-        try fields.encodeIfPresent(suspendedUntil?.rfc3339, forKey: .suspendedUntil)
-        if suspensions > 0 { try fields.encode(suspensions, forKey: .suspensions) }
+        try fields.encodeIfPresent(coolDownUntil?.rfc3339, forKey: .coolDownUntil)
+        if coolDowns > 0 { try fields.encode(coolDowns, forKey: .coolDowns) }
         try fields.encodeIfPresent(window, forKey: .window)
         try fields.encodeIfPresent(lastSuccess?.rfc3339, forKey: .lastSuccess)
         if !parking.isEmpty { try fields.encode(parking, forKey: .parked) }

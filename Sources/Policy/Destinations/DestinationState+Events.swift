@@ -17,8 +17,8 @@ extension DestinationState {
             lastFailure = name
             lastFailureAt = now
             if window != nil { window = 1 }
-            suspendIfNeeded(settings, at: now)
-        case .askedToWait(let until):
+            openCircuitBreakerIfNeeded(settings, at: now)
+        case .retryAfter(let until):
             let until = min(until, now + Self.longestWait(settings))
             notBefore = max(notBefore ?? until, until)
             window = 1
@@ -57,8 +57,8 @@ extension DestinationState {
         failures = 0
         lastFailure = nil
         lastFailureAt = nil
-        suspendedUntil = nil
-        suspensions = 0
+        coolDownUntil = nil
+        coolDowns = 0
     }
 
     /// One more at once for each delivery: when all that fitted into the window are delivered, it is twice as wide.
@@ -67,20 +67,20 @@ extension DestinationState {
         self.window = window + 1 < Self.widest ? window + 1 : nil
     }
 
-    /// Suspends after so many failures in a row; after the one of a probe at once, and for longer.
-    private mutating func suspendIfNeeded(_ settings: DestinationSettings, at now: Timestamp) {
-        guard settings.suspendAfter > 0, suspensions > 0 || failures >= settings.suspendAfter else { return }
-        // What else was in flight when it was suspended ends as it had to.
-        if let suspendedUntil, suspendedUntil > now { return }
-        suspendedUntil = now + Self.coolDown(after: suspensions, settings)
-        suspensions = min(suspensions, Self.mostCounted - 1) + 1
+    /// Opens the circuit breaker after so many failures in a row; after the one of a probe at once, and for longer.
+    private mutating func openCircuitBreakerIfNeeded(_ settings: DestinationSettings, at now: Timestamp) {
+        guard settings.circuitBreaker > 0, coolDowns > 0 || failures >= settings.circuitBreaker else { return }
+        // What else was in flight when it opened ends as it had to.
+        if let coolDownUntil, coolDownUntil > now { return }
+        coolDownUntil = now + Self.coolDown(after: coolDowns, settings)
+        coolDowns = min(coolDowns, Self.mostCounted - 1) + 1
         window = 1
     }
 
     /// The clock has jumped back since they were set.
     private mutating func forgetImpossibleWaits(_ settings: DestinationSettings, at now: Timestamp) {
         notBefore = wait(settings, at: now) ?? notBefore.flatMap { $0 <= now ? $0 : nil }
-        suspendedUntil = coolDown(settings, at: now) ?? suspendedUntil.flatMap { $0 <= now ? $0 : nil }
+        coolDownUntil = coolDown(settings, at: now) ?? coolDownUntil.flatMap { $0 <= now ? $0 : nil }
     }
 
     /// From this width on the window is as good as open.
@@ -93,9 +93,9 @@ extension DestinationState {
 
     /// The length of a cool-down after so many others in a row: 1 s, twice as long each time up to `coolDown`, and from
     /// there twice as long up to `coolDownMax`.
-    package static func coolDown(after suspensions: Int, _ settings: DestinationSettings) -> Duration {
+    package static func coolDown(after coolDowns: Int, _ settings: DestinationSettings) -> Duration {
         var length = min(firstCoolDown, settings.coolDown)
-        for _ in 0..<min(suspensions, mostDoublings) where length < settings.coolDownMax {
+        for _ in 0..<min(coolDowns, mostDoublings) where length < settings.coolDownMax {
             length = length < settings.coolDown ? min(length * 2, settings.coolDown) : length * 2
         }
         return min(length, longestCoolDown(settings))

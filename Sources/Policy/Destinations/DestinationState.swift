@@ -55,11 +55,11 @@ package struct DestinationState: Hashable, Sendable {
     /// What the last of them was; both are `nil` when there is none.
     package var lastFailure: String?
     package var lastFailureAt: Timestamp?
-    /// The cool-down after too many of them.
-    package var suspendedUntil: Timestamp?
-    /// Suspensions in a row, without an answer in between.
-    package var suspensions: Int
-    /// How many attempts at once while it opens again: 1, 2, 4, …; `nil` when it is open.
+    /// The circuit breaker is open until then.
+    package var coolDownUntil: Timestamp?
+    /// Cool-downs in a row, without an answer in between.
+    package var coolDowns: Int
+    /// How many attempts may be in flight after a failure: 1, 2, 4, …; `nil` for as many as ever.
     package var window: Int?
     package var lastSuccess: Timestamp?
     /// Operations that were refused, and that wait for a witness.
@@ -68,8 +68,8 @@ package struct DestinationState: Hashable, Sendable {
 
     package init(
         hold: Hold? = nil, isPaused: Bool = false, notBefore: Timestamp? = nil, failures: Int = 0,
-        lastFailure: String? = nil, lastFailureAt: Timestamp? = nil, suspendedUntil: Timestamp? = nil,
-        suspensions: Int = 0, window: Int? = nil, lastSuccess: Timestamp? = nil, parking: Parking = Parking(),
+        lastFailure: String? = nil, lastFailureAt: Timestamp? = nil, coolDownUntil: Timestamp? = nil,
+        coolDowns: Int = 0, window: Int? = nil, lastSuccess: Timestamp? = nil, parking: Parking = Parking(),
         storm: Storm? = nil
     ) {
         self.hold = hold
@@ -78,8 +78,8 @@ package struct DestinationState: Hashable, Sendable {
         self.failures = failures
         self.lastFailure = lastFailure
         self.lastFailureAt = lastFailureAt
-        self.suspendedUntil = suspendedUntil
-        self.suspensions = suspensions
+        self.coolDownUntil = coolDownUntil
+        self.coolDowns = coolDowns
         self.window = window
         self.lastSuccess = lastSuccess
         self.parking = parking

@@ -21,7 +21,7 @@ package struct Census: Sendable {
     /// What an entry does in the queue.
     package enum Standing: Hashable, Sendable {
         case waiting(Eligibility)
-        /// Claimed by a run, or left alone by this one: it may be sent at any moment, and cannot be taken away.
+        /// Claimed by a run, or set aside by this one: it may be sent at any moment, and cannot be taken away.
         case outOfReach
         /// It waits, and the caller does not send it: nothing of its sequence goes before it.
         case passedOver(Eligibility)

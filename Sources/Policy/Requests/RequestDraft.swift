@@ -70,7 +70,7 @@ extension RequestForm {
             bytes: try body.bytes(values), type: route.bodySyntax == .json ? "application/json" : nil)
     }
 
-    /// Bytes of no declared type are said to be just that: a transport left alone would call them a form.
+    /// Bytes of no declared type are said to be just that: a transport by itself would call them a form.
     private func contentType(of header: OperationHeader, hasBody: Bool) throws(RequestError) -> String? {
         guard let type = header.contentType ?? (hasBody ? "application/octet-stream" : nil) else { return nil }
         guard HeaderField.canSend(value: type) else {

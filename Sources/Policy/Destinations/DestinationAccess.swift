@@ -1,12 +1,12 @@
 /// What one destination may be sent within a run: what was known of it when the run began, and what has been learned since.
-package struct Passage: Hashable, Sendable {
+package struct DestinationAccess: Hashable, Sendable {
     package let settings: DestinationSettings
     /// As the ledger has it, with what this run has learned since.
     package var state: DestinationState
     /// What the ledger has not been told yet.
     package var events: [DestinationEvent] = []
     /// Why nothing more goes there in this pass.
-    package var closure: Opening.Closure?
+    package var block: Availability.Block?
     /// One attempt has to succeed before there are more.
     package private(set) var isProbing = false
 
@@ -17,21 +17,21 @@ package struct Passage: Hashable, Sendable {
 
     /// How many attempts may be in flight.
     package var allowance: Int {
-        if closure != nil { return 0 }
+        if block != nil { return 0 }
         if isProbing { return 1 }
         return min(state.window ?? .max, settings.concurrency ?? .max)
     }
 
     /// Opens or closes by what is known at `now`.
     package mutating func open(at now: Timestamp, ignoringCoolDown: Bool) {
-        switch state.opening(settings, at: now, ignoringCoolDown: ignoringCoolDown) {
+        switch state.availability(settings, at: now, ignoringCoolDown: ignoringCoolDown) {
         case .open:
-            closure = nil
+            block = nil
             isProbing = false
         case .probe:
-            closure = nil
+            block = nil
             isProbing = true
-        case .closed(let reason): closure = reason
+        case .closed(let reason): block = reason
         }
     }
 
@@ -40,11 +40,11 @@ package struct Passage: Hashable, Sendable {
     package mutating func hear(_ told: DestinationState) {
         if told.isPaused {
             state.isPaused = true
-            closure = .init(.paused)
+            block = .init(.paused)
         }
         if let hold = told.hold, hold.isByHand {
             state.hold = hold
-            closure = .init(.held)
+            block = .init(.held)
         }
     }
 
@@ -59,12 +59,12 @@ package struct Passage: Hashable, Sendable {
         case .answered, .resumed, .probed, .parked, .witnessed, .unparked, .failed: break
         case .unreachable:
             // With --now the cool-down that was there before is ignored, not the one that begins here.
-            if state.suspendedUntil.map({ $0 > now }) ?? false {
-                closure = .init(.suspended, until: state.suspendedUntil)
+            if state.coolDownUntil.map({ $0 > now }) ?? false {
+                block = .init(.circuitBreaker, until: state.coolDownUntil)
             }
-        case .askedToWait(let until): closure = .init(.askedToWait, until: until)
-        case .held, .heldByHand: closure = .init(.held)
-        case .paused: closure = .init(.paused)
+        case .retryAfter(let until): block = .init(.retryAfter, until: until)
+        case .held, .heldByHand: block = .init(.held)
+        case .paused: block = .init(.paused)
         case .released, .blameChanged, .disproved: open(at: now, ignoringCoolDown: ignoringCoolDown)
         }
     }

@@ -1,17 +1,17 @@
 /// Whether a destination may be sent anything now.
-package enum Opening: Hashable, Sendable {
+package enum Availability: Hashable, Sendable {
     /// So many attempts at once.
     case open(atOnce: Int)
     /// One attempt, to see whether it is worth more. A hold is probed with the newest operation that is due.
     case probe
-    case closed(Closure)
+    case closed(Block)
 
-    package struct Closure: Hashable, Sendable {
+    package struct Block: Hashable, Sendable {
         package enum Reason: Hashable, Sendable {
             case paused
             case held
-            case askedToWait
-            case suspended
+            case retryAfter
+            case circuitBreaker
         }
 
         package var reason: Reason
@@ -28,12 +28,12 @@ package enum Opening: Hashable, Sendable {
 extension DestinationState {
     /// Whether, and how much at once, a destination may be sent.
     ///
-    /// `ignoringCoolDown` (`--now`) overrides a suspension, never what a person or the server asked for. Clocks jump: a
-    /// wait that lies further ahead than anything could have set it is over, and a probe that was made in the future is
-    /// due.
-    package func opening(
+    /// `ignoringCoolDown` (`--now`) overrides an open circuit breaker, never what a person or the server asked for. Clocks
+    /// jump: a wait that lies further ahead than anything could have set it is over, and a probe that was made in the
+    /// future is due.
+    package func availability(
         _ settings: DestinationSettings, at now: Timestamp, ignoringCoolDown: Bool = false
-    ) -> Opening {
+    ) -> Availability {
         if isPaused { return .closed(.init(.paused)) }
         let asked = wait(settings, at: now)
         let coolDown = ignoringCoolDown ? nil : coolDown(settings, at: now)
@@ -43,8 +43,8 @@ extension DestinationState {
             let next = [probe, asked, coolDown].compactMap { $0 }.max()!
             return next <= now ? .probe : .closed(.init(.held, until: next))
         }
-        if let asked { return .closed(.init(.askedToWait, until: asked)) }
-        if let coolDown { return .closed(.init(.suspended, until: coolDown)) }
+        if let asked { return .closed(.init(.retryAfter, until: asked)) }
+        if let coolDown { return .closed(.init(.circuitBreaker, until: coolDown)) }
         // After a cool-down the window is one wide.
         if let window, window <= 1 { return .probe }
         return .open(atOnce: max(1, min(window ?? .max, settings.concurrency ?? .max)))
@@ -56,12 +56,12 @@ extension DestinationState {
         return notBefore
     }
 
-    /// Until when it is suspended; `nil` where that is over, or where suspension is turned off.
+    /// Until when the circuit breaker is open; `nil` where it is not, or where it is turned off.
     func coolDown(_ settings: DestinationSettings, at now: Timestamp) -> Timestamp? {
-        guard let suspendedUntil, suspendedUntil > now, settings.suspendAfter > 0,
-            suspendedUntil - now <= Self.longestCoolDown(settings)
+        guard let coolDownUntil, coolDownUntil > now, settings.circuitBreaker > 0,
+            coolDownUntil - now <= Self.longestCoolDown(settings)
         else { return nil }
-        return suspendedUntil
+        return coolDownUntil
     }
 
     static func longestWait(_ settings: DestinationSettings) -> Duration {

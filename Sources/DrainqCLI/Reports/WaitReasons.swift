@@ -3,7 +3,7 @@ import Policy
 import Spool
 
 /// What keeps an operation that waits from being sent.
-enum Waiting: Hashable {
+enum WaitReason: Hashable {
     /// Nothing: the next run may send it.
     case nothing
     /// Its own time: the schedule's, or what it asked for itself.
@@ -18,7 +18,7 @@ enum Waiting: Hashable {
     case merged(OperationID)
     /// An older one of its sequence failed for good, and holds it.
     case failed(OperationID)
-    case destination(Opening.Closure)
+    case destination(Availability.Block)
     /// It was refused; another operation shows whether it or the credentials are to blame. It is asked again by itself then.
     case witness(until: Timestamp)
     /// The whole queue is paused.
@@ -26,14 +26,14 @@ enum Waiting: Hashable {
 }
 
 /// Says of every operation of a queue what it waits for, as a run that began now would see it: from names alone.
-struct Outlook {
+struct WaitReasons {
     private let known: KnownDestinations
     private let configuration: Configuration
     private let now: Timestamp
     private let isPaused: Bool
     /// `nil` where no route has an order.
     private var census: Census?
-    private var openings: [Digest: Opening] = [:]
+    private var availabilities: [Digest: Availability] = [:]
     private let parked: [Digest: [OperationID: Timestamp]]
 
     /// Lists the queue once where a route orders or coalesces, as a run does, but takes no lock. Never opens a file.
@@ -50,7 +50,7 @@ struct Outlook {
     }
 
     /// `nil` where it does not wait: it is being attempted, or it is over.
-    mutating func waiting(of entry: Entry) -> Waiting? {
+    mutating func waiting(of entry: Entry) -> WaitReason? {
         guard entry.state == .new || entry.state == .deferred else { return nil }
         let name = entry.name
         let route = configuration.route(of: name.type)
@@ -70,8 +70,8 @@ struct Outlook {
         }
         if let failed = known.failedHolder(of: name) { return .failed(failed) }
         if case .blocked(let older) = turn { return .older(older) }
-        if case .closed(let closure) = opening(of: destination) {
-            guard let own, let until = closure.until, until < own else { return .destination(closure) }
+        if case .closed(let block) = availability(of: destination) {
+            guard let own, let until = block.until, until < own else { return .destination(block) }
         }
         if own == nil, let until = parked[destination.digest]?[name.id] { return .witness(until: until) }
         return own.map { .time($0) } ?? (isPaused ? .resume : .nothing)
@@ -81,22 +81,22 @@ struct Outlook {
         Policy.eligibility(of: name, at: now, longestDelay: route.longestDelay, ignoringBackoff: false)
     }
 
-    private mutating func opening(of destination: Destination) -> Opening {
-        if let opening = openings[destination.digest] { return opening }
-        let opening = known.opening(of: destination, at: now)
-        openings[destination.digest] = opening
-        return opening
+    private mutating func availability(of destination: Destination) -> Availability {
+        if let availability = availabilities[destination.digest] { return availability }
+        let availability = known.availability(of: destination, at: now)
+        availabilities[destination.digest] = availability
+        return availability
     }
 }
 
-extension Waiting {
+extension WaitReason {
     /// From when on a run may send it; `nil` where no time says so.
     func until(_ now: Timestamp) -> Timestamp? {
         switch self {
         // A pause of the queue changes nothing of what is due.
         case .nothing, .resume: now
         case .time(let moment): moment
-        case .destination(let closure): closure.until
+        case .destination(let block): block.until
         case .witness(let until): until
         case .person, .older, .newer, .merged, .failed: nil
         }
@@ -114,13 +114,13 @@ extension Waiting {
         case .failed(let id): return "held behind \(named(id))"
         case .resume: return "paused"
         case .witness(let until): return "\(InWords.moment(until, from: now)) (parked)"
-        case .destination(let closure):
-            let moment = closure.until.map { InWords.moment($0, from: now) } ?? ""
-            switch closure.reason {
+        case .destination(let block):
+            let moment = block.until.map { InWords.moment($0, from: now) } ?? ""
+            switch block.reason {
             case .paused: return "paused"
             case .held: return moment.isEmpty ? "held" : "\(moment) (held)"
-            case .askedToWait: return "\(moment) (server)"
-            case .suspended: return "\(moment) (cool-down)"
+            case .retryAfter: return "\(moment) (retry-after)"
+            case .circuitBreaker: return "\(moment) (circuit breaker)"
             }
         }
     }
@@ -143,16 +143,16 @@ extension Waiting {
         case .witness(let until):
             return "parked: it was refused, and another operation to '\(destination)' will show whether it or the "
                 + "credentials are to blame; it is asked again at \(moment(until))"
-        case .destination(let closure):
-            let until = closure.until.map { ", until \(moment($0))" } ?? ""
-            switch closure.reason {
+        case .destination(let block):
+            let until = block.until.map { ", until \(moment($0))" } ?? ""
+            switch block.reason {
             case .paused:
                 return "its destination is paused, until '\(pasted("resume", "--destination", destination))'"
             case .held:
-                let probe = closure.until.map { "; it is probed at \(moment($0))" } ?? ""
+                let probe = block.until.map { "; it is probed at \(moment($0))" } ?? ""
                 return "its destination is held, until '\(pasted("release", "--destination", destination))'\(probe)"
-            case .askedToWait: return "its destination has asked for time\(until)"
-            case .suspended: return "its destination is left alone after failures\(until)"
+            case .retryAfter: return "the server of its destination asked for time\(until)"
+            case .circuitBreaker: return "the circuit breaker of its destination is open\(until)"
             }
         }
     }
@@ -162,15 +162,14 @@ extension Waiting {
 struct WaitView: Encodable {
     static let words = [
         "time", "release", "older", "newer", "merged", "failed", "resume", "destinationPaused", "destinationHeld",
-        "serverAsked",
-        "coolDown", "witness",
+        "retryAfter", "circuitBreaker", "witness",
     ]
 
     var what: String
     var id: String?
     var until: String?
 
-    init?(_ waiting: Waiting) {
+    init?(_ waiting: WaitReason) {
         switch waiting {
         case .nothing: return nil
         case .time(let moment):
@@ -193,14 +192,14 @@ struct WaitView: Encodable {
         case .witness(let moment):
             what = "witness"
             until = moment.rfc3339
-        case .destination(let closure):
-            switch closure.reason {
+        case .destination(let block):
+            switch block.reason {
             case .paused: what = "destinationPaused"
             case .held: what = "destinationHeld"
-            case .askedToWait: what = "serverAsked"
-            case .suspended: what = "coolDown"
+            case .retryAfter: what = "retryAfter"
+            case .circuitBreaker: what = "circuitBreaker"
             }
-            until = closure.until?.rfc3339
+            until = block.until?.rfc3339
         }
     }
 }

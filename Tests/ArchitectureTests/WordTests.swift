@@ -1,0 +1,30 @@
+import Foundation
+import Testing
+
+/// One word for each state, in code, messages and manual pages: these are the words that have gone.
+@Suite struct `Words that have gone` {
+    static let gone: [(pattern: String, instead: String)] = [
+        (#"suspen(d|sion)"#, "the circuit breaker is open"), (#"\bleft alone\b"#, "name the state: held, paused, open"),
+        (#"\b[Pp]assage\b"#, "circuit breaker, or what may be sent"), (#"\b[Oo]utlook\b"#, "wait reason"),
+        (#"\bcool(s|ing) down\b"#, "the circuit breaker is open"), (#"asked[- ]to[- ]wait"#, "retry-after"),
+        (#"\b(askedToWait|serverAsked)\b"#, "retryAfter"), (#"\bOpening\b"#, "Availability"),
+        (#"\bClosure\b"#, "Availability.Block"),
+    ]
+
+    /// Reads the names that `state/destinations.json` had before.
+    private static let oldFormat = "Sources/Policy/Destinations/DestinationState+Codable.swift"
+
+    @Test(arguments: gone.map(\.pattern))
+    func `they stay away`(pattern: String) throws {
+        let regex = try NSRegularExpression(pattern: pattern)
+        let instead = Self.gone.first { $0.pattern == pattern }?.instead ?? ""
+        for path in try House.committedFiles() where path.hasPrefix("Sources/") || path.hasPrefix("man/") {
+            if path == Self.oldFormat { continue }
+            let text = House.text(path) as NSString
+            for match in regex.matches(in: text as String, range: NSRange(location: 0, length: text.length)) {
+                let line = text.substring(with: text.lineRange(for: match.range))
+                Issue.record("\(path): instead of '\(text.substring(with: match.range))': \(instead): \(line)")
+            }
+        }
+    }
+}
