@@ -16,6 +16,8 @@ package struct Chooser {
     private let leftAlone: Set<OperationID>
     /// Operations that this run has deferred itself.
     private let deferred: Set<OperationID>
+    /// Groups whose operations cannot be merged, and are sent one after the other in this run.
+    private let apart: Set<SequenceKey>
     private var ways: Ways
 
     /// What a listing may say of the order.
@@ -31,8 +33,10 @@ package struct Chooser {
     package init(
         spool: SpoolDirectory, configuration: Configuration, destinations: DestinationTable,
         options: RunOptions = RunOptions(), now: Timestamp, order: Order, leftAlone: Set<OperationID> = [],
-        deferred: Set<OperationID> = [], parked: [Digest: [OperationID: Timestamp]] = [:]
+        deferred: Set<OperationID> = [], apart: Set<SequenceKey> = [],
+        parked: [Digest: [OperationID: Timestamp]] = [:]
     ) {
+        self.apart = apart
         self.spool = spool
         self.configuration = configuration
         self.options = options
@@ -57,14 +61,35 @@ package struct Chooser {
         }
     }
 
+    /// The operations that failed for good and hold those behind them. Only names are read, and those of `failed/` only
+    /// where a route asks for it.
+    package mutating func failedSequences() throws(SpoolError) -> FailedSequences {
+        var failed = FailedSequences()
+        guard configuration.holdsBehindFailed else { return failed }
+        var ways = ways
+        try spool.forEachName(in: .failed) { name, _ in
+            let way = ways.way(of: name)
+            if way.route.holdsBehindFailed { failed.note(EntryName(name), of: way.route, to: way.destination) }
+        }
+        self.ways = ways
+        return failed
+    }
+
     private mutating func takeCensus() throws(SpoolError) -> Census {
-        var census = Census()
+        var census = Census(apart: apart)
         var ways = ways
         try spool.forEachStandingName { name, state in
             let way = ways.way(of: name)
             guard way.isSequential else { return }
             let isOutOfReach = state == .claimed || !way.isAskedFor || isLeftAlone(name)
-            let standing: Census.Standing = isOutOfReach ? .outOfReach : .waiting(eligibility(of: name, way))
+            let standing: Census.Standing =
+                if isOutOfReach {
+                    .outOfReach
+                } else if isNamed(name) {
+                    .waiting(eligibility(of: name, way))
+                } else {
+                    .passedOver(eligibility(of: name, way))
+                }
             census.note(
                 EntryName(name), standing, of: way.route, to: way.destination, mark: isOutOfReach ? 0 : name.mark)
         }
@@ -72,11 +97,13 @@ package struct Chooser {
         return census
     }
 
-    /// Whether an operation that is not in the queue may be sent: nothing older of its sequence waits or is in flight.
+    /// Whether an operation that is not in the queue may be sent: nothing older of its sequence waits, is in flight, or
+    /// holds it because it failed.
     package mutating func isFirst(_ name: EntryName) throws(SpoolError) -> Bool {
         try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
             let way = ways.way(of: name)
             guard let sequence = way.route.sequence(of: name, to: way.destination) else { return true }
+            if try failedSequences().holder(of: name, of: way.route, to: way.destination) != nil { return false }
             var (ways, isFirst) = (ways, true)
             try spool.forEachStandingName { other, _ in
                 let way = ways.way(of: other)
@@ -105,15 +132,18 @@ package struct Chooser {
         var selection = Selection<Digest, Candidate>(limit: budget)
         var lanes: [Digest: Lane] = [:]
         var census: Census?
+        var failed = FailedSequences()
         switch order {
         case .elsewhere: break
-        case .decided, .shown: census = try takeCensus()
+        case .decided, .shown: (census, failed) = (try takeCensus(), try failedSequences())
         }
         var ways = ways
         for state in [QueueState.new, .deferred] {
             let foreign = try spool.forEachName(in: state) { name, _ in
                 let way = ways.way(of: name)
                 guard way.isAskedFor, !isLeftAlone(name) else { return }
+                let isNamed = isNamed(name)
+                guard isNamed || way.isSequential else { return }
                 var sequence: SequenceKey?
                 var isHead = true
                 if way.isSequential {
@@ -124,15 +154,25 @@ package struct Chooser {
                             let turn = census?.turn(
                                 of: entry.name, of: way.route, to: way.destination, mark: name.mark)
                         else { return }
+                        let holder = failed.holder(of: entry.name, of: way.route, to: way.destination)
                         switch turn {
                         case .free, .inLine: isHead = turn == .free
-                        case .blocked: return
+                        case .blocked: if holder == nil { return }
                         case .superseded(let newer):
+                            let isMerged = way.route.mergesPayloads
+                            guard self.isNamed(newer) || isNamed && !isMerged else { return }
+                            // What may not be sent by itself is not sent with another one either.
+                            if isMerged, !eligibility(of: name, way).mayBeMerged(gate: name.gate) { return }
                             return pass.superseded.append(
-                                Pass.Superseded(entry: entry, newer: newer, sequence: sequence))
+                                Pass.Superseded(entry: entry, newer: newer, sequence: sequence, isMerged: isMerged))
+                        }
+                        if holder != nil {
+                            if isNamed, eligibility(of: name, way) == .due { pass.heldBehindFailed += 1 }
+                            return
                         }
                     }
                 }
+                guard isNamed else { return }
                 func candidate() -> Candidate {
                     let entry = Entry(state: state, name: EntryName(name))
                     return Candidate(entry: entry, destination: way.destination, sequence: sequence, isHead: isHead)
@@ -231,12 +271,18 @@ package struct Chooser {
         // `--now` is for what waited before this run: what the run itself has deferred waits like everything else, or it
         // would go round in circles.
         let ignoresBackoff = options.ignoresBackoff && (deferred.isEmpty || !deferred.contains(name.id))
+        let ignoresAll = ignoresBackoff && options.ids != nil && isNamed(name)
         let eligibility = Policy.eligibility(
-            of: name, at: now, longestDelay: way.longestDelay, ignoringBackoff: ignoresBackoff)
+            of: name, at: now, longestDelay: way.longestDelay, ignoringBackoff: ignoresBackoff,
+            ignoringNotBefore: ignoresAll)
         // It waits for a witness, and those of its sequence behind it; all others go on.
-        if let parked = way.parked, eligibility == .due, parked[name.id] != nil { return .held }
+        if let parked = way.parked, !ignoresAll, eligibility == .due, parked[name.id] != nil { return .held }
         return eligibility
     }
+
+    private func isNamed(_ name: ListedName) -> Bool { options.ids == nil || isNamed(name.id) }
+
+    private func isNamed(_ id: OperationID) -> Bool { options.ids?.contains(id) ?? true }
 
     private func isLeftAlone(_ name: ListedName) -> Bool {
         !leftAlone.isEmpty && leftAlone.contains(name.id)

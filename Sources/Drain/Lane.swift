@@ -140,8 +140,17 @@ final class Candidate {
 /// An operation that is claimed and read.
 struct Member {
     let claim: Claim
-    let operation: Operation
+    var operation: Operation
     var sequence: SequenceKey?
+    /// Older operations of its key that its request carries too, oldest first. They are not claimed: what has an order is
+    /// claimed by this run alone.
+    var merged: [MergedOperation] = []
+}
+
+/// An operation whose payload is part of the document that a newer one sends.
+struct MergedOperation {
+    let entry: Entry
+    let operation: Operation
 }
 
 /// What one request carries: an operation, or several in a batch.
@@ -168,6 +177,9 @@ struct Flight {
     var uncharged = 0
 
     var route: Route { maker.route }
+
+    /// Whether its request carries what several operations of one key change.
+    var isMerged: Bool { members.contains { !$0.merged.isEmpty } }
 }
 
 /// What is to be attempted out of turn.

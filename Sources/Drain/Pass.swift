@@ -9,6 +9,8 @@ struct Pass {
         /// The newer operation that stands for it.
         var newer: OperationID
         var sequence: SequenceKey
+        /// It is not replaced: the newer one goes with what it changes.
+        var isMerged = false
     }
 
     /// In the order in which to attempt them.
@@ -23,6 +25,8 @@ struct Pass {
     var expired: [Candidate] = []
     /// How many more of these there are.
     var leftExpired = 0
+    /// Due, and held behind one of their sequence that failed for good.
+    var heldBehindFailed = 0
     /// Files in `new/` under names of their own.
     var foreign = 0
     /// When the listing began.
@@ -31,7 +35,7 @@ struct Pass {
     var cost: Duration = .zero
 
     /// Nothing is to be claimed.
-    var isEmpty: Bool { chosen.isEmpty && superseded.isEmpty && expired.isEmpty }
+    var isEmpty: Bool { chosen.isEmpty && expired.isEmpty && superseded.allSatisfy(\.isMerged) }
 
     mutating func mayComeDue(_ moment: Timestamp) {
         nextDue = min(nextDue ?? moment, moment)

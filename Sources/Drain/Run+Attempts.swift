@@ -246,9 +246,13 @@ extension Run {
             }
             switch try claims.read(claim, limits: configuration.limits) {
             case .operation(let stored):
-                let member = Member(claim: claim, operation: stored.operation, sequence: candidate.sequence)
+                var member = Member(claim: claim, operation: stored.operation, sequence: candidate.sequence)
                 name(lane, by: stored.operation)
-                guard let settlement = unsent(member, maker.route) else { return member }
+                guard let settlement = unsent(member, maker.route) else {
+                    if try merge(into: &member, lane, maker.route) { return member }
+                    try sendApart([member], lane, &round, claims)
+                    return nil
+                }
                 let flight = Flight(members: [member], lane: lane, maker: maker, began: world.now())
                 try apply(settlement, member, flight, claims, sent: false)
                 goOn(member, after: settlement.disposition, &round)
@@ -272,9 +276,13 @@ extension Run {
 
     /// What becomes of an operation that is not to be sent: it has expired, or sending it again could do harm.
     private func unsent(_ member: Member, _ route: Route) -> Settlement? {
+        unsent(member.operation, member.claim.name, route)
+    }
+
+    func unsent(_ operation: Operation, _ name: EntryName, _ route: Route) -> Settlement? {
         let now = world.now()
-        return Settlement.decide(onExpiryOf: member.operation, route: route, now: now)
-            ?? Settlement.decide(onAmbiguityOf: member.operation, name: member.claim.name, route: route, now: now)
+        return Settlement.decide(onExpiryOf: operation, route: route, now: now)
+            ?? Settlement.decide(onAmbiguityOf: operation, name: name, route: route, now: now)
     }
 
     /// Whether the operation is to be attempted alone, see `Settlement.isLastAttempt`.

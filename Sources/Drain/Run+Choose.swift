@@ -25,7 +25,7 @@ extension Run {
     ) throws(SpoolError) -> Pass {
         var chooser = Chooser(
             spool: spool, configuration: configuration, destinations: destinations, options: options, now: now,
-            order: order, leftAlone: leftAlone, deferred: waiting, parked: parked(now))
+            order: order, leftAlone: leftAlone, deferred: waiting, apart: apart, parked: parked(now))
         return try chooser.choose(budget: budget) { openLane($0, now) }
     }
 

@@ -20,6 +20,7 @@ extension Run {
                 answer, as: verdict.becoming(.deferred, rule: .contradicted(verdict.rule, .deferred)), &round, claims)
             return
         }
+        if flight.isMerged { return unmerge(flight, &round, claims) }
         if flight.isShared || flight.members.count > 1 {
             for member in flight.members {
                 var alone = flight

@@ -22,6 +22,7 @@ extension Run {
             return sendAgain(again)
         }
         guard let each else {
+            if flight.isMerged, together.outcome == .failed { return unmerge(flight, &round, claims) }
             if Batch.isToBeSplit(together, members: count) { return split(flight) }
             return take(Withheld(flight: flight, report: report, verdict: together), &round, claims)
         }
@@ -212,6 +213,9 @@ extension Run {
     /// No request can be made of these: the operation's own fault, or a reason to hold its destination.
     func giveUp(_ flight: Flight, _ error: RequestError, _ round: inout Round, _ claims: SpoolRun) throws(SpoolError) {
         if flight.members.count > 1, error.outcome == .failed { return split(flight) }
+        if flight.isMerged, error.outcome == .failed {
+            return try sendApart(flight.members, flight.lane, &round, claims)
+        }
         if case .headersCommand = error, !flight.isProbe {
             // The command may be to blame, or this operation alone: another one is to be signed before all are held.
             let report = SealedReport(
@@ -283,6 +287,7 @@ extension Run {
                 if case .failed = settlement.disposition, try isOutdated(member, flight.route) {
                     settlement.disposition = .superseded
                 }
+                try settleMerged(member, settlement, flight, claims)
                 try apply(settlement, member, flight, claims, sent: !answer.isUnsent)
                 if case .failed = settlement.disposition, answer.verdict.outcome == .failed,
                     !answer.isContradicted, let status = answer.verdict.status
@@ -315,7 +320,7 @@ extension Run {
 
     /// Whether a newer value of its key has come while it was in flight: it must not come back out of `failed/` one day.
     private func isOutdated(_ member: Member, _ route: Route) throws(SpoolError) -> Bool {
-        guard route.coalesce else { return false }
+        guard route.replacesOlder else { return false }
         return try newestValues.hasNewer(than: member.claim.name, in: spool)
     }
 
@@ -324,7 +329,8 @@ extension Run {
         guard let sequence = member.sequence else { return }
         let continues =
             switch disposition {
-            case .delivered, .failed, .superseded, .quarantined: true
+            case .failed: !configuration.route(of: member.claim.name.type).holdsBehindFailed
+            case .delivered, .superseded, .quarantined: true
             case .deferred, .putBack, .held: false
             }
         if continues { flushPace.ended(in: sequence) }

@@ -27,7 +27,7 @@ extension Run {
     /// The same within a pass, and no more than a twentieth of the time goes into it. What lets go or keeps back is for the
     /// operations that are not sent yet.
     func lookAroundAgain() {
-        if configuration.conditions.asksNothing || .now < gate.nextLook { return }
+        if !asksForConditions || .now < gate.nextLook { return }
         lookForConditions()
         for lane in lanes.values where lane.offered > 0 { pass(lane) }
     }
@@ -50,9 +50,12 @@ extension Run {
 
     // MARK: - Conditions
 
+    /// A person who says `--now`, or names the operations, overrides the conditions.
+    private var asksForConditions: Bool { !configuration.conditions.asksNothing && !options.ignoresBackoff }
+
     private func lookForConditions() {
         let asked = configuration.conditions
-        if asked.asksNothing { return }
+        if !asksForConditions { return }
         let start = ContinuousClock.now
         let surroundings = world.surroundings(asked)
         (gate.elsewhere, gate.here) = (nil, nil)

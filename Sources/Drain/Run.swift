@@ -78,6 +78,12 @@ package final class Run {
     var pace: Pace
     var flushPace = FlushPace(now: .now)
     var newestValues = NewestValues()
+    /// The older operations that each operation of this pass is merged with, oldest first.
+    var mergedInto: [OperationID: [Entry]] = [:]
+    /// Groups whose operations cannot be merged, or whose merged document was refused: sent one after the other.
+    var apart: Set<SequenceKey> = []
+    /// An operation has been put back so that older ones go before it: the queue is listed again.
+    var hasToListAgain = false
     /// So many are chosen at once at most, whatever the limit, so that memory does not depend on how much is queued.
     var portion = 20_000
     /// Operations that this run deferred and has not seen through since.
@@ -168,7 +174,9 @@ package final class Run {
             budget -= begun
             summary.nextDue = pass.nextDue
             countLeft(pass, begun)
-            if summary.end != .done || budget <= 0 || begun == 0 || pass.leftDue == 0 { return }
+            let isOver = !hasToListAgain && (begun == 0 || pass.leftDue == 0)
+            hasToListAgain = false
+            if summary.end != .done || budget <= 0 || isOver { return }
             do throws(SpoolError) {
                 pass = try choose(budget: budget)
                 supersede(&pass, claims)
@@ -213,6 +221,7 @@ package final class Run {
     /// All older values of what was chosen go, and of other keys no more than the limit. A signal or the end of the time
     /// ends it between two of them; what the rest stands before waits.
     private func supersede(_ pass: inout Pass, _ claims: SpoolRun) {
+        takeMerged(of: &pass)
         if pass.superseded.isEmpty { return }
         let chosen = Set(pass.chosen.map(\.entry.name.id))
         let first = pass.superseded.filter { chosen.contains($0.newer) }
@@ -276,7 +285,7 @@ package final class Run {
 
     /// Counts what is still due, as the last listing has it: because of its destination, or because the run ends here.
     private func countLeft(_ pass: Pass, _ begun: Int) {
-        summary.held = 0
+        summary.held = pass.heldBehindFailed
         summary.waiting = 0
         summary.paused = 0
         summary.leftDue = pass.leftDue + pass.leftExpired + (summary.end == .done ? 0 : pass.chosen.count - begun)

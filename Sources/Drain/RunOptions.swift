@@ -19,8 +19,12 @@ package struct RunOptions: Hashable, Sendable {
     /// From the start: no claim after it, and what is in flight has `grace` to end.
     package var maxTime: Duration?
     package var stay: Stay
-    /// Try what waits for its time, too; what an operation itself asked for (`notBefore`) is still kept.
+    /// Try what waits for its time, too, whatever the configuration's conditions say. What an operation itself asked for
+    /// (`notBefore`) is still kept. Always true with `ids`.
     package var ignoresBackoff: Bool
+    /// Only these operations, now: whatever they wait for but a hold, a pause, the time that a server asked for, and older
+    /// operations of their sequence; `nil` is all operations that are due.
+    package var ids: Set<OperationID>?
     /// Only these types; empty is all.
     package var types: Set<TypeName>
     /// Only these destinations, by name; empty is all.
@@ -34,7 +38,7 @@ package struct RunOptions: Hashable, Sendable {
 
     package init(
         limit: Int = 100, concurrency: Int = 5, maxTime: Duration? = nil, stay: Stay = .no,
-        ignoresBackoff: Bool = false,
+        ignoresBackoff: Bool = false, ids: Set<OperationID>? = nil,
         types: Set<TypeName> = [], destinations: Set<String> = [], rate: Rate? = nil, failsIfBusy: Bool = false,
         grace: Duration = .seconds(10)
     ) {
@@ -42,7 +46,8 @@ package struct RunOptions: Hashable, Sendable {
         self.concurrency = concurrency
         self.maxTime = maxTime
         self.stay = stay
-        self.ignoresBackoff = ignoresBackoff
+        self.ignoresBackoff = ignoresBackoff || ids != nil
+        self.ids = ids
         self.types = types
         self.destinations = destinations
         self.rate = rate

@@ -52,17 +52,20 @@ package final class Sending {
     private let options: Options
     private var world: Run.World
     private let report: (SpoolError) -> Void
+    private let attempted: (AttemptEvent) -> Void
     private let started = ContinuousClock.now
     private var sink: (any Sink)?
     private var tickets = 0
     /// Of the ledger, once a hold has been blamed on something.
     private var salt: String?
 
-    /// `report` is told what could not be remembered.
+    /// `report` is told what could not be remembered, `attempted` each attempt and what came of it. One that used the
+    /// attempts up is deferred there: the operation is to be queued.
     package init(
         spool: SpoolDirectory, configuration: Configuration, options: Options, world: Run.World,
-        report: @escaping (SpoolError) -> Void
+        attempted: @escaping (AttemptEvent) -> Void = { _ in }, report: @escaping (SpoolError) -> Void
     ) {
+        self.attempted = attempted
         self.spool = spool
         self.configuration = configuration
         self.options = options
@@ -203,6 +206,7 @@ package final class Sending {
                 inBatch: false, keepsDelivered: false,
                 start: began, now: world.now(), using: &world.generator)
             let outcome = event(settlement, operation, name, destination, route)
+            tell(outcome, verdict)
             if !verdict.isUntouched { operation.attempts.append(settlement.record) }
             switch settlement.disposition {
             case .delivered: return .delivered(outcome, answer: received.body)
@@ -220,6 +224,14 @@ package final class Sending {
                 if try !waits(until: due, name, turn) { return postponed(Self.words(settlement.record)) }
             }
         }
+    }
+
+    private func tell(_ outcome: AttemptEvent, _ verdict: Verdict) {
+        var outcome = outcome
+        if verdict.outcome == .deferred, case .failed(let countsAttempt) = outcome.settlement.disposition {
+            outcome.settlement.disposition = .deferred(until: world.now(), countsAttempt: countsAttempt)
+        }
+        attempted(outcome)
     }
 
     private func verdict(on report: SealedReport, _ route: Route, _ settings: DestinationSettings) -> Verdict {

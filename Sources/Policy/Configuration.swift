@@ -46,7 +46,12 @@ package struct Configuration: Hashable, Sendable {
 
     /// Whether a newer operation of any route replaces older ones.
     package var hasCoalescingRoutes: Bool {
-        defaultRoute.coalesce || routes.values.contains(where: \.coalesce)
+        defaultRoute.replacesOlder || routes.values.contains(where: \.replacesOlder)
+    }
+
+    /// Whether an operation of any route that failed for good holds those behind it.
+    package var holdsBehindFailed: Bool {
+        defaultRoute.holdsBehindFailed || routes.values.contains { $0.holdsBehindFailed }
     }
 
     /// Whether any route makes operations wait for each other.

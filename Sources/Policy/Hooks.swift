@@ -9,13 +9,19 @@ package struct Hooks: Hashable, Sendable {
         case failed
         /// Files turned out to be no operations.
         case quarantined
+        /// Operations were delivered.
+        case delivered
+        /// Runs began to send.
+        case started
+        /// Runs that had something to do ended.
+        case ended
 
         /// What undoes it.
         var opposite: Event? {
             switch self {
             case .held: .released
             case .released: .held
-            case .failed, .quarantined: nil
+            case .failed, .quarantined, .delivered, .started, .ended: nil
             }
         }
     }
@@ -35,13 +41,13 @@ package struct Hooks: Hashable, Sendable {
 /// What there is to tell of one event at one destination.
 package struct HookNews: Hashable, Codable, Sendable {
     package var event: Hooks.Event
-    /// `nil` for quarantine: what is no operation goes nowhere.
+    /// `nil` for quarantine, and for runs: what is no operation goes nowhere, and a run has many destinations.
     package var destination: String?
-    /// Of the first.
+    /// Of the first; of the last run that started or ended.
     package var reason: String
-    /// Destinations where they are held or released, else operations or files.
+    /// Destinations where they are held or released, runs where they started or ended, else operations or files.
     package var count: Int
-    /// The first of them; none for destinations.
+    /// The first of them; none for destinations and runs.
     package private(set) var ids: [String]
 
     /// More ids than these are a list that nobody reads.
@@ -62,7 +68,10 @@ package struct HookNews: Hashable, Codable, Sendable {
         ids = Array((ids + later.ids).prefix(Self.idsTold))
         switch event {
         case .held, .released: reason = later.reason
-        case .failed, .quarantined: count +|= later.count
+        case .failed, .quarantined, .delivered: count +|= later.count
+        case .started, .ended:
+            count +|= later.count
+            reason = later.reason
         }
     }
 }

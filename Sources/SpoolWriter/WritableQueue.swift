@@ -87,7 +87,7 @@ public final class WritableQueue: Sendable {
             switch result {
             case .rejected(let limit): throw WriteError(limit)
             case .refused(let reason): throw WriteError(reason)
-            case .accepted, .duplicate, .notAttempted: break
+            case .accepted, .duplicate, .inFlight, .notAttempted: break
             }
         }
         return taken.map(\.header.id.description)

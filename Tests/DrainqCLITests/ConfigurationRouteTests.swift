@@ -121,7 +121,7 @@ import Testing
             "accept.otherwise: 'deliver' is not one of defer, hold, fail"
         ),
         ("keyTTL: '1'", "keyTTL: '1' is not a duration"),
-        ("coalesce: 'yes'", "coalesce: 'yes' is not either true or false"),
+        ("coalesce: 'yes'", "coalesce: 'yes' is neither true, false nor \"merge\""),
         ("ordering: 'keys'", "ordering: 'keys' is not one of any, key, strict; did you mean 'key'?"),
         ("redirects: 'always'", "redirects: 'always' is not one of never, same-origin"),
         ("batch: { format: 'json' }", "batch: this batch lacks 'max'; how many go together, as in { max: 100 }"),

@@ -198,4 +198,20 @@ struct MetricsTests {
         #expect(stored.destinations.count == 1000)
         #expect(stored.destinations["500"] != nil && stored.destinations["499"] == nil)
     }
+
+    @Test func `the total of deliveries outlives the destinations that are no longer kept`() throws {
+        var counters = Counters()
+        let now = Timestamp(rfc3339: "2026-11-21T12:00:00Z")!
+        for number in 0..<Counters.mostDestinations + 5 {
+            var one = Counters()
+            one.count(.delivered, at: "https://\(number).example", now + .seconds(Int64(number)))
+            counters.add(one)
+        }
+        #expect(counters.destinations.count == Counters.mostDestinations)
+        #expect(counters.delivered == Counters.mostDestinations + 5)
+        #expect(counters.lastDelivery == now + .seconds(Int64(Counters.mostDestinations + 4)))
+        #expect(Counters.decode(Array(JSONLine.text(counters).utf8)) == counters)
+        let older = #"{"version":1,"runs":{},"quarantined":0,"destinations":{"a":{"at":"x","counts":{"delivered":7}}}}"#
+        #expect(Counters.decode(Array(older.utf8)).delivered == 7)
+    }
 }

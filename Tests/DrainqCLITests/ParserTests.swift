@@ -126,7 +126,7 @@ struct ParserTests {
             ("add --type .a", "cannot read '--type .a': not a type", nil),
             ("run --quiet -v", "options '--verbose' and '--quiet' exclude each other", nil),
             ("add --delay 5m --at now", "options '--delay' and '--at' exclude each other", nil),
-            ("run x", "unexpected operand 'x'", "drainq run takes only options"),
+            ("status x", "unexpected operand 'x'", "drainq status takes only options"),
             ("show", "drainq show needs an operand", "drainq show [OPTIONS] ID..."),
             ("add ''", "an operand is empty", nil),
             ("completions", "drainq completions needs an operand", "drainq completions SHELL"),

@@ -40,7 +40,7 @@ struct ExportTests {
         #expect(imported.lines.count == 5)
         #expect(try files(to) == files(from))
         let again = try to.run("import", input: exported.output)
-        #expect(again.status == 0 && again.lines == imported.lines)
+        #expect(again.status == 1 && again.lines == imported.lines)
         #expect(again.error.contains("is in the queue already (failed): not imported again"))
         #expect(try files(to) == files(from))
         #expect(try to.run("export").output.split(separator: "\n").sorted() == exported.lines.map { $0[...] }.sorted())
@@ -110,5 +110,44 @@ struct ExportTests {
         try to.run("import", input: try from.run("export", "--state", "deferred").output)
         #expect(try to.run("run", "--now").status == 0)
         #expect(receiver.requests().map(\.text) == ["{\"n\":1}"])
+    }
+
+    @Test func `what is edited takes the place of what has the same id, in one pipeline`() throws {
+        let receiver = try LoopbackReceiver(script: Script(["422 *2", "204"]))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        let ids = try queue.run("add", input: "{\"n\":1}\n{\"n\":2}\n").lines
+        #expect(try queue.run("run").status == 1)
+        let before = try queue.run("export").output
+        let vain = try queue.run("import", input: before)
+        #expect(vain.status == 1 && vain.error.contains("nothing was imported: every id is in the queue already"))
+        #expect(vain.error.contains("drainq import --replace"))
+        let edited = before.replacing("\"payload\":{\"n\":", with: "\"payload\":{\"v\":2,\"n\":")
+        let replaced = try queue.run("import", "--replace", "--json", input: edited)
+        #expect(replaced.status == 0)
+        #expect(try replaced.lines.map { try json($0)["replaced"] as? Bool } == [true, true])
+        let payloads = try queue.run("export").lines.map { try json($0)["payload"] as? [String: Int] }
+        #expect(Set(payloads) == [["v": 2, "n": 1], ["v": 2, "n": 2]])
+        #expect(try queue.names("failed").count == 2 && queue.names("tmp").isEmpty)
+        #expect(try queue.run("retry", "-", input: ids.joined(separator: "\n")).lines == ids)
+        #expect(try queue.run("run").status == 0)
+        #expect(receiver.requests().suffix(2).map(\.text) == ["{\"v\":2,\"n\":1}", "{\"v\":2,\"n\":2}"])
+    }
+
+    @Test func `an operation in flight is not replaced, and that is said`() throws {
+        let receiver = try LoopbackReceiver(script: .always(.silence))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        let ids = try queue.run("add", input: "1\n2\n").lines
+        let running = try queue.start("run", "--limit", "1", "--grace", "0s")
+        #expect(receiver.wait(forRequests: 1, within: .seconds(20)))
+        let exported = try queue.run("export").output.replacing("\"payload\":", with: "\"payload\":1")
+        let replaced = try queue.run("import", "--replace", input: exported)
+        #expect(replaced.status == 75 && replaced.lines == [ids[1]])
+        #expect(replaced.error.contains("'\(ids[0])': it is in flight, and was not replaced"))
+        running.signal(SIGTERM)
+        _ = try running.finish()
+        let bodies = try queue.run("export").lines.map { try json($0)["payload"] as? Int }
+        #expect(Set(bodies) == [1, 12])
     }
 }

@@ -196,4 +196,46 @@ struct HookTests {
         #expect(try queue.run("run").status == 69)
         #expect(try queue.run("status").output.contains("paused: '\(receiver.url)'"))
     }
+
+    @Test func `what a run begins, delivers and comes to is told, and an idle run tells nothing`() throws {
+        let receiver = try LoopbackReceiver(script: Script(["204 *2", "503", "204"]))
+        defer { receiver.stop() }
+        let told = ["started": "cat >> told", "delivered": "cat >> told", "ended": "cat >> told"]
+        let queue = try queue(to: receiver, told)
+        let ids = try queue.run("add", input: numbered(3)).lines
+        #expect(try queue.run("run", "--concurrency", "1").status == 75)
+        #expect(try queue.run("run").status == 0)
+        let events = try self.told(queue)
+        #expect(events.map { $0["event"] as? String } == ["started", "delivered", "ended"])
+        #expect(events.map { $0["count"] as? Int } == [1, 2, 1])
+        #expect(events.map { $0["schema"] as? Int } == [1, 1, 1])
+        #expect(events[0]["reason"] as? String == "3 operations are due")
+        #expect(events[1]["ids"] as? [String] == [ids[0], ids[1]])
+        #expect(events[1]["destination"] as? String == receiver.url && events[1]["reason"] as? String == "204")
+        #expect(events[2]["reason"] as? String == "2 delivered, 1 deferred; exit status 75")
+        #expect(events[2]["destination"] == nil)
+    }
+
+    @Test func `a run waits for the hook that is told of its start`() throws {
+        let receiver = try LoopbackReceiver()
+        defer { receiver.stop() }
+        let queue = try queue(to: receiver, ["started": "drainq() { :; }; ls \"$DRAINQ_QUEUE/new\" > before"])
+        try queue.run("add", input: numbered(1))
+        #expect(try queue.run("run").status == 0)
+        let before = try String(contentsOf: queue.directory.appending(path: "before"), encoding: .utf8)
+        #expect(before.contains(".json"))
+    }
+
+    @Test func `runs that start and end too soon after a call are counted for the next one`() throws {
+        let receiver = try LoopbackReceiver()
+        defer { receiver.stop() }
+        let queue = try queue(to: receiver, every: "1h", ["ended": "cat >> told"])
+        for _ in 0..<3 {
+            try queue.run("add", input: numbered(1))
+            #expect(try queue.run("run").status == 0)
+        }
+        #expect(try told(queue).map { $0["count"] as? Int } == [1])
+        let ledger = try String(contentsOf: queue.queue.appending(path: "state/hooks.json"), encoding: .utf8)
+        #expect(ledger.contains("\"count\":2"))
+    }
 }

@@ -142,4 +142,17 @@ import Testing
         #expect(demo.lines.count == 3)
         #expect(demo.error.contains("2 delivered"))
     }
+
+    @Test func `an envelope needs no marker, and a field that is nearly one is warned of`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
+        let added = try queue.run(
+            "add", "--envelope", input: "{\"typ\":\"crm\",\"payload\":1,\"note\":2}\n{\"typ\":\"crm\",\"payload\":1}\n")
+        #expect(added.status == 0 && added.lines.count == 2)
+        #expect(added.error.components(separatedBy: "'typ' is no field of an operation").count == 2)
+        #expect(added.error.contains("did you mean 'type'?") && !added.error.contains("note"))
+        let newer = try queue.run("add", "--envelope", input: "{\"drainq\":2,\"payload\":1}\n")
+        #expect(newer.status == 65)
+        let shown = try queue.run("show", added.lines[0]).output
+        #expect(shown.contains("attempts:     0 of 14: it fails for good when 14 have been counted"))
+    }
 }

@@ -58,6 +58,7 @@ struct JSONOutputTests {
         let exported = try queue.run("export")
         witness.check(exported, by: "export")
         witness.check(try queue.run("import", "--json", input: exported.output + "{}\n"), by: "import")
+        witness.check(try queue.run("import", "--json", "--replace", input: exported.output), by: "import")
         witness.check(try Drainq().run("import", "--json", input: exported.output), by: "import")
 
         let receiver = try LoopbackReceiver(

@@ -187,4 +187,27 @@ struct LookingTests {
         #expect(try queue.names("new") == [file])
         #expect(try queue.run("drop", id).lines == [id])
     }
+
+    @Test func `the status has how many were delivered in all, by runs and by send, and when the last one was`() throws
+    {
+        let receiver = try LoopbackReceiver(script: Script(["204 *3", "503", "204"]))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        #expect(try queue.status()["deliveredTotal"] as? Int == 0)
+        #expect(try queue.status()["lastSuccess"] == nil)
+        try queue.run("add", input: numbered(2))
+        #expect(try queue.run("run").status == 0)
+        #expect(try queue.run("send", input: numbered(2)).status == 75)
+        let status = try queue.status()
+        #expect(status["deliveredTotal"] as? Int == 3)
+        #expect(status["lastSuccess"] is String)
+        #expect(["none", "local", "online", "metered"].contains(status["network"] as? String))
+        #expect(try queue.run("status").output.contains("3 delivered in all, the last one "))
+        let metrics = try queue.run("status", "--prometheus").output
+        func count(_ name: String) -> String? {
+            metrics.split(separator: "\n").first { $0.hasPrefix("drainq_\(name)_total{") }?.split(separator: " ").last
+                .map(String.init)
+        }
+        #expect(count("attempts") == "4" && count("delivered") == "3" && count("deferred") == "1")
+    }
 }

@@ -253,6 +253,74 @@ struct OperatorTests {
         #expect(try queue.run("explain", "UNAVAILABLE").status == 64)
         #expect(try queue.run("explain").output.contains("  held        300-399, 401, 403, 407, tls\n"))
     }
+
+    @Test func `a run of ids sends these now, and says what it does not send`() throws {
+        let receiver = try LoopbackReceiver(script: Script(["503", "204"]))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        let ids = try queue.run("add", input: numbered(3)).lines
+        #expect(try queue.run("run", "--limit", "1").status == 75)
+        let sent = try queue.run("run", ids[0], "nobody")
+        #expect(sent.status == 1 && sent.error.contains("cannot send 'nobody': no such operation in the queue"))
+        #expect(receiver.receivedCount == 2)
+        try queue.run("hold", ids[1])
+        let held = try queue.run("run", ids[1])
+        #expect(held.status == 69)
+        #expect(held.error.contains("cannot send '\(ids[1])': held by itself, until 'drainq release \(ids[1])'"))
+        #expect(try queue.run("run", "-", input: ids[2] + "\n").status == 0)
+        #expect(receiver.receivedCount == 3)
+        let both = try queue.run("run", ids[1], "--type", "t")
+        #expect(both.status == 64 && both.error.contains("exclude each other"))
+        try queue.run("pause")
+        let paused = try queue.run("run", ids[1])
+        #expect(paused.status == 69)
+    }
+
+    @Test func `a run of an id that has failed proposes to retry it`() throws {
+        let receiver = try LoopbackReceiver(script: Script(["400"]))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver)
+        let ids = try queue.run("add", input: numbered(1)).lines
+        try queue.run("run")
+        let again = try queue.run("run", ids[0])
+        #expect(again.status == 1 && again.error.contains("it is failed"))
+        #expect(again.error.contains("drainq retry \(ids[0])"))
+    }
+
+    @Test func `what is held behind one that failed is shown, and a drop says how many it releases`() throws {
+        let receiver = try LoopbackReceiver(script: Script(["422", "204"]))
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver, "ordering: \"key\", onFailure: \"hold\"")
+        let ids = try queue.run("add", "--key", "k", input: numbered(3)).lines
+        #expect(try queue.run("run").status == 1)
+        #expect(try queue.run("run").status == 69)
+        let status = try queue.status()
+        #expect(status["heldBehindFailed"] as? Int == 2 && status["heldByThemselves"] as? Int == 0)
+        #expect((status["states"] as? [String: Int])?["held"] == 2)
+        #expect(try queue.run("status").output.contains("held behind ones that failed: 2"))
+        #expect(try states(queue, "--state", "held") == ["held", "held"])
+        #expect(try queue.run("list").output.contains("held behind \(ids[0])"))
+        let shown = try queue.run("show", ids[1]).output
+        #expect(
+            shown.contains("held: held behind '\(ids[0])', which failed: 'drainq retry \(ids[0])' sends that one first")
+        )
+        let row = try #require(try queue.operations(["--state", "held"]).first?["waitsFor"] as? [String: Any])
+        #expect(row["what"] as? String == "failed" && row["id"] as? String == ids[0])
+        let dropped = try queue.run("drop", ids[0])
+        #expect(dropped.error.contains("2 operations that were held behind what failed go on"))
+        #expect(try queue.run("run").status == 0)
+        #expect(receiver.requests().map(\.text) == ["{\"n\":1}", "{\"n\":2}", "{\"n\":3}"])
+    }
+
+    @Test(arguments: [
+        ("onFailure: \"hold\"", "onFailure"), ("coalesce: \"merge\", batch: { max: 5 }", "batch"),
+        ("coalesce: \"both\"", "coalesce"),
+    ])
+    func `settings of order that cannot work together are an error`(route: String, key: String) throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\", \(route) } } }")
+        let checked = try queue.run("check")
+        #expect(checked.status == 78 && checked.error.contains(key), "\(checked.error)")
+    }
 }
 
 extension Drainq {

@@ -145,4 +145,27 @@ import Testing
         #expect(rows.first?["answer"] as? String == "ok")
         #expect(sent.status == 1)
     }
+
+    @Test func `a part of the answer has one shape with the fallback`() throws {
+        let receiver = try LoopbackReceiver(
+            script: .sequence([
+                .status(200, body: #"{"result": {"memories": [ 1.10, "a" ]}}"#), .status(200, body: "{}"),
+                .status(200, body: "no JSON"), .status(200, body: #"{"result":{"memories":[]}}"#), .status(503),
+            ]))
+        let drainq = try Drainq(to: receiver)
+        let part = ["send", "--no-queue", "--select", "/result/memories"]
+        func send(_ more: String...) throws -> Finished { try drainq.start(part + more, input: "1").finish() }
+        let first = try send()
+        #expect(first.status == 0 && first.output == "[ 1.10, \"a\" ]\n")
+        let absent = try send()
+        #expect(absent.status == 65 && absent.output.isEmpty)
+        #expect(absent.error.contains("it was delivered, but its answer has nothing at '/result/memories'"))
+        let other = try send("--fallback", "[]")
+        #expect(other.status == 0 && other.output == "[]\n" && other.error.isEmpty)
+        #expect(try json(send("--json").output)["answer"] as? String == "[]")
+        let away = try send("--fallback", "[]")
+        #expect(away.status == 0 && away.output == "[]\n")
+        #expect(try drainq.run("send", "--select", "result", input: "1").status == 64)
+        #expect(try drainq.waiting() == 0)
+    }
 }

@@ -32,6 +32,7 @@ import Testing
         case "held":
             name.isHeld = true
             standing = .waiting(.held)
+        case "passed": standing = .passedOver(.due)
         default: standing = .outOfReach
         }
         return Row(name: name, standing: standing, route: route)
@@ -235,8 +236,8 @@ import Testing
                     other.destination == row.destination, isOlder(row.name, other.name)
                 else { return false }
                 switch other.standing {
-                case .outOfReach, .waiting(.due): return true
-                case .waiting:
+                case .outOfReach, .waiting(.due), .passedOver(.due): return true
+                case .waiting, .passedOver:
                     if case .notBefore = other.name.gate { return false }
                     return true
                 }
@@ -265,7 +266,8 @@ import Testing
         }
         let places = ["https://a", "https://b"].map { Destination(named: $0) }
         let rows = (0..<Int.random(in: 1...25, using: &generator)).map { index in
-            let state = ["due", "due", "due", "deferred", "later", "held", "claimed"].randomElement(using: &generator)!
+            let state = ["due", "due", "due", "deferred", "later", "held", "claimed", "passed"].randomElement(
+                using: &generator)!
             let second = Int.random(in: 1...12, using: &generator)
             let key = ["", ":k", ":m"].randomElement(using: &generator)!
             let type = Int.random(in: 0..<2, using: &generator)
@@ -281,7 +283,7 @@ import Testing
             let expected = Self.expected(row, among: rows)
             switch row.standing {
             case .waiting(.due): #expect(turn == expected)
-            case .waiting(.deferred), .waiting(.held):
+            case .waiting(.deferred), .waiting(.held), .passedOver:
                 // Of these only whether they are superseded is asked.
                 let isSuperseded = if case .superseded = turn { true } else { false }
                 let shouldBe = if case .superseded = expected { true } else { false }

@@ -35,4 +35,14 @@ import Testing
             #expect(conditions.decision(in: Surroundings()) == .go(delay: .zero))
         }
     }
+
+    @Test func `the kind of network is what the machine has of it`() {
+        #expect(NetworkWays().kind(isMetered: nil) == .online)
+        #expect(NetworkWays().kind(isMetered: false) == .online)
+        #expect(NetworkWays().kind(isMetered: true) == .metered)
+        #expect(NetworkWays(hasDefaultRoute: false).kind(isMetered: true) == .local)
+        #expect(NetworkWays(hasRoute: false, hasDefaultRoute: false).kind(isMetered: nil) == .none)
+        #expect(NetworkWays(hasInterface: false).kind(isMetered: nil) == .none)
+        #expect(NetworkWays(hasResolver: false).kind(isMetered: nil) == .online)
+    }
 }

@@ -139,10 +139,10 @@ struct OperationFileTests {
 struct EnvelopeTests {
     let defaults = Envelope.Defaults(id: OperationID("made-up")!, createdAt: TemporaryQueue.now)
 
-    func read(_ text: String, requiresMarker: Bool = false) throws -> (operation: Operation, hasOwnID: Bool) {
+    func read(_ text: String, isMarked: Bool = false) throws -> (operation: Operation, hasOwnID: Bool) {
         let bytes = Array(text.utf8)
         return try Envelope.operation(
-            from: bytes, in: 0..<bytes.count, file: "f", defaults: defaults, requiresMarker: requiresMarker)
+            from: bytes, in: 0..<bytes.count, file: "f", defaults: defaults, isMarked: isMarked)
     }
 
     @Test(arguments: ["5", "1.10", "\"x\"", "[1, 2]", "{\"drainqs\": 1}", "12345678901234567890"])
@@ -193,7 +193,7 @@ struct EnvelopeTests {
     }
 
     @Test func `where envelopes are asked for, a payload is refused`() {
-        #expect(throws: OperationFileError.self) { try read("5", requiresMarker: true) }
-        #expect(throws: OperationFileError.self) { try read("{}", requiresMarker: true) }
+        #expect(throws: OperationFileError.self) { try read("5", isMarked: true) }
+        #expect(throws: OperationFileError.self) { try read("{}", isMarked: true) }
     }
 }

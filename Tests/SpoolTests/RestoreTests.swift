@@ -105,4 +105,60 @@ struct RestoreTests {
         guard case .accepted = try restore([portable], try queue.open()).results[0] else { throw Errno(0) }
         #expect(queue.bytes(portable.entry.path) == file)
     }
+
+    private func portable(_ queue: TemporaryQueue, _ state: QueueState, body: String) throws -> PortableOperation {
+        let operation = queue.operation("x", body: body)
+        var name = EntryName(naming: operation.header)
+        if state != .new { name.attempts = 1 }
+        return try PortableOperation(Entry(state: state, name: name), file: OperationFile.encode(operation))
+    }
+
+    @Test(arguments: [false, true])
+    func `an operation that replaces another one is there as the old or the new one, whatever happens`(
+        isCrash: Bool
+    ) throws {
+        let states: [(QueueState, QueueState)] = [
+            (.new, .new), (.failed, .failed), (.failed, .new), (.deferred, .failed),
+        ]
+        for (state, new) in states {
+            for index in 1... {
+                let queue = try TemporaryQueue()
+                _ = try restore([portable(queue, state, body: "1")], queue.open())
+                let calls = InterceptedCalls()
+                var isAnswered = false
+                do {
+                    let open = try queue.open(calls.calls)
+                    calls.reset(isCrash ? .crash(at: index) : .error(EIO, at: index))
+                    var admittance = Admittance(Limits(operations: 1))
+                    let submissions = TemporaryQueue.portable([try portable(queue, new, body: "2")])
+                    let accepted = try? open.accept(submissions, within: &admittance, replacing: true)
+                    if case .accepted? = accepted?.results.first { isAnswered = true }
+                }
+                try queue.recover()
+                var bodies: [String] = []
+                for entry in try queue.entries() {
+                    guard case .operation(let stored)? = try queue.open().read(entry) else { continue }
+                    bodies.append(String(decoding: stored.operation.body, as: UTF8.self))
+                }
+                #expect(bodies == ["1"] || bodies == ["2"], "\(state) \(new) \(index): \(bodies)")
+                if isAnswered { #expect(bodies == ["2"], "\(state) \(new) \(index)") }
+                #expect(queue.names("tmp").isEmpty)
+                if calls.count < index { break }
+            }
+        }
+    }
+
+    @Test func `an operation that a run has claimed is not replaced`() throws {
+        let queue = try TemporaryQueue()
+        _ = try restore([portable(queue, .new, body: "1")], queue.open())
+        let run = try queue.open().beginRun(now: TemporaryQueue.now)
+        let entry = try #require(queue.entries().first)
+        _ = try #require(try run.claim(entry))
+        var admittance = Admittance(Limits())
+        let submissions = TemporaryQueue.portable([try portable(queue, .new, body: "2")])
+        let accepted = try queue.open().accept(submissions, within: &admittance, replacing: true)
+        #expect(accepted.results == [.inFlight] && accepted.replaced.isEmpty)
+        try run.end()
+        #expect(try queue.entries().map(\.name.interruptions) == [0])
+    }
 }

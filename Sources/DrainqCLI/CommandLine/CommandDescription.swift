@@ -62,6 +62,8 @@ package enum Operands: Hashable, Sendable {
     case files
     /// One id or more, `-` being a list of them on standard input.
     case ids
+    /// The same, or none, which means what the options say.
+    case optionalIDs
     /// The same, or instead of them filters or `--all`: exactly one way of choosing.
     case selection
     /// The same, or none of it, which means what the command has to say.
@@ -77,7 +79,7 @@ package enum Operands: Hashable, Sendable {
         case .none, .anything: nil
         case .files: "[FILE...]"
         case .ids: "ID..."
-        case .selection, .optionalSelection: "[ID...]"
+        case .optionalIDs, .selection, .optionalSelection: "[ID...]"
         case .one(_, let placeholder): placeholder
         case .optional(_, let placeholder): "[\(placeholder)]"
         case .answer: "[STATUS|ERROR]"

@@ -73,8 +73,8 @@ extension CommandDescription {
             examples: [
                 Example(#"printf '{"n":1}\n' | drainq send --type t"#, "try now, queue if need be"),
                 Example(
-                    #"printf '{"query":"tea"}\n' | drainq send --type search --no-queue --timeout 2s --fallback '[]'"#,
-                    "an answer within two seconds, an empty list if there is no other"),
+                    #"printf '{"query":"tea"}\n' | drainq send --type search --no-queue --timeout 2s --select /result --fallback '[]'"#,
+                    "the list of results within two seconds, an empty one if there is no other"),
                 Example(
                     "drainq send --type crm --retry-within 1m update.json", "try for a minute before it is queued"),
             ]),
@@ -90,11 +90,19 @@ extension CommandDescription {
             end of a hold is told once, where its beginning was. \
             With --verbose, or at a terminal, there is a line for each attempt and a summary.
 
+            With ids it sends these operations now and no others, whatever they wait for: a later attempt, the time before \
+            which they are not to be sent, a cool-down, `conditions`, or another operation after a refusal. Holds and pauses \
+            stand, and so do the time that a server asked for and the order of a sequence: an older operation that goes first \
+            is named too. An id that is not in the queue, or of an operation that is over, is an error with status 1; what \
+            was not sent all the same is said with the reason, and the status is 69 where it is held and 75 otherwise.
+
             SIGTERM and SIGINT let what is being sent finish within the time of --grace, put back the rest and end the run; \
             a second signal cuts it off.
             """,
+            operands: .optionalIDs,
             examples: [
                 Example("drainq run", "one pass, for cron or a systemd timer"),
+                Example("drainq run 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "send one operation now"),
                 Example(
                     "drainq run --limit 500 --concurrency 10 --max-time 50s",
                     "a larger pass that is over within the minute"),
@@ -111,7 +119,8 @@ extension CommandDescription {
             commands take in its place.
 
             NEXT is `now`, a time, `held`, `paused`, `behind ID` for an older operation of its key or destination that goes \
-            first, or `replaced by ID` for a newer one; behind a time stands its destination's reason: `held` until a probe, \
+            first, `replaced by ID` or `with ID` for a newer one that replaces it or that it is merged into, or `held behind ID` \
+            for one that failed; behind a time stands its destination's reason: `held` until a probe, \
             `server` where that has asked for time, or `cool-down`.
 
             At a terminal the columns fit its width, and where it is narrow each operation has two lines; the id is always \
@@ -174,7 +183,8 @@ extension CommandDescription {
             .drop, "remove operations from the queue for good",
             """
             Removes operations that are not being attempted at this moment. Which ones is said by ids, by filters, or by \
-            --all. There is no way back.
+            --all. There is no way back. What was held behind an operation that failed (`onFailure` of its route) goes on then, \
+            and how many these are is said.
             """,
             operands: .selection,
             examples: [
@@ -259,7 +269,9 @@ extension CommandDescription {
             """
             Reads operations as `drainq export` prints them from the files, or from standard input, and puts each into the \
             queue as it was: with its id, its time of creation, its attempts, its state and when it is due. Prints the ids, one \
-            on each line, once the operations are safe on disk. An id that is in the queue already is left as it is, and said.
+            on each line, once the operations are safe on disk. An id that is in the queue already is left as it is, and said; \
+            where that is so of all of them nothing is imported, and the status is 1. With --replace an operation takes the \
+            place of the one that has its id.
 
             A line that is no such operation is reported with its number and kept in `quarantine/`; the others are taken in, \
             and the exit status is 65. With --atomic nothing is taken in unless everything can be.
@@ -267,6 +279,9 @@ extension CommandDescription {
             operands: .files,
             examples: [
                 Example("drainq import backup.ndjson", "what was exported before"),
+                Example(
+                    "drainq export --state failed | jq -c '.payload.version = 2' | drainq import --replace | drainq retry -",
+                    "edit what has failed, and send it again"),
                 Example(
                     "drainq export -q /var/spool/old | drainq import -q /var/spool/new", "from one queue to another"),
             ]),

@@ -22,12 +22,14 @@ package enum OptionName: String, CaseIterable, Sendable {
     case id
     case envelope
     case atomic
+    case replace
     case sync
 
     case noQueue = "no-queue"
     case timeout
     case retryWithin = "retry-within"
     case fallback
+    case select
     case bodyFile = "body-file"
 
     case limit

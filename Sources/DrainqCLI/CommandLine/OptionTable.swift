@@ -59,6 +59,13 @@ extension OptionDescription {
             .atomic, of: [.add, .import], "queue all or nothing",
             "One bad line, or a queue without room for all, and none of the operations is queued."),
         OptionDescription(
+            .replace, of: [.import], "take the place of what has the same id",
+            """
+            An operation takes the place of the one in the queue that has its id, in one step: after a crash one of the two \
+            is there. One that is in flight stays as it is and is said, with status 75. The input is read to its end before \
+            anything is replaced, so that it may come from `drainq export` of the same queue.
+            """),
+        OptionDescription(
             .sync, .choice(["full", "none"]), of: [.add, .import], initial: "full",
             "how safe before the ids are printed",
             """
@@ -97,6 +104,13 @@ extension OptionDescription {
             What to print, with status 0, where the operation was not delivered. Without --no-queue it may be queued besides. \
             Why it was not delivered is said with --verbose.
             """),
+        OptionDescription(
+            .select, .pointer, of: [.send], "print this part of the answer",
+            """
+            Print the value that is at this place (RFC 6901) of the answer, which has to be JSON, as it stands there, and a \
+            newline: `/result/items`. So the answer and --fallback have one shape. An answer without it prints \
+            --fallback; without that option it is an error, with status 65, and the operation is delivered all the same.
+            """),
     ]
 
     private static let pace: [OptionDescription] = [
@@ -124,10 +138,11 @@ extension OptionDescription {
             .untilEmpty, of: [.run], "stay until nothing waits any more",
             "Go on until every operation is delivered, failed or held."),
         OptionDescription(
-            .now, of: [.run], "do not wait for due times and cool-downs",
+            .now, of: [.run], "do not wait for due times, cool-downs and conditions",
             """
-            Attempt operations that are deferred to a later time, and destinations that are suspended. Holds, pauses and the \
-            time that a server asked for stand.
+            Attempt operations that are deferred to a later time, and destinations whose circuit breaker is open, whatever \
+            `conditions` of the configuration ask for. Holds, pauses, the time that a server asked for, and the time before \
+            which an operation itself is not to be sent stand.
             """),
         OptionDescription(
             .type, short: "t", .typeName, repeats: true, of: [.run], "attempt only this type",

@@ -142,7 +142,7 @@ struct Parser {
         case .none:
             throw UsageError(
                 "unexpected operand '\(operand)'", hint: "drainq \(command.rawValue) takes only options")
-        case .files, .ids, .selection, .optionalSelection, .anything:
+        case .files, .ids, .optionalIDs, .selection, .optionalSelection, .anything:
             if operand.isEmpty { throw UsageError("an operand is empty") }
         case .answer:
             if !operands.isEmpty {
@@ -198,6 +198,14 @@ struct Parser {
         case .ids, .one:
             if operands.isEmpty {
                 throw UsageError("drainq \(description.name.rawValue) needs an operand", hint: description.usage)
+            }
+        case .optionalIDs:
+            if let first = operands.first,
+                let name = [OptionName.type, .destination].first(where: { given[$0] != nil })
+            {
+                throw UsageError(
+                    "'\(first)' and '\(name.spelling)' exclude each other",
+                    hint: "choose by ids, or by type and destination")
             }
         case .selection:
             try checkSelection(of: description)

@@ -4,6 +4,8 @@ package import Policy
 package enum ValueKind: Hashable, Sendable {
     case flag
     case text(String)
+    /// A JSON Pointer (RFC 6901).
+    case pointer
     case file(String)
     case directory(String)
     case count(ClosedRange<Int>)
@@ -25,6 +27,7 @@ package enum ValueKind: Hashable, Sendable {
         switch self {
         case .flag: nil
         case .text(let word), .file(let word), .directory(let word): word
+        case .pointer: "POINTER"
         case .count: "N"
         case .duration, .interval: "D"
         case .time: "TIME"
@@ -45,6 +48,8 @@ package enum ValueKind: Hashable, Sendable {
             nil
         case .text, .file, .directory, .destination:
             value.isEmpty ? Defect("it is empty") : value.utf8.contains(0) ? Defect("it has a NUL in it") : nil
+        case .pointer:
+            JSONPointer(value) == nil ? Defect("not a JSON Pointer", hint: "pointers are such as /result/items") : nil
         case .count(let range):
             Self.defect(ofCount: value, in: range)
         case .duration:

@@ -164,7 +164,7 @@ private struct Addition {
         case .refused(let reason):
             applying.insert(.dataInvalid)
             refused.append((given.text, given.place, reason))
-        case .notAttempted:
+        case .inFlight, .notAttempted:
             if !applying.contains(.dataInvalid) { applying.insert(.inputOutput) }
             if isJSON {
                 JSONLine.write(

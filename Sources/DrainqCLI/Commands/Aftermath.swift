@@ -5,19 +5,32 @@ import Spool
 /// What a run leaves besides settled operations: its summary and its counts for `status`, a file of metrics, and what
 /// hooks are told.
 struct Aftermath {
+    private let queue: OpenQueue
     private var counters = Counters()
-    private var news = RunNews()
+    private var news: RunNews
+    private var hasStarted = false
     /// The codes of the errors that have been told.
     private var causes: Set<Int32> = []
 
+    init(of queue: OpenQueue) {
+        self.queue = queue
+        news = RunNews(for: queue.configuration.hooks)
+    }
+
+    /// Takes an event of the run in. The hook `started` is called here, before the first attempt.
     mutating func take(_ event: RunEvent, at now: Timestamp) {
         counters.take(event, at: now)
         news.take(event)
+        guard !hasStarted, case .chosen(let count, let leftDue) = event else { return }
+        hasStarted = true
+        guard queue.configuration.hooks.commands[.started] != nil else { return }
+        news.started(count + leftDue)
+        callHooks()
     }
 
     /// Leaves it. What is only there to be watched is a warning where it cannot be done, once where one cause prevents
     /// all of it, and changes nothing of the run.
-    mutating func leave(_ summary: RunSummary, _ status: ExitStatus, in queue: OpenQueue) {
+    mutating func leave(_ summary: RunSummary, _ status: ExitStatus) {
         let view = SummaryView(summary, status)
         // A run that had nothing to do writes nothing, so that an idle timer costs no sync.
         if view.didSomething {
@@ -31,12 +44,14 @@ struct Aftermath {
                 warn(error)
             }
         }
-        if let file = queue.configuration.metricsTextfile { publishMetrics(of: queue, to: file) }
-        if !queue.configuration.hooks.commands.isEmpty { callHooks(of: queue) }
+        if let file = queue.configuration.metricsTextfile { publishMetrics(to: file) }
+        if queue.configuration.hooks.commands.isEmpty { return }
+        if hasStarted || view.didSomething { news.ended(view.inWords) }
+        callHooks()
     }
 
     /// After each run, also one that had nothing to do: what waits, and what is closed, may have changed since the last.
-    private mutating func publishMetrics(of queue: OpenQueue, to file: String) {
+    private mutating func publishMetrics(to file: String) {
         do {
             let exposition = try Exposition(of: queue, at: .now())
             do throws(SpoolError) {
@@ -49,7 +64,7 @@ struct Aftermath {
         }
     }
 
-    private mutating func callHooks(of queue: OpenQueue) {
+    private mutating func callHooks() {
         let now = Timestamp.now()
         do throws(SpoolError) {
             let due = try news.due(by: queue.configuration.hooks, in: queue.spool, at: now)

@@ -36,7 +36,7 @@ struct Filter {
         if let before, name.createdAt >= before { return false }
         let destination = known.table.destination(of: name)
         if !destinations.isEmpty, !destinations.contains(destination.digest) { return false }
-        return states.contains(ShownState(of: entry, isDestinationHeld: known.isHeld(destination)))
+        return states.contains(ShownState(of: entry, isHeldWithOthers: known.holds(name)))
     }
 
     /// Whether files have to be read, and `includes` asked of what is in them.
@@ -81,6 +81,6 @@ extension OpenQueue {
         let destination = known.table.destination(of: entry.name)
         return EntryView(
             entry, destination: destination.name, route: configuration.route(of: entry.name.type),
-            isDestinationHeld: known.isHeld(destination))
+            isHeldWithOthers: known.holds(entry.name))
     }
 }

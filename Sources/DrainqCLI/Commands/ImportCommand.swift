@@ -32,6 +32,14 @@ private struct Importation {
     private var bytes = 0
     private(set) var applying: Set<ExitStatus> = []
     private(set) var hasAnswered = false
+    /// How many operations were taken in, and how many were in the queue already.
+    private var imported = 0
+    private var duplicates = 0
+    /// Operations of the last batch that have taken others' place.
+    private var replaced: Set<OperationID> = []
+    private var isAtomic: Bool { command.flag(.atomic) }
+    /// What is replaced may be what is still being read: `export` of the same queue.
+    private var gathersAll: Bool { isAtomic || command.flag(.replace) }
 
     init(queue: OpenQueue, command: ParsedCommand) throws {
         self.queue = queue
@@ -46,7 +54,7 @@ private struct Importation {
             let chunk = try source.next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))
             for item in input.feed(chunk, atEnd: chunk.isEmpty) { try take(item, source.name) }
             // The next part may be long in coming.
-            if !command.flag(.atomic) { try flush() }
+            if !gathersAll { try flush() }
             if chunk.isEmpty { return }
             if input.pending > Self.longestLine {
                 throw CommandFailure(
@@ -58,9 +66,13 @@ private struct Importation {
     mutating func end() throws {
         let nothingImported = CommandFailure(
             .dataInvalid, "nothing was imported", hint: "--atomic takes in all or none")
-        if command.flag(.atomic), applying.contains(.dataInvalid) { throw nothingImported }
-        try flush()
-        if command.flag(.atomic), applying.contains(.dataInvalid) { throw nothingImported }
+        if isAtomic, applying.contains(.dataInvalid) { throw nothingImported }
+        while !batch.isEmpty { try flush() }
+        if isAtomic, applying.contains(.dataInvalid) { throw nothingImported }
+        guard imported == 0, duplicates > 0, applying.isEmpty else { return }
+        let command = pasted("import", "--replace")
+        throw CommandFailure(
+            .failed, "nothing was imported: every id is in the queue already", hint: "'\(command)' takes their place")
     }
 
     private mutating func take(_ item: JSONInput.Item, _ source: String) throws {
@@ -76,7 +88,7 @@ private struct Importation {
             } catch {
                 return refuse(text, source, line, error.detail)
             }
-            if !command.flag(.atomic), batch.count >= Self.batchSize || bytes >= Self.batchBytes { try flush() }
+            if !gathersAll, batch.count >= Self.batchSize || bytes >= Self.batchBytes { try flush() }
         }
     }
 
@@ -84,7 +96,7 @@ private struct Importation {
     private mutating func refuse(_ text: [UInt8], _ source: String, _ line: Int, _ reason: String) {
         applying.insert(.dataInvalid)
         var hint: String?
-        if !command.flag(.atomic) {
+        if !isAtomic {
             do throws(SpoolError) {
                 let input = SpoolDirectory.BadInput(text, reason: reason, source: "\(source) line \(line)")
                 let kept = try queue.spool.keepBadInput([input], now: .now())
@@ -107,16 +119,18 @@ private struct Importation {
     /// Hands what has gathered to the spool and answers: from here on these operations are safe.
     private mutating func flush() throws {
         if batch.isEmpty { return }
-        let taken = batch
-        (batch, bytes) = ([], 0)
+        let taken = isAtomic ? batch : Array(batch.prefix(Self.batchSize))
+        batch.removeFirst(taken.count)
+        bytes = 0
         let accepted: Accepted
         do throws(SpoolError) {
             accepted = try queue.spool.accept(
                 taken.map(\.submission), within: &admittance, durable: command.text(.sync) != "none",
-                allOrNone: command.flag(.atomic))
+                allOrNone: isAtomic, replacing: command.flag(.replace))
         } catch {
             throw CommandFailure(error, hasBegun: hasAnswered, verb: "import", from: taken[0].line, of: taken[0].source)
         }
+        replaced = Set(accepted.replaced.map(\.name.id))
         for ((submission, text, source, line), result) in zip(taken, accepted.results) {
             answer(submission, text, source, line, result)
         }
@@ -131,12 +145,22 @@ private struct Importation {
         let id = submission.header.id.description
         switch result {
         case .accepted:
+            imported += 1
             if command.flag(.json) {
-                JSONLine.write(AddResult(id: id, state: submission.entry.state.word))
+                JSONLine.write(
+                    AddResult(
+                        id: id, state: submission.entry.state.word,
+                        replaced: replaced.contains(submission.header.id) ? true : nil))
             } else {
                 standardOutput.line(id)
             }
+        case .inFlight:
+            applying.insert(.deferred)
+            let reason = "it is in flight, and was not replaced"
+            if command.flag(.json) { JSONLine.write(AddResult(id: id, state: QueueState.claimed.word, error: reason)) }
+            Messages.warning("'\(id)': \(reason)", hint: pasted("show", id))
         case .duplicate(let state):
+            duplicates += 1
             if command.flag(.json) {
                 JSONLine.write(AddResult(id: id, state: state.word, duplicate: true))
             } else {

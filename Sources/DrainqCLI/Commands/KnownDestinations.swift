@@ -7,10 +7,14 @@ struct KnownDestinations {
     let states: [String: DestinationState]
     /// Since when a run has found this machine without a network.
     let offline: DestinationLedger.Offline?
+    /// The operations that failed and hold those behind them.
+    var failed = FailedSequences()
     /// Those that messages may propose.
     private let names: [String]
+    private let configuration: Configuration
 
     init(_ configuration: Configuration, _ ledger: DestinationLedger) {
+        self.configuration = configuration
         states = ledger.destinations
         offline = ledger.offline
         let table = DestinationTable(configuration, knowing: Array(states.keys))
@@ -23,6 +27,18 @@ struct KnownDestinations {
 
     func isHeld(_ destination: Destination) -> Bool {
         states[destination.name]?.hold != nil
+    }
+
+    /// Whether an operation that waits is held, if not by itself: with its destination, or behind one that failed.
+    func holds(_ name: EntryName) -> Bool {
+        isHeld(table.destination(of: name)) || failedHolder(of: name) != nil
+    }
+
+    /// The failed operation that an operation is held behind; `nil` where it is held behind none.
+    func failedHolder(of name: EntryName) -> OperationID? {
+        failed.isEmpty
+            ? nil
+            : failed.holder(of: name, of: configuration.route(of: name.type), to: table.destination(of: name))
     }
 
     func opening(of destination: Destination, at now: Timestamp) -> Opening {

@@ -48,7 +48,12 @@ struct OpenQueue {
 
     /// With what runs remember of destinations at this moment.
     func knownDestinations() throws -> KnownDestinations {
-        KnownDestinations(configuration, try LedgerFile(spool: spool).read())
+        var known = KnownDestinations(configuration, try LedgerFile(spool: spool).read())
+        guard configuration.holdsBehindFailed else { return known }
+        var chooser = Chooser(
+            spool: spool, configuration: configuration, destinations: known.table, now: .now(), order: .shown)
+        known.failed = try chooser.failedSequences()
+        return known
     }
 }
 

@@ -125,6 +125,8 @@ struct Action {
         entries = Array(entries.prefix(limit))
         items = Array(items.prefix(limit - entries.count))
         status = .first(of: [status, try performOnQuarantined(items, command, queue, &moment)])
+        let before = try heldBehindFailed(queue)
+        defer { tellReleased(before, queue, command) }
         var hasBegun = false
         while !entries.isEmpty {
             let batch = entries.prefix(Self.batchSize)
@@ -136,6 +138,29 @@ struct Action {
             }
         }
         return status
+    }
+
+    /// The operations that are held behind one that failed. None where no route asks for it, and where the command has
+    /// nothing to do with failed operations.
+    private func heldBehindFailed(_ queue: OpenQueue) throws -> Set<OperationID> {
+        guard states.contains(.failed), queue.configuration.holdsBehindFailed else { return [] }
+        let known = try queue.knownDestinations()
+        var held: Set<OperationID> = []
+        for state in [QueueState.new, .deferred] {
+            try queue.spool.forEachEntry(in: state) { entry in
+                if known.failedHolder(of: entry.name) != nil { held.insert(entry.name.id) }
+            }
+        }
+        return held
+    }
+
+    /// Says how many operations are not held any more because of what was done to those that failed.
+    private func tellReleased(_ before: Set<OperationID>, _ queue: OpenQueue, _ command: ParsedCommand) {
+        guard !before.isEmpty, let after = try? heldBehindFailed(queue) else { return }
+        let count = before.subtracting(after).count
+        guard count > 0, !command.flag(.quiet) else { return }
+        let operations = count == 1 ? "1 operation that was" : "\(count) operations that were"
+        Messages.notice("\(operations) held behind what failed \(count == 1 ? "goes" : "go") on")
     }
 
     /// So many share a sync.

@@ -16,20 +16,25 @@ func runQueue(_ command: ParsedCommand, environment: [String: String]) throws(Co
         var queue = try OpenQueue(command, environment)
         try queue.applyTransport(of: environment)
         try queue.checkTrustOfConfiguration(command)
-        var options = runOptions(command)
-        let named = command.texts(.destination)
-        if !named.isEmpty {
+        let named =
+            command.operands.isEmpty ? nil : try NamedOperations(try givenMentions(command), of: queue)
+        if let named, named.ids.isEmpty { return .first(of: named.statuses) }
+        var options = runOptions(command, named?.ids)
+        let destinations = command.texts(.destination)
+        if !destinations.isEmpty {
             let known = try queue.knownDestinations()
-            options.destinations = Set(try named.map { try known.destination(named: $0).name })
+            options.destinations = Set(try destinations.map { try known.destination(named: $0).name })
         }
-        return try drain(queue, options: options, command)
+        return try drain(queue, options: options, command, named: named)
     }
 }
 
-private func runOptions(_ command: ParsedCommand) -> RunOptions {
+private func runOptions(_ command: ParsedCommand, _ ids: [OperationID]?) -> RunOptions {
     var options = RunOptions(
-        maxTime: command.duration(.maxTime), ignoresBackoff: command.flag(.now), types: Set(command.typeNames(.type)),
+        maxTime: command.duration(.maxTime), ignoresBackoff: command.flag(.now),
+        ids: ids.map { Set($0) }, types: Set(command.typeNames(.type)),
         rate: command.rate(.rate), failsIfBusy: command.flag(.failIfBusy))
+    options.limit = max(options.limit, ids?.count ?? 0)
     if let limit = command.count(.limit) ?? (options.maxTime == nil ? nil : .max) { options.limit = limit }
     if let concurrency = command.count(.concurrency) { options.concurrency = concurrency }
     if let grace = command.duration(.grace) { options.grace = grace }
@@ -43,13 +48,15 @@ private func runOptions(_ command: ParsedCommand) -> RunOptions {
 
 /// Runs and reports; also what `demo` does.
 func drain(
-    _ queue: OpenQueue, options: RunOptions, _ command: ParsedCommand, voice: RunReporter.Voice? = nil
+    _ queue: OpenQueue, options: RunOptions, _ command: ParsedCommand, named: NamedOperations? = nil,
+    voice: RunReporter.Voice? = nil
 ) throws -> ExitStatus {
+    var named = named
     let log = Messages.format == .json ? RunLog(isQuiet: command.flag(.quiet)) : nil
     var reporter = RunReporter(
         voice: voice ?? RunReporter.voice(command), log: log, progress: Progress(command), queue: command.text(.queue),
         tellsTime: command.flag(.stats), alarms: Alarms(of: queue.spool, at: .now()))
-    var aftermath = Aftermath()
+    var aftermath = Aftermath(of: queue)
     let world = queue.world()
     if command.flag(.dryRun) {
         let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) { _ in }
@@ -61,17 +68,19 @@ func drain(
                 standardOutput.line("\(view.id)  \(view.type)  \(destination)")
             }
         }
-        return .ok
+        return .first(of: named?.statuses ?? [])
     }
     Interruption.install()
     let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) {
         reporter.take($0)
         aftermath.take($0, at: world.now())
+        named?.take($0)
     }
     let summary = try run()
-    let status = exitStatus(of: summary)
+    var status = exitStatus(of: summary)
+    if let named { status = .first(of: [status] + (try named.tellUnsent())) }
     reporter.finish(summary, status)
-    aftermath.leave(summary, status, in: queue)
+    aftermath.leave(summary, status)
     return status
 }
 

@@ -18,11 +18,13 @@ func send(_ command: ParsedCommand, environment: [String: String]) throws(Comman
         if let fallback = command.text(.fallback), (try? JSONValue(Array(fallback.utf8))) == nil {
             throw CommandFailure(.usage, "'--fallback \(fallback)' is not JSON", hint: "such as '[]' or 'null'")
         }
+        var counting = SendCounting(queue.spool)
+        defer { counting.end() }
         let sending = Sending(
             spool: queue.spool, configuration: queue.configuration,
             options: Sending.Options(
                 timeout: command.duration(.timeout), retryWithin: command.duration(.retryWithin)),
-            world: queue.world()
+            world: queue.world(), attempted: { counting.take($0) }
         ) { Messages.warning($0.description, hint: $0.hint) }
         var applying: [ExitStatus] = []
         var input = OperationInput(queue: queue, command: command)
@@ -36,6 +38,7 @@ func send(_ command: ParsedCommand, environment: [String: String]) throws(Comman
                 throw CommandFailure(error, hasBegun: !applying.isEmpty)
             }
             standardOutput.flush()
+            counting.write()
         }
         return .first(of: applying)
     }
@@ -93,17 +96,28 @@ private struct Answering {
         let id = given.operation.header.id
         switch result {
         case .delivered(let event, let answer):
-            if command.flag(.json) {
-                JSONLine.write(SendResult(id, "delivered", event.record, answer: answer))
-            } else {
-                standardOutput.write(bytes: answer)
+            guard let pointer = command.text(.select).flatMap({ JSONPointer($0) }) else {
+                return print(answer, event, id)
             }
-            return .ok
+            if let document = try? JSONDocument(answer), let range = document.range(at: pointer) {
+                return print(answer[range] + (command.flag(.json) ? [] : [UInt8(ascii: "\n")]), event, id)
+            }
+            let reason = "it was delivered, but its answer has nothing at '\(pointer)'"
+            return refuse("'\(id)': \(reason)", SendResult(id, "delivered", event.record, error: reason), .dataInvalid)
         case .failed(let event):
             return refuse("'\(id)': \(event.record.cause)", SendResult(id, "failed", event.record), .failed)
         case .postponed(let postponement): return postpone(postponement, given, postponement.isHeld ? .held : .deferred)
         case .broken(let postponement): return postpone(postponement, given, .inputOutput)
         }
+    }
+
+    private func print(_ answer: some Collection<UInt8>, _ event: AttemptEvent, _ id: OperationID) -> ExitStatus {
+        if command.flag(.json) {
+            JSONLine.write(SendResult(id, "delivered", event.record, answer: Array(answer)))
+        } else {
+            standardOutput.write(bytes: answer)
+        }
+        return .ok
     }
 
     /// Into the queue, where the options let it; what happened is said either way.
@@ -143,7 +157,7 @@ private struct Answering {
         switch accepted.results.first {
         case .rejected(let limit): return "\(limit)"
         case .refused(let reason): return reason
-        case .accepted, .duplicate, .notAttempted, nil: return nil
+        case .accepted, .duplicate, .inFlight, .notAttempted, nil: return nil
         }
     }
 
@@ -152,7 +166,9 @@ private struct Answering {
         if command.flag(.json) {
             JSONLine.write(result ?? SendResult(error: reason))
         } else if !command.isGiven(.fallback) || command.flag(.verbose) {
-            Messages.error("cannot send \(reason)", hint: status == .held ? "drainq status" : nil)
+            Messages.error(
+                result?.outcome == "delivered" ? "cannot answer \(reason)" : "cannot send \(reason)",
+                hint: status == .held ? "drainq status" : nil)
         }
         return fallBack(status)
     }

@@ -258,11 +258,38 @@ enum ConfigurationChapters {
         replaces older ones only from then on.
         Each operation has an idempotency key of its own, so a server does not take
         a new value for a repetition.
+        .It Ic coalesce : Li \(dqmerge\(dq
+        The same, but the newest does not replace the older ones:
+        one request of the newest carries what all of them change,
+        their payloads being JSON Merge Patches (RFC 7396).
+        When it is delivered so are the older ones.
+        While it is deferred or held they wait with it,
+        and when its attempts are used up they fail with it.
+        Where the server refuses the merged document for good, each is sent by
+        itself, oldest first.
+        So is what one patch cannot say, such as an object after a value in its
+        place, a payload that is no object and is followed by one that is, a body in
+        a file of its own, or another
+        .Ic url
+        or method of an operation\(aqs own;
+        no other operation of the key goes before it.
+        Except for this document a body is sent byte for byte.
         .It Ic ordering : Li \(dqkey\(dq
         Operations of one key that go to one destination are sent one after the
         other, oldest first, whatever their types.
         .It Ic ordering : Li \(dqstrict\(dq
         The same for all operations of a destination whose routes say so.
+        .It Ic onFailure : Li \(dqhold\(dq
+        The operations behind one that failed for good are held with it, in this run
+        and all later ones.
+        .Nm drainq Cm retry
+        of the failed one sends it first and the others after it;
+        .Nm drainq Cm drop
+        of it releases them and says how many.
+        It is held for as long as the failed one is in
+        .Pa failed/ :
+        .Ic retention.failed
+        releases them too.
         .El
         .Pp
         An operation without a key waits for none, but with

@@ -140,13 +140,13 @@ extension ConfigurationKeys {
             """,
             into: \.keyTTL),
         ConfigurationKey(
-            "coalesce", .truth, default: "false", example: "true", "the newest of a key is enough",
+            "coalesce", .coalescing, default: "false", example: #""merge""#, "true, false or merge",
             """
-            Whether an operation takes the place of older ones of its type and key that have not been delivered: for \
-            settings and profiles, where the last write wins. An operation without a key stands for itself. See COALESCING \
-            AND ORDERING.
+            What becomes of older operations of a type and key that have not been delivered: true, the newest takes their \
+            place, for a PUT where the last write wins; or \"merge\", the newest goes with what they change, for a PATCH \
+            whose payload is a JSON Merge Patch. An operation without a key stands for itself. See COALESCING AND ORDERING.
             """,
-            into: \.coalesce),
+            set: { ($0.coalesce, $0.mergesPayloads) = ($1 != .none, $1 == .merge) }),
         ConfigurationKey(
             "ordering", .word, default: #""any""#, example: #""key""#, "any, key or strict",
             """
@@ -155,6 +155,13 @@ extension ConfigurationKeys {
             time then holds up the ones behind it. See COALESCING AND ORDERING.
             """,
             into: \.ordering),
+        ConfigurationKey(
+            "onFailure", .word, default: #""continue""#, example: #""hold""#, "continue or hold",
+            """
+            What becomes of the operations behind one that failed for good, with an ordering of key or strict: continue, \
+            they are sent; or hold, they are held until drainq retry sends the failed one first or drainq drop removes it.
+            """,
+            into: \.onFailure),
         ConfigurationKey(
             "batch", optional: .batch, example: "{ max: 100 }", "several in one request",
             """

@@ -30,6 +30,11 @@ extension ConfigurationKeys {
         hook(
             .quarantined, "when a file is no operation",
             "The same, when files have gone into quarantine because they are not operations."),
+        hook(.delivered, "when operations are delivered", "The same, when operations have been delivered."),
+        hook(
+            .started, "before a run sends",
+            "The same, before the first attempt of a run that has something to send: the run waits for it."),
+        hook(.ended, "when a run has ended", "The same, at the end of a run that had something to do."),
         ConfigurationKey(
             "hooks.atMostEvery", .duration, default: #""1h""#, "between two calls of a hook",
             """

@@ -1,8 +1,14 @@
 extension ConfigurationManual {
     static let hooks = """
         .Sh HOOKS
-        A hook is told at the end of a run what has changed in it,
+        A hook is told at the end of a run what has happened in it,
         by one call for each event, however many destinations it is about.
+        .Ic started
+        is called before the first attempt.
+        What
+        .Xr drainq 1
+        .Cm send
+        does is not told.
         It is started without a shell, in the directory of the configuration,
         with the variables of
         .Sx ENVIRONMENT OF COMMANDS .
@@ -20,9 +26,12 @@ extension ConfigurationManual {
         .It Ic event , Ev DRAINQ_EVENT
         .Li held ,
         .Li released ,
-        .Li failed
+        .Li failed ,
+        .Li quarantined ,
+        .Li delivered ,
+        .Li started
         or
-        .Li quarantined .
+        .Li ended .
         .It Ic queue , Ev DRAINQ_QUEUE
         The queue directory, so that
         .Xr drainq 1
@@ -30,13 +39,20 @@ extension ConfigurationManual {
         .It Ic time , Ev DRAINQ_TIME
         When it is called, by RFC 3339.
         .It Ic count , Ev DRAINQ_COUNT
-        How many: destinations that are held or released, operations that failed,
-        files that went into quarantine.
+        How many: destinations that are held or released,
+        operations that failed or were delivered,
+        files that went into quarantine, runs that started or ended since the last call.
         .It Ic destination , Ev DRAINQ_DESTINATION
         The first destination; none with
-        .Li quarantined .
+        .Li quarantined ,
+        .Li started
+        and
+        .Li ended .
         .It Ic reason , Ev DRAINQ_REASON
-        Why, for the first of them.
+        Why, for the first of them:
+        what the server answered, how many operations are due,
+        or what the last run came to, such as
+        .Li 3 delivered; exit status 0 .
         It may have words of a server in it.
         .It Ic destinations
         The first ten destinations.

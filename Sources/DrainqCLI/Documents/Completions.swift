@@ -17,7 +17,7 @@ extension ValueKind {
     var candidates: Candidates {
         switch self {
         case .flag: .none
-        case .text, .count, .duration, .interval, .time, .operationID, .header, .rate: .unknown
+        case .text, .pointer, .count, .duration, .interval, .time, .operationID, .header, .rate: .unknown
         case .answer: .words(AnswerPattern.errorNames)
         case .file: .files
         case .directory: .directories
@@ -34,7 +34,7 @@ extension CommandDescription {
         switch operands {
         case .none: .none
         case .files: .files
-        case .ids, .selection, .optionalSelection: .queue(.ids(in: name.statesActedOn))
+        case .ids, .optionalIDs, .selection, .optionalSelection: .queue(.ids(in: name.statesActedOn))
         case .anything: .unknown
         case .one(let words, _), .optional(let words, _): .words(words)
         case .answer: .words(AnswerPattern.errorNames)
@@ -49,6 +49,7 @@ extension CommandName {
         case .retry: [.failed, .deferred, .held]
         case .hold: [.new, .deferred]
         case .release: [.held]
+        case .run: [.new, .deferred]
         default: []
         }
     }

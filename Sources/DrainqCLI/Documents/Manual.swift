@@ -287,7 +287,7 @@ extension Operands {
         case .none, .anything: nil
         case .files: ".Op Ar FILE ..."
         case .ids: ".Ar ID ..."
-        case .selection, .optionalSelection: ".Op Ar ID ..."
+        case .optionalIDs, .selection, .optionalSelection: ".Op Ar ID ..."
         case .one(_, let placeholder): ".Ar \(placeholder)"
         case .optional(_, let placeholder): ".Op Ar \(placeholder)"
         case .answer: ".Op Ar STATUS | ERROR"

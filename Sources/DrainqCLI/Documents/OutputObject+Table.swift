@@ -35,8 +35,9 @@ extension OutputObject {
             .object([
                 Field(
                     "what", .word(WaitView.words),
-                    "its time, a release of its own, an older operation that goes first, a newer one that replaces it, the "
-                        + "end of a pause of the queue, or the pause, hold, wish or cool-down of its destination"),
+                    "its time, a release of its own, an older operation that goes first, a newer one that replaces it "
+                        + "or that it is merged into, an older one that failed and holds it, the end of a pause of the queue, or the pause, hold, wish or cool-down of its destination"
+                ),
                 .maybe("id", .text, "the other operation"),
                 .maybe("until", .time, "when that is over, or a hold is probed"),
             ]), "what keeps a run from sending it now"),
@@ -155,12 +156,20 @@ extension OutputObject {
             Field("destinations", .list(.object(destination)), "what waits for each destination"),
             Field("holds", .list(.object(hold)), "destinations that are held"),
             Field("heldByThemselves", .count, "operations that are held although their destination is not"),
+            Field("heldBehindFailed", .count, "operations that are held behind one of their sequence that failed"),
             .maybe("oldest", .time, "when the oldest operation that waits was created"),
             .maybe("nextDue", .time, "when the next one may be tried"),
             Field("due", .count, "how many may be tried now"),
             Field("behind", .count, "how many wait for an older one of their sequence"),
             Field("superseded", .count, "how many a newer one stands for, which the next run removes"),
+            Field("merged", .count, "how many go with a newer one, in one request"),
             .maybe("conditions", .text, "why network or power would keep a run from attempting anything"),
+            Field(
+                "network", .word(NetworkKind.allCases.map(\.rawValue)),
+                "what this machine has of a network: none, its own subnets, a way out, or one that costs, which is looked for "
+                    + "where `conditions.network` is `unmetered`"),
+            Field("deliveredTotal", .count, "how many operations runs and `drainq send` have delivered in all"),
+            .maybe("lastSuccess", .time, "when the last of them was delivered"),
             .maybe(
                 "lastRun",
                 .object([Field("event", .word(["summary"]), "what kind of object this is")] + counts),
@@ -208,6 +217,7 @@ extension OutputObject {
                 .maybe(
                     "state", .word(ShownState.allCases.map(\.rawValue)), "where it is, unless it was added just now"),
                 .maybe("duplicate", .flag, "that the id was in the queue already, and nothing was done"),
+                .maybe("replaced", .flag, "that it took the place of the operation of that id"),
                 .maybe("error", .text, "why it was not taken"),
                 .maybe("source", .text, "the file that it stood in"),
                 .maybe("line", .count, "the line that it began at"),
@@ -222,7 +232,7 @@ extension OutputObject {
                 .maybe("status", .count, "the status of the answer"),
                 .maybe("rule", .text, "what decided"),
                 .maybe("error", .text, "why it was not delivered"),
-                .maybe("answer", .text, "the body of the answer, where it is UTF-8"),
+                .maybe("answer", .text, "the body of the answer, or with --select that part of it, where it is UTF-8"),
                 .maybe("answerBase64", .text, "the body of the answer, where it is not"),
             ]),
     ]

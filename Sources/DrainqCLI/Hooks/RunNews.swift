@@ -16,6 +16,21 @@ struct RunNews {
     }
 
     private var news: [Key: HookNews] = [:]
+    /// Of a hundred thousand deliveries nobody keeps account where no hook asks for them.
+    private let tellsDeliveries: Bool
+
+    init(for hooks: Hooks) {
+        tellsDeliveries = hooks.commands[.delivered] != nil
+    }
+
+    /// A run begins to send so many operations.
+    mutating func started(_ count: Int) {
+        add(HookNews(.started, reason: "\(count) \(count == 1 ? "operation is" : "operations are") due"))
+    }
+
+    mutating func ended(_ words: String) {
+        add(HookNews(.ended, reason: words))
+    }
 
     mutating func take(_ event: RunEvent) {
         switch event {
@@ -30,6 +45,8 @@ struct RunNews {
         case .attempted(let attempt), .gaveUp(let attempt):
             if attempt.hasFailed {
                 add(HookNews(.failed, attempt.destination, reason: attempt.record.cause, ids: ["\(attempt.id)"]))
+            } else if tellsDeliveries, case .delivered = attempt.settlement.disposition {
+                add(HookNews(.delivered, attempt.destination, reason: attempt.record.cause, ids: ["\(attempt.id)"]))
             }
         case .quarantined(let item): quarantined(item)
         case .recovered(let recovery): for item in recovery.quarantined { quarantined(item) }
@@ -37,8 +54,9 @@ struct RunNews {
         }
     }
 
-    /// What is to be told now; the rest is kept in `state/hooks.json` for a later run.
-    func due(by hooks: Hooks, in spool: SpoolDirectory, at now: Timestamp) throws(SpoolError) -> [HookNews] {
+    /// Returns what is to be told now; the rest is kept in `state/hooks.json` for a later run. What was taken in is not
+    /// returned again.
+    mutating func due(by hooks: Hooks, in spool: SpoolDirectory, at now: Timestamp) throws(SpoolError) -> [HookNews] {
         var due: [HookNews] = []
         _ = try spool.updateState("hooks.json", durable: false) { old in
             let before = old.flatMap { try? JSONDecoder().decode(HookLedger.self, from: Data($0)) } ?? HookLedger()
@@ -46,6 +64,7 @@ struct RunNews {
             due = ledger.take(Array(news.values), hooks: hooks, at: now)
             return ledger == before ? nil : Array((JSONLine.text(ledger) + "\n").utf8)
         }
+        news = [:]
         return due
     }
 

@@ -48,6 +48,8 @@ struct OperationInput {
     private let expiresAt: Timestamp?
     private var last = Timestamp(microseconds: 0)
     private var values = 0
+    /// Names of fields that have been warned of.
+    private var warned: Set<String> = []
 
     init(queue: OpenQueue, command: ParsedCommand) {
         self.queue = queue
@@ -117,11 +119,23 @@ struct OperationInput {
                 envelope = try Envelope.operation(
                     from: text, in: 0..<text.count, file: source, line: line,
                     defaults: Envelope.Defaults(id: header.id, createdAt: header.createdAt, type: header.type),
-                    requiresMarker: true, bodyFile: examine)
+                    isMarked: true, bodyFile: examine)
             } catch {
                 return try take(.refused(text: text, place: place, reason: error.detail))
             }
+            warn(of: envelope.operation.header.unknown.map(\.name), place)
             try give(text, place, envelope.operation, hasOwnID: envelope.hasOwnID, take)
+        }
+    }
+
+    /// Warns of fields that are no fields of an operation but nearly so, once for each name. They are kept.
+    private mutating func warn(of unknown: [String], _ place: Place) {
+        for name in unknown where warned.count < 10 && !warned.contains(name) {
+            guard let meant = nearest(to: name, in: Envelope.fields) else { continue }
+            warned.insert(name)
+            Messages.warning(
+                "line \(place.line) of '\(place.source)': '\(name)' is no field of an operation, and means nothing",
+                hint: "did you mean '\(meant)'?")
         }
     }
 

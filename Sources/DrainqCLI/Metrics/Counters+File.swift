@@ -10,10 +10,10 @@ import Spool
 /// `state/metrics.json`:
 ///
 /// ```
-/// { "version": 1, "runs": { "0": 12 }, "quarantined": 0,
+/// { "version": 1, "runs": { "0": 12 }, "quarantined": 0, "delivered": 38, "lastDelivery": time,
 ///   "destinations": { "https://api.example.com": { "at": time, "counts": { "attempts": 40, "delivered": 38 } } } }
 /// ```
-/// Written once by a run that did something, not synced. A file that is lost or cannot be understood begins at 0 again.
+/// Written once by a run that did something, and once a second by `send`, not synced. A file that is lost or cannot be understood begins at 0 again.
 extension Counters {
     static let fileName = "metrics.json"
 
@@ -41,6 +41,8 @@ extension Counters: Codable {
         case runs
         case quarantined
         case destinations
+        case delivered
+        case lastDelivery
     }
 
     init(from decoder: any Decoder) throws {
@@ -51,7 +53,10 @@ extension Counters: Codable {
         self.init(
             runs: try fields.decode([String: Int].self, forKey: .runs),
             quarantined: try fields.decode(Int.self, forKey: .quarantined),
-            destinations: try fields.decode([String: Tally].self, forKey: .destinations))
+            destinations: try fields.decode([String: Tally].self, forKey: .destinations),
+            delivered: try fields.decodeIfPresent(Int.self, forKey: .delivered),
+            lastDelivery: try fields.decodeIfPresent(String.self, forKey: .lastDelivery)
+                .flatMap { Timestamp(rfc3339: $0) })
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -60,6 +65,8 @@ extension Counters: Codable {
         try fields.encode(runs, forKey: .runs)
         try fields.encode(quarantined, forKey: .quarantined)
         try fields.encode(destinations, forKey: .destinations)
+        try fields.encode(delivered, forKey: .delivered)
+        try fields.encodeIfPresent(lastDelivery?.rfc3339, forKey: .lastDelivery)
     }
 }
 

@@ -2,7 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// What runs have done, in numbers that only grow.
+/// What runs and `send` have done, in numbers that only grow.
 struct Counters: Hashable {
     /// What is counted of operations at each destination.
     enum Count: String, CaseIterable {
@@ -53,17 +53,32 @@ struct Counters: Hashable {
     private(set) var runs: [String: Int] = [:]
     private(set) var quarantined = 0
     private(set) var destinations: [String: Tally] = [:]
+    /// Operations that were delivered, also to destinations that are not kept any more.
+    private(set) var delivered = 0
+    /// When the last of them was; `nil` before the first.
+    private(set) var lastDelivery: Timestamp?
 
     init() {}
 
-    init(runs: [String: Int], quarantined: Int, destinations: [String: Tally]) {
+    init(
+        runs: [String: Int], quarantined: Int, destinations: [String: Tally], delivered: Int? = nil,
+        lastDelivery: Timestamp? = nil
+    ) {
         self.runs = runs
         self.quarantined = quarantined
         self.destinations = destinations
+        self.delivered = delivered ?? destinations.values.reduce(0) { sum($0, $1[.delivered]) }
+        self.lastDelivery = lastDelivery
     }
+
+    /// Whether nothing has been counted.
+    var isEmpty: Bool { self == Counters() }
 
     mutating func count(_ count: Count, at destination: String, _ now: Timestamp) {
         destinations[destination, default: Tally(at: now)].add(count, now)
+        guard count == .delivered else { return }
+        delivered = sum(delivered, 1)
+        lastDelivery = now
     }
 
     mutating func countRun(_ status: ExitStatus) {
@@ -78,6 +93,8 @@ struct Counters: Hashable {
     mutating func add(_ other: Counters) {
         for (status, number) in other.runs { runs[status] = sum(runs[status], number) }
         quarantined = sum(quarantined, other.quarantined)
+        delivered = sum(delivered, other.delivered)
+        lastDelivery = [lastDelivery, other.lastDelivery].compactMap { $0 }.max()
         for (name, tally) in other.destinations {
             if destinations[name]?.add(tally) == nil { destinations[name] = tally }
         }

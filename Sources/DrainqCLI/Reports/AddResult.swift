@@ -4,6 +4,8 @@ struct AddResult: Encodable {
     /// Where it is now, or where the one of that id is already.
     var state: String?
     var duplicate: Bool?
+    /// It has taken the place of the one of that id.
+    var replaced: Bool?
     var error: String?
     var source: String?
     var line: Int?

@@ -14,6 +14,10 @@ enum Waiting: Hashable {
     case older(OperationID)
     /// A newer one stands for it: the next run takes it away.
     case newer(OperationID)
+    /// A newer one goes with what it changes, in one request.
+    case merged(OperationID)
+    /// An older one of its sequence failed for good, and holds it.
+    case failed(OperationID)
     case destination(Opening.Closure)
     /// It was refused; another operation shows whether it or the credentials are to blame. It is asked again by itself then.
     case witness(until: Timestamp)
@@ -52,13 +56,19 @@ struct Outlook {
         let route = configuration.route(of: name.type)
         let destination = known.table.destination(of: name)
         let turn = census?.turn(of: name, of: route, to: destination) ?? .free
-        if case .superseded(let newer) = turn { return .newer(newer) }
+        let isParked = parked[destination.digest]?[name.id] != nil
+        let eligibility = eligibility(of: name, route)
+        if case .superseded(let newer) = turn {
+            if !route.mergesPayloads { return .newer(newer) }
+            if eligibility.mayBeMerged(gate: name.gate), eligibility != .due || !isParked { return .merged(newer) }
+        }
         var own: Timestamp?
-        switch eligibility(of: name, route) {
+        switch eligibility {
         case .held: return .person
         case .deferred(let until): own = until
         case .due: break
         }
+        if let failed = known.failedHolder(of: name) { return .failed(failed) }
         if case .blocked(let older) = turn { return .older(older) }
         if case .closed(let closure) = opening(of: destination) {
             guard let own, let until = closure.until, until < own else { return .destination(closure) }
@@ -88,7 +98,7 @@ extension Waiting {
         case .time(let moment): moment
         case .destination(let closure): closure.until
         case .witness(let until): until
-        case .person, .older, .newer: nil
+        case .person, .older, .newer, .merged, .failed: nil
         }
     }
 
@@ -100,6 +110,8 @@ extension Waiting {
         case .person: return "held"
         case .older(let id): return "behind \(named(id))"
         case .newer(let id): return "replaced by \(named(id))"
+        case .merged(let id): return "with \(named(id))"
+        case .failed(let id): return "held behind \(named(id))"
         case .resume: return "paused"
         case .witness(let until): return "\(InWords.moment(until, from: now)) (parked)"
         case .destination(let closure):
@@ -122,6 +134,11 @@ extension Waiting {
         case .person: return "held by itself, until '\(pasted("release", id.description))'"
         case .older(let older): return "behind '\(older)', which goes first"
         case .newer(let newer): return "replaced by '\(newer)', which is newer: the next run removes it unsent"
+        case .merged(let newer): return "merged into '\(newer)', which is newer: one request carries both"
+        case .failed(let failed):
+            return
+                "held behind '\(failed)', which failed: '\(pasted("retry", failed.description))' sends that one first, "
+                + "'\(pasted("drop", failed.description))' releases those behind it"
         case .resume: return "the queue is paused, until '\(pasted("resume"))'"
         case .witness(let until):
             return "parked: it was refused, and another operation to '\(destination)' will show whether it or the "
@@ -144,7 +161,8 @@ extension Waiting {
 /// What an operation waits for, in `list --json` and `show --json`; none where it waits for nothing but a run.
 struct WaitView: Encodable {
     static let words = [
-        "time", "release", "older", "newer", "resume", "destinationPaused", "destinationHeld", "serverAsked",
+        "time", "release", "older", "newer", "merged", "failed", "resume", "destinationPaused", "destinationHeld",
+        "serverAsked",
         "coolDown", "witness",
     ]
 
@@ -164,6 +182,12 @@ struct WaitView: Encodable {
             id = other.description
         case .newer(let other):
             what = "newer"
+            id = other.description
+        case .merged(let other):
+            what = "merged"
+            id = other.description
+        case .failed(let other):
+            what = "failed"
             id = other.description
         case .resume: what = "resume"
         case .witness(let moment):

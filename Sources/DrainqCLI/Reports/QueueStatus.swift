@@ -74,6 +74,8 @@ struct QueueStatus: Encodable {
     var holds: [Hold] = []
     /// Operations that are held although their destination is not.
     var heldByThemselves = 0
+    /// Operations that are held behind one of their sequence that failed for good.
+    var heldBehindFailed = 0
     var oldest: String?
     var nextDue: String?
     /// Waiting operations that may be tried now.
@@ -82,8 +84,16 @@ struct QueueStatus: Encodable {
     var behind = 0
     /// Waiting operations that a newer one stands for.
     var superseded = 0
+    /// Waiting operations that go with a newer one, in one request.
+    var merged = 0
     /// Why a run would attempt nothing now: the configuration's conditions, or a network that is away.
     var conditions: String?
+    /// What this machine has of a network now: a `NetworkKind`.
+    var network = NetworkKind.online.rawValue
+    /// Operations that runs and `send` have delivered, since the queue is there.
+    var deliveredTotal = 0
+    /// When the last of them was delivered.
+    var lastSuccess: String?
     var lastRun: SummaryView?
 }
 
@@ -107,18 +117,24 @@ extension QueueStatus {
         destinations = count.rows
         holds = count.holds
         heldByThemselves = count.heldByThemselves
+        heldBehindFailed = count.heldBehindFailed
+        merged = count.merged
         due = count.due
         behind = count.behind
         superseded = count.superseded
         oldest = count.tallies.values.compactMap(\.oldest).min()?.rfc3339
         nextDue = count.tallies.values.compactMap(\.next).min()?.rfc3339
+        let counters = try Counters.read(from: queue.spool)
+        deliveredTotal = counters.delivered
+        lastSuccess =
+            ([counters.lastDelivery] + known.states.values.map(\.lastSuccess)).compactMap { $0 }.max()?.rfc3339
         let asked = queue.configuration.conditions
-        if !asked.asksNothing,
-            case .wait(let reason) = asked.decision(in: .read(for: asked, environment: queue.environment))
-        {
+        let (ways, surroundings) = (NetworkWays.read(), Surroundings.read(for: asked, environment: queue.environment))
+        network = ways.kind(isMetered: surroundings.isMetered).rawValue
+        if case .wait(let reason) = asked.decision(in: surroundings) {
             conditions = reason
         } else if let offline = known.offline {
-            conditions = NetworkWays.read().absence(behind: offline.error)?.description
+            conditions = ways.absence(behind: offline.error)?.description
         }
         // A remembered run that cannot be read is no reason to refuse the status.
         if let bytes = try queue.spool.readState("last-run.json") {
@@ -142,9 +158,11 @@ extension QueueStatus {
         var states: [ShownState: Int] = [:]
         var tallies: [Digest: Tally] = [:]
         var heldByThemselves = 0
+        var heldBehindFailed = 0
         var due = 0
         var behind = 0
         var superseded = 0
+        var merged = 0
 
         init(_ known: KnownDestinations, _ outlook: Outlook, at now: Timestamp) {
             self.known = known
@@ -193,7 +211,7 @@ extension QueueStatus {
 
         mutating func take(_ entry: Entry) {
             let destination = known.table.destination(of: entry.name)
-            let state = ShownState(of: entry, isDestinationHeld: known.isHeld(destination))
+            let state = ShownState(of: entry, isHeldWithOthers: known.holds(entry.name))
             states[state, default: 0] += 1
             var tally = tally(of: destination)
             defer { tallies[destination.digest] = tally }
@@ -203,7 +221,8 @@ extension QueueStatus {
             case .claimed: tally.row.claimed += 1
             case .held:
                 tally.row.held += 1
-                if !known.isHeld(destination) { heldByThemselves += 1 }
+                if known.isHeld(destination) { break }
+                if entry.name.isHeld { heldByThemselves += 1 } else { heldBehindFailed += 1 }
             case .failed: tally.row.failed += 1
             case .quarantined, .delivered: return
             }
@@ -216,7 +235,8 @@ extension QueueStatus {
             switch waiting {
             case .older: behind += 1
             case .newer: superseded += 1
-            case .nothing, .time, .person, .destination, .witness, .resume: break
+            case .merged: merged += 1
+            case .failed, .nothing, .time, .person, .destination, .witness, .resume: break
             }
             guard let time = waiting.until(now) else { return }
             if time <= now { due += 1 }

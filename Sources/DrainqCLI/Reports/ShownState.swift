@@ -1,8 +1,8 @@
 import Policy
 import Spool
 
-/// An operation's state as users read it: where its file is, but `held` for one that would be sent if it, or its
-/// destination, were not held.
+/// An operation's state as users read it: where its file is, but `held` for one that would be sent if it, its destination,
+/// or the failed operation that it stands behind did not hold it.
 enum ShownState: String, Hashable, CaseIterable, Sendable {
     case new
     case deferred
@@ -12,9 +12,9 @@ enum ShownState: String, Hashable, CaseIterable, Sendable {
     case quarantined
     case delivered
 
-    init(of entry: Entry, isDestinationHeld: Bool) {
+    init(of entry: Entry, isHeldWithOthers: Bool) {
         let isWaiting = entry.state == .new || entry.state == .deferred
-        self = isWaiting && (entry.name.isHeld || isDestinationHeld) ? .held : Self(entry.state)
+        self = isWaiting && (entry.name.isHeld || isHeldWithOthers) ? .held : Self(entry.state)
     }
 
     init(_ state: QueueState) {

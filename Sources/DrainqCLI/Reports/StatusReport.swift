@@ -11,6 +11,7 @@ struct StatusReport {
         var lines = forPeople.flatMap { wrapped($0, .bad) } + passing.flatMap { wrapped($0, .waiting) }
         lines += terminal.wrapped(counts)
         if !status.destinations.isEmpty { lines += table }
+        if status.deliveredTotal > 0 { lines += terminal.wrapped(total) }
         if let last = status.lastRun { lines += terminal.wrapped(sentence(last)) }
         return lines
     }
@@ -45,6 +46,11 @@ struct StatusReport {
         }
         let counts = [
             (status.heldByThemselves, "held by themselves", "'\(pasted("list", "--state", "held"))' shows them"),
+            (
+                status.heldBehindFailed, "held behind ones that failed",
+                "'\(pasted("retry", "--state", "failed"))' sends those first, "
+                    + "'\(pasted("list", "--state", "held"))' shows them"
+            ),
             (
                 count(.failed), "failed",
                 "'\(pasted("list", "--state", "failed"))' shows them, '\(pasted("retry", "--state", "failed"))' sends them again"
@@ -84,6 +90,7 @@ struct StatusReport {
             due.append("next due \(words(status.nextDue))")
         }
         if status.behind > 0 { due.append("\(status.behind) behind older ones") }
+        if status.merged > 0 { due.append("\(status.merged) with newer ones") }
         if status.superseded > 0 { due.append("\(status.superseded) replaced by newer ones") }
         return states.joined(separator: ", ") + (due.isEmpty ? "" : "; " + due.joined(separator: ", "))
     }
@@ -91,13 +98,13 @@ struct StatusReport {
     private func count(_ state: ShownState) -> Int { status.states[state.rawValue] ?? 0 }
 
     private func sentence(_ last: SummaryView) -> String {
-        let counts = [
-            (last.delivered, "delivered"), (last.deferred, "deferred"), (last.held, "held"), (last.failed, "failed"),
-        ]
-        let words = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-        return
-            "last run \(self.words(last.startedAt)): \(words.isEmpty ? "nothing delivered" : words.joined(separator: ", "))"
-            + "; exit status \(last.exitStatus)"
+        "last run \(words(last.startedAt)): \(last.inWords)"
+    }
+
+    /// `1234 delivered in all, the last one 5m ago`
+    private var total: String {
+        "\(status.deliveredTotal) delivered in all"
+            + (status.lastSuccess.map { ", the last one \(words($0))" } ?? "")
     }
 
     // MARK: - The table
@@ -155,4 +162,13 @@ extension QueueStatus.Row {
     fileprivate var waiting: Int { new + deferred + held + claimed }
 
     fileprivate func count(of words: [String]) -> Int { words.reduce(0) { $0 + (ages[$1] ?? 0) } }
+}
+
+extension SummaryView {
+    /// `3 delivered, 1 deferred; exit status 75`
+    var inWords: String {
+        let counts = [(delivered, "delivered"), (deferred, "deferred"), (held, "held"), (failed, "failed")]
+        let words = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+        return "\(words.isEmpty ? "nothing delivered" : words.joined(separator: ", ")); exit status \(exitStatus)"
+    }
 }

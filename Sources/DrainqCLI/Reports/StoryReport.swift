@@ -63,6 +63,7 @@ struct StoryReport {
             ("hold", hold.map { "of its destination, since \($0.since): \($0.reason)" }), ("key", header.key),
             ("method", header.method), ("created", moment(header.createdAt)),
             ("not before", header.notBefore.map(moment)), ("expires", header.expiresAt.map(moment)),
+            ("attempts", attemptsExplained),
             ("due", view.due.flatMap { Timestamp(rfc3339: $0) }.map(moment)),
             ("interrupted", view.interruptions.map { "\($0) times since the last attempt that ended" }),
             ("file", view.path),
@@ -72,6 +73,15 @@ struct StoryReport {
             ),
         ]
         return all.compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    /// What the count of attempts means; `nil` where only the age ends them.
+    private var attemptsExplained: String? {
+        guard let allowed = view.attemptsAllowed, view.state != ShownState.delivered.rawValue else { return nil }
+        let schedule = pasted("explain", "503", "--type", view.type)
+        return
+            "\(view.attempts) of \(allowed): it fails for good when \(allowed) have been counted, or before that by its "
+            + "age; '\(schedule)' has the schedule"
     }
 
     fileprivate static func field(_ name: String, _ value: String, _ terminal: Terminal) -> [String] {

@@ -24,11 +24,11 @@ struct EntryView: Encodable {
     var waitsFor: WaitView?
 
     /// What the name alone says; `add` adds the rest.
-    init(_ entry: Entry, destination: String, route: Route, isDestinationHeld: Bool = false) {
+    init(_ entry: Entry, destination: String, route: Route, isHeldWithOthers: Bool = false) {
         let name = entry.name
         id = name.id.description
         type = name.type.description
-        state = ShownState(of: entry, isDestinationHeld: isDestinationHeld).rawValue
+        state = ShownState(of: entry, isHeldWithOthers: isHeldWithOthers).rawValue
         self.destination = destination
         createdAt = name.createdAt.rfc3339
         switch name.gate {

@@ -36,6 +36,26 @@ package struct NetworkWays: Hashable, Sendable {
     }
 }
 
+/// What kind of network this machine has.
+package enum NetworkKind: String, Hashable, Sendable, CaseIterable {
+    /// No interface but loopback is up, or there is no route.
+    case none
+    /// Its own subnets alone: there is no default route.
+    case local
+    case online
+    /// Online, and what is sent costs.
+    case metered
+}
+
+extension NetworkWays {
+    /// The kind of network. `isMetered` is `nil` where nobody knows, which counts as not metered.
+    package func kind(isMetered: Bool?) -> NetworkKind {
+        if !hasInterface || !hasRoute { return .none }
+        if !hasDefaultRoute { return .local }
+        return isMetered == true ? .metered : .online
+    }
+}
+
 /// Why this machine has no usable network.
 package enum NetworkAbsence: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
     case noInterface

@@ -23,6 +23,8 @@ package struct Census: Sendable {
         case waiting(Eligibility)
         /// Claimed by a run, or left alone by this one: it may be sent at any moment, and cannot be taken away.
         case outOfReach
+        /// It waits, and the caller does not send it: nothing of its sequence goes before it.
+        case passedOver(Eligibility)
     }
 
     package enum Turn: Hashable, Sendable {
@@ -73,8 +75,19 @@ package struct Census: Sendable {
 
     private var groups: [SequenceKey: Group] = [:]
     private var lines: [SequenceKey: Line] = [:]
+    /// Groups whose operations are sent one after the other, although their routes coalesce.
+    private let apart: Set<SequenceKey>
 
-    package init() {}
+    package init(apart: Set<SequenceKey> = []) {
+        self.apart = apart
+    }
+
+    private func group(of name: EntryName, _ route: Route, _ destination: Destination) -> SequenceKey? {
+        guard route.coalesce, let group = route.group(of: name, to: destination), !apart.contains(group) else {
+            return nil
+        }
+        return group
+    }
 
     /// Takes in one name. All are noted before the first question. `mark` (`ListedName.mark`) is that of a name that will
     /// be met again, and 0 of any other.
@@ -83,7 +96,7 @@ package struct Census: Sendable {
     ) {
         guard let sequence = route.sequence(of: name, to: destination) else { return }
         let age = Age(name)
-        let group = route.coalesce ? route.group(of: name, to: destination) : nil
+        let group = group(of: name, route, destination)
         // Within a key all that is older is superseded or out of reach: the group says everything.
         let isGroup = group == sequence
         if let group {
@@ -105,7 +118,7 @@ package struct Census: Sendable {
         guard let sequence = route.sequence(of: name, to: destination) else { return .free }
         let age = Age(name)
         var isOutdated: Turn?
-        if route.coalesce, let key = route.group(of: name, to: destination), let index = groups.index(forKey: key) {
+        if let key = group(of: name, route, destination), let index = groups.index(forKey: key) {
             let group = groups.values[index]
             if let newest = group.newest, age < newest { isOutdated = .superseded(by: newest.id) }
             if key == sequence {
@@ -148,9 +161,9 @@ package struct Census: Sendable {
 extension Census.Standing {
     fileprivate func supersedes(gate: EntryName.Gate) -> Bool {
         switch (self, gate) {
-        case (.outOfReach, _), (.waiting(.due), _): true
-        case (.waiting(.deferred), .notBefore), (.waiting(.held), .notBefore): false
-        case (.waiting(.deferred), _), (.waiting(.held), _): true
+        case (.outOfReach, _), (.waiting(.due), _), (.passedOver(.due), _): true
+        case (.waiting, .notBefore), (.passedOver, .notBefore): false
+        case (.waiting, _), (.passedOver, _): true
         }
     }
 }

@@ -16,7 +16,7 @@ package struct Coalescing: Sendable {
     /// The operations of which the newest stands for the others; `nil` where the route does not coalesce, or without a key.
     package func group(of name: EntryName) -> SequenceKey? {
         let route = configuration.route(of: name.type)
-        return route.coalesce ? route.group(of: name, to: destinations.destination(of: name)) : nil
+        return route.replacesOlder ? route.group(of: name, to: destinations.destination(of: name)) : nil
     }
 
     /// Takes in an operation that waits, or that is about to.

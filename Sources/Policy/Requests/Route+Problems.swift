@@ -30,6 +30,18 @@ extension Route {
                     key: "batch", reason: "callable functions take one payload at a time",
                     hint: "leave out 'batch', or set 'protocol' to 'plain'"))
         }
+        if mergesPayloads, batch != nil {
+            problems.append(
+                RouteProblem(
+                    key: "batch", reason: "operations that are merged go in a request of their own",
+                    hint: "leave out 'batch', or set 'coalesce' to true or false"))
+        }
+        if onFailure == .hold, ordering == .any {
+            problems.append(
+                RouteProblem(
+                    key: "onFailure", reason: "there is no order in which one operation stands behind another",
+                    hint: "set 'ordering' to 'key' or 'strict'"))
+        }
         if let results = batch?.results, results.status == nil, results.error == nil {
             problems.append(
                 RouteProblem(

@@ -30,7 +30,12 @@ package struct Route: Hashable, Sendable {
     /// A newer operation of the same key replaces older ones that have not been delivered. Implies that operations of
     /// one key are never in flight together.
     package var coalesce: Bool
+    /// The newer operation does not replace the older ones but goes with what they change: their payloads are merge patches
+    /// (RFC 7396), and one request carries them all. Only with `coalesce`.
+    package var mergesPayloads: Bool
     package var ordering: Ordering
+    /// What becomes of the operations behind one of their sequence that failed for good.
+    package var onFailure: OnFailure
     package var batch: Batch?
     package var redirects: Redirects
     /// Run by argument vector before each attempt: gets the request on standard input, answers header lines.
@@ -46,7 +51,8 @@ package struct Route: Hashable, Sendable {
         answers: [AnswerRule] = [], accept: AnswerRule? = nil, retry: BackoffSchedule = .standard,
         retryRateLimited: BackoffSchedule? = nil,
         timeouts: Timeouts = Timeouts(), classify: [AnswerRule] = [], expiresAfter: Duration? = nil,
-        keyTTL: Duration? = nil, coalesce: Bool = false, ordering: Ordering = .any, batch: Batch? = nil,
+        keyTTL: Duration? = nil, coalesce: Bool = false, mergesPayloads: Bool = false, ordering: Ordering = .any,
+        onFailure: OnFailure = .goOn, batch: Batch? = nil,
         redirects: Redirects = .never, headersCommand: [String]? = nil,
         overrides: Set<OverridableField> = Set(OverridableField.allCases), answerLimit: Int = 65_536
     ) {
@@ -66,7 +72,9 @@ package struct Route: Hashable, Sendable {
         self.expiresAfter = expiresAfter
         self.keyTTL = keyTTL
         self.coalesce = coalesce
+        self.mergesPayloads = mergesPayloads
         self.ordering = ordering
+        self.onFailure = onFailure
         self.batch = batch
         self.redirects = redirects
         self.headersCommand = headersCommand
@@ -76,6 +84,20 @@ package struct Route: Hashable, Sendable {
 
     /// Whether operations of one key, or of the whole destination, wait for each other.
     package var isSequential: Bool { coalesce || ordering != .any }
+
+    /// Whether a newer operation takes the place of older ones, which go unsent.
+    package var replacesOlder: Bool { coalesce && !mergesPayloads }
+
+    /// Whether one that failed for good holds those behind it in its sequence.
+    package var holdsBehindFailed: Bool { onFailure == .hold && ordering != .any }
+}
+
+/// What becomes of the operations behind one of their sequence that failed for good.
+package enum OnFailure: String, Hashable, Sendable, CaseIterable {
+    /// They go on.
+    case goOn = "continue"
+    /// They are held until that one is retried or dropped.
+    case hold
 }
 
 /// What payloads and answers look like on the wire.

@@ -6,6 +6,8 @@ package enum Acceptance: Hashable, Sendable {
     case accepted(EntryName)
     /// An operation of that id is in the queue already; nothing was done.
     case duplicate(of: QueueState)
+    /// An operation of that id is in flight, and was not replaced.
+    case inFlight
     /// The queue is full, or the operation is larger than any may be.
     case rejected(FullLimit)
     /// It could never be sent. Nothing of it is kept.
@@ -48,6 +50,8 @@ package struct Accepted: Hashable, Sendable {
     package var results: [Acceptance]
     /// What had to go under `dropOldest`: operations of the queue, and older ones of the batch, which count as accepted.
     package var dropped: [Entry] = []
+    /// What others have taken the place of.
+    package var replaced: [Entry] = []
     /// What made room because a newer operation of its key stands for it.
     package var superseded: [Entry] = []
     /// Why what had to go could not: the queue is over its limits, and what was accepted is accepted all the same.

@@ -68,7 +68,22 @@ package struct Admittance {
         waiting?.bytes +|= batch.bytes
     }
 
-    /// Counts an operation in, or says why it cannot enter. `number` is its own in the batch.
+    /// Counts an operation in, or says why it cannot enter. `number` is its own in the batch. One that it takes the place
+    /// of makes room for it.
+    mutating func admit(
+        _ submission: inout Submission, number: Int, replacing replaced: Entry?, _ queue: SpoolDirectory
+    ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
+        guard let replaced, QueueState.waiting.contains(replaced.state) else {
+            return try admit(&submission, number: number, queue)
+        }
+        let old = Room.Victim(entry: replaced, size: try queue.size(of: replaced) ?? 0)
+        count(old, by: -1)
+        let result = try admit(&submission, number: number, queue)
+        if case .failure = result { count(old, by: 1) }
+        return result
+    }
+
+    /// The same of one that takes nobody's place.
     mutating func admit(
         _ submission: inout Submission, number: Int, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {

@@ -12,7 +12,23 @@ import Policy
 /// The batch is in the queue from the rename that gives the file this name on. Before it, a crash leaves nothing: the
 /// directory of a dead writer is swept. After it, whoever sweeps the directory, or adds an id, completes the batch first.
 /// So an operation of a batch is never sent while another one of it can still get lost.
+///
+/// A file that replaces another one names that, too. The other one is taken into this directory first: the rename that does
+/// it decides against a run that claims it. So at each moment one of the two is in the queue, or both are here and the
+/// commitment says that the new one is to follow; an operation that a run was faster with stays as it is.
 struct CommittedBatch {
+    /// A file that is to be in the queue.
+    struct Move {
+        /// Its path in the writer's directory.
+        var from: QueuePath
+        var to: QueuePath
+        /// The path of the operation that it replaces; `nil` where it replaces none.
+        var old: QueuePath?
+
+        /// Where that one is once it has been taken out of the queue.
+        var taken: QueuePath { QueuePath(in: from.parent, Array("\(from.name)-old".utf8)) }
+    }
+
     private let directory: QueuePath
     private let queue: SpoolDirectory
 
@@ -28,10 +44,13 @@ struct CommittedBatch {
     private var path: QueuePath { Self.path(in: directory) }
     private var draft: QueuePath { QueuePath(in: directory, "committing".utf8) }
 
-    /// Writes what would be committed: one line for each file, its name in the directory and its path in the queue.
-    func write(_ moves: [(from: QueuePath, to: QueuePath)]) throws(SpoolError) {
+    /// Writes what would be committed: one line for each file, its name in the directory, its path in the queue, and that
+    /// of the operation that it replaces.
+    func write(_ moves: [Move]) throws(SpoolError) {
         var text = ""
-        for (from, to) in moves { text += "\(from.description.split(separator: "/").last!) \(to.description)\n" }
+        for move in moves {
+            text += "\(move.from.name) \(move.to.description)\(move.old.map { " \($0.description)" } ?? "")\n"
+        }
         try queue.attempt("write", draft) { () throws(Errno) in
             try queue.createFile(draft, Array(text.utf8), durable: false)
         }
@@ -68,10 +87,12 @@ struct CommittedBatch {
         guard let bytes = try queue.readFile(path, limit: SpoolDirectory.readLimit) else { return }
         var targets: Set<QueuePath> = []
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
-            guard let (from, entry) = parse(String(decoding: line, as: UTF8.self)) else { continue }
+            guard let (move, entry) = parse(String(decoding: line, as: UTF8.self)) else { continue }
+            guard try takeOld(of: move) else { continue }
+            if let old = move.old { targets.insert(old.parent) }
             try queue.attempt("accept into", entry.state.path) { () throws(Errno) in
                 do throws(Errno) {
-                    try queue.move(from, QueuePath(entry.path))
+                    try queue.move(move.from, move.to)
                 } catch let error where error == .missing {
                     return
                 } catch let error where error == .exists {
@@ -84,14 +105,55 @@ struct CommittedBatch {
         end(durable: true)
     }
 
-    private func parse(_ line: String) -> (from: QueuePath, entry: Entry)? {
+    /// Row N, D, X, Q → W: takes the operation that a file replaces out of the queue; true also where that has been done
+    /// before, or where the file replaces none. False where the operation is not in its place: a run was faster, and the
+    /// file is not to enter.
+    func takeOld(of move: Move) throws(SpoolError) -> Bool {
+        guard let old = move.old else { return true }
+        return try queue.attempt("replace", old) { () throws(Errno) in
+            if try queue.exists(move.taken) { return true }
+            // The file is in the queue already, and what it replaces is not.
+            guard try queue.exists(move.from) else { return true }
+            do throws(Errno) {
+                try queue.move(old, move.taken, isOwn: false)
+                return true
+            } catch let error where error == .missing {
+                return false
+            }
+        }
+    }
+
+    /// Row W → the row it came from: gives an operation back that is not replaced after all. False where that fails.
+    func giveBack(_ move: Move) -> Bool {
+        guard let old = move.old else { return true }
+        do throws(Errno) {
+            if try queue.exists(move.taken) { try queue.move(move.taken, old) }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func parse(_ line: String) -> (move: Move, entry: Entry)? {
         let words = line.split(separator: " ")
-        guard words.count == 2, words[0].allSatisfy(\.isNumber) else { return nil }
-        let parts = words[1].split(separator: "/")
+        guard (2...3).contains(words.count), words[0].allSatisfy(\.isNumber), let entry = Self.entry(words[1]) else {
+            return nil
+        }
+        var old: QueuePath?
+        if words.count == 3 {
+            guard let entry = Self.entry(words[2]) else { return nil }
+            old = QueuePath(entry.path)
+        }
+        let from = QueuePath(in: directory, words[0].utf8)
+        return (Move(from: from, to: QueuePath(entry.path), old: old), entry)
+    }
+
+    private static func entry(_ path: Substring) -> Entry? {
+        let parts = path.split(separator: "/")
         guard parts.count == 2, let state = QueueState(rawValue: String(parts[0])), state != .claimed,
             let name = EntryName(String(parts[1]))
         else { return nil }
-        return (QueuePath(in: directory, words[0].utf8), Entry(state: state, name: name))
+        return Entry(state: state, name: name)
     }
 }
 
@@ -122,4 +184,9 @@ extension SpoolDirectory {
             dead.remove()
         }
     }
+}
+
+extension QueuePath {
+    /// The last part of the path.
+    fileprivate var name: String { String(description.split(separator: "/").last ?? "") }
 }

@@ -24,19 +24,21 @@ package enum Envelope {
 
     /// The operation that the JSON value at `range` asks for, and whether it named its id itself.
     ///
-    /// A payload is kept byte for byte. `requiresMarker` refuses a value without `"drainq"`, for input that is said to
-    /// be envelopes. `bodyFile` says what the path of a body file stands for; one that comes with what the file was is
+    /// A payload is kept byte for byte. With `isMarked` the value is a whole operation also without `"drainq"`: the input is
+    /// said to be envelopes. `bodyFile` says what the path of a body file stands for; one that comes with what the file was is
     /// taken as it is.
     package static func operation(
         from bytes: [UInt8], in range: Range<Int>, file: String, line: Int = 1, defaults: Defaults,
-        requiresMarker: Bool = false,
+        isMarked isSaidToBe: Bool = false,
         bodyFile: (String) -> Result<BodyFile, BodyFileRefusal> = { _ in .failure(.noRoots) }
     ) throws(OperationFileError) -> (operation: Operation, hasOwnID: Bool) {
         let isObject = bytes[range.lowerBound] == UInt8(ascii: "{")
         let isMarked =
             isObject && ((try? JSONScanner.members(of: bytes, in: range))?.contains { $0.name == "drainq" } ?? false)
-        if isMarked || requiresMarker {
-            return try marked(OperationFields(bytes, in: range, file: file, line: line), defaults, bodyFile)
+        if isMarked || isSaidToBe {
+            let fields = try OperationFields(bytes, in: range, file: file, line: line)
+            if isMarked { try fields.version() }
+            return try marked(fields, defaults, bodyFile)
         }
         let header = OperationHeader(
             id: defaults.id, type: defaults.type, createdAt: defaults.createdAt, contentType: "application/json")
@@ -46,7 +48,6 @@ package enum Envelope {
     private static func marked(
         _ fields: OperationFields, _ defaults: Defaults, _ examine: (String) -> Result<BodyFile, BodyFileRefusal>
     ) throws(OperationFileError) -> (operation: Operation, hasOwnID: Bool) {
-        try fields.version()
         for field in ["length", Checksum.field] where fields.range(field) != nil {
             throw fields.error(field, "belongs to the queue")
         }
@@ -63,6 +64,10 @@ package enum Envelope {
             bodyFile: bodyFile, unknown: fields.unknown(besides: OperationFile.knownFields + bodyFields))
         return (Operation(header: header, body: body), id != nil)
     }
+
+    /// The fields that an envelope may have; others are kept, and mean nothing.
+    package static let fields =
+        OperationFile.knownFields.filter { $0 != "length" && $0 != Checksum.field } + bodyFields
 
     private static let bodyFields = ["payload", "body", "bodyBase64", "bodyFile"]
 

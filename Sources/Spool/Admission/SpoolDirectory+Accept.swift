@@ -12,20 +12,24 @@ extension SpoolDirectory {
     /// What newer operations displace goes when those are in: an error, or a crash, before that costs none of it. So the
     /// queue can be over its limits for a moment, and after a crash until the next `add`.
     ///
+    /// With `replacing` an operation takes the place of the one that has its id, in one step: at each moment, and after a
+    /// crash, one of the two is there, or will be before anything else is added or sent (`CommittedBatch`). One that is in
+    /// flight stays as it is.
+    ///
     /// Who gives more than one batch keeps the `Admittance` between them.
     package func accept(
         _ submissions: [Submission], within admittance: inout Admittance, durable: Bool = true,
-        allOrNone: Bool = false
+        allOrNone: Bool = false, replacing: Bool = false
     ) throws(SpoolError) -> Accepted {
         let ids = submissions.filter(\.hasOwnID).map(\.header.id)
         return try withIDs(ids) { found throws(SpoolError) in
-            try accept(submissions, found, within: &admittance, durable, allOrNone)
+            try accept(submissions, found, within: &admittance, durable, allOrNone, replacing)
         }
     }
 
     private func accept(
         _ submissions: [Submission], _ found: [OperationID: Entry], within admittance: inout Admittance,
-        _ durable: Bool, _ allOrNone: Bool
+        _ durable: Bool, _ allOrNone: Bool, _ replacing: Bool
     ) throws(SpoolError) -> Accepted {
         var isDone = false
         defer { admittance.endBatch(isDone: isDone) }
@@ -36,20 +40,26 @@ extension SpoolDirectory {
         var standing: [Entry] = []
         for (index, submission) in submissions.enumerated() {
             let id = submission.header.id
-            if let entry = found[id] {
-                standing.append(entry)
-                results.append(.duplicate(of: entry.state))
-                continue
-            }
             if let state = seen[id] {
                 results.append(.duplicate(of: state))
                 continue
             }
+            let replaced = found[id]
+            if let replaced, !replacing {
+                standing.append(replaced)
+                results.append(.duplicate(of: replaced.state))
+                continue
+            }
+            if replaced?.state == .claimed {
+                results.append(.inFlight)
+                continue
+            }
             var submission = submission
-            switch try admittance.admit(&submission, number: taken.count, self) {
+            switch try admittance.admit(&submission, number: taken.count, replacing: replaced, self) {
             case .failure(.limit(let limit)): results.append(.rejected(limit))
             case .failure(.defect(let reason)): results.append(.refused(reason))
-            case .success(let file):
+            case .success(var file):
+                file.replaced = replaced
                 seen[id] = file.entry.state
                 taken.append((index, file))
                 results.append(.accepted(file.entry.name))
@@ -64,8 +74,15 @@ extension SpoolDirectory {
         let displaced = Set(admittance.victims.compactMap(\.member))
         if !displaced.isEmpty { taken = taken.enumerated().filter { !displaced.contains($0.offset) }.map(\.element) }
         if !taken.isEmpty {
-            for number in try publish(taken.map(\.file), durable: durable, allOrNone: allOrNone) {
+            let unpublished = try publish(taken.map(\.file), durable: durable, allOrNone: allOrNone)
+            for number in unpublished.collisions {
                 accepted.results[taken[number].index] = .duplicate(of: taken[number].file.entry.state)
+            }
+            for number in unpublished.unreplaced { accepted.results[taken[number].index] = .inFlight }
+            for (number, file) in taken.map(\.file).enumerated() where !unpublished.unreplaced.contains(number) {
+                guard let old = file.replaced else { continue }
+                accepted.replaced.append(old)
+                if old.state == .quarantine { removeReason(QuarantineItem(fileName: old.name.description)) }
             }
         }
         isDone = remove(admittance.victims, &accepted)
@@ -107,7 +124,7 @@ extension SpoolDirectory {
 extension Acceptance {
     fileprivate var keepsOthersOut: Bool {
         switch self {
-        case .rejected, .refused: true
+        case .rejected, .refused, .inFlight: true
         case .accepted, .duplicate, .notAttempted: false
         }
     }

@@ -5,15 +5,23 @@ extension SpoolDirectory {
     /// From this many files on, the file system is synced once instead of each file.
     static let groupSize = 16
 
-    /// Writes all, makes the data durable, renames all, makes the names durable. Returns the numbers of those whose names
-    /// were taken. On an error what has been renamed is taken back, as far as no run was faster, and nothing stays in
-    /// `tmp/`.
+    /// What `publish` could not place, by number.
+    struct Unpublished {
+        /// Their names were taken.
+        var collisions: [Int] = []
+        /// What they were to replace was claimed or moved by another process.
+        var unreplaced: [Int] = []
+    }
+
+    /// Writes all, makes the data durable, renames all, makes the names durable. On an error what has been renamed is taken
+    /// back, as far as no run was faster, and nothing stays in `tmp/`.
     ///
-    /// With `allOrNone` the batch is committed before the first rename: after a crash the next process that recovers or
-    /// adds completes it. Also where an error comes when a run has claimed a part already.
-    func publish(_ files: [IncomingFile], durable: Bool, allOrNone: Bool) throws(SpoolError) -> [Int] {
+    /// With `allOrNone`, or where files replace others, the batch is committed before the first rename: after a crash the
+    /// next process that recovers or adds completes it. Also where an error comes when a run has claimed a part already.
+    func publish(_ files: [IncomingFile], durable: Bool, allOrNone: Bool) throws(SpoolError) -> Unpublished {
         let workshop = try Workshop(self)
-        let batch = allOrNone && files.count > 1 ? CommittedBatch(in: workshop.path, self) : nil
+        let replaces = files.contains { $0.replaced != nil }
+        let batch = replaces || allOrNone && files.count > 1 ? CommittedBatch(in: workshop.path, self) : nil
         var isLeft = false
         defer {
             if isLeft {
@@ -24,30 +32,72 @@ extension SpoolDirectory {
             }
         }
         let grouped = files.count >= Self.groupSize
-        var moves: [(from: QueuePath, to: QueuePath)] = []
+        var moves: [CommittedBatch.Move] = []
         for file in files {
             let temporary = workshop.nextPath()
             try attempt("accept into", file.entry.state.path) { () throws(Errno) in
                 try createFile(temporary, file.bytes, durable: durable && !grouped)
             }
-            moves.append((temporary, QueuePath(file.entry.path)))
+            moves.append(
+                CommittedBatch.Move(
+                    from: temporary, to: QueuePath(file.entry.path), old: file.replaced.map { QueuePath($0.path) }))
         }
         try batch?.write(moves)
         // `root` was opened before the files were written: an error in writing any of them back is seen here.
         if durable, grouped { try attempt("sync", QueuePath(".")) { () throws(Errno) in try system.syncfs(root) } }
         try batch?.commit(durable: durable, isSynced: grouped)
+        var unpublished = Unpublished()
+        do throws(SpoolError) {
+            if let batch, replaces {
+                // No order is decided while one of them is in neither place.
+                try withNamesLock { () throws(SpoolError) in
+                    unpublished.unreplaced = try takeOld(of: moves, batch, durable: durable)
+                    try place(moves, of: files, &unpublished, durable: durable, isCommitted: true)
+                }
+            } else {
+                try place(moves, of: files, &unpublished, durable: durable, isCommitted: batch != nil)
+            }
+        } catch {
+            if let batch { isLeft = !takeBack(moves, batch) }
+            throw error
+        }
+        batch?.end(durable: durable)
+        return unpublished
+    }
 
-        var published: [(from: QueuePath, to: QueuePath)] = []
-        var collisions: [Int] = []
+    /// Row N, D, X, Q → W for what files replace, durable before those enter. Returns the numbers of the files whose
+    /// operations are not there any more.
+    private func takeOld(
+        of moves: [CommittedBatch.Move], _ batch: CommittedBatch, durable: Bool
+    ) throws(SpoolError) -> [Int] {
+        var missing: [Int] = []
+        var sources: Set<QueuePath> = []
+        for (index, move) in moves.enumerated() {
+            if try !batch.takeOld(of: move) { missing.append(index) }
+            if let old = move.old { sources.insert(old.parent) }
+        }
+        if durable, let directory = moves.first?.from.parent {
+            for directory in [directory] + Array(sources) { try syncDirectory(directory) }
+        }
+        return missing
+    }
+
+    /// Row W → that of each file. On an error without a commitment what has been placed is removed again.
+    private func place(
+        _ moves: [CommittedBatch.Move], of files: [IncomingFile], _ unpublished: inout Unpublished, durable: Bool,
+        isCommitted: Bool
+    ) throws(SpoolError) {
+        let left = Set(unpublished.unreplaced)
+        var published: [QueuePath] = []
         var target = QueueState.new.path
         do throws(Errno) {
-            for (index, (from, to)) in moves.enumerated() {
+            for (index, move) in moves.enumerated() where !left.contains(index) {
                 target = files[index].entry.state.path
                 do throws(Errno) {
-                    try move(from, to)
-                    published.append((from, to))
+                    try self.move(move.from, move.to)
+                    published.append(move.to)
                 } catch let error where error == .exists {
-                    collisions.append(index)
+                    unpublished.collisions.append(index)
                 }
             }
             if durable {
@@ -57,21 +107,21 @@ extension SpoolDirectory {
                 }
             }
         } catch {
-            if batch == nil {
-                for (_, path) in published { try? system.unlink(root, path.bytes) }
-            } else {
-                isLeft = !takeBack(published)
-            }
+            if !isCommitted { for path in published { try? system.unlink(root, path.bytes) } }
             throw SpoolError(error, "accept into", target)
         }
-        batch?.end(durable: durable)
-        return collisions
     }
 
-    /// Row N, D, X, K → W. False where a run has one already, or where the system refuses.
-    private func takeBack(_ moves: [(from: QueuePath, to: QueuePath)]) -> Bool {
-        for (from, to) in moves.reversed() {
-            do throws(Errno) { try move(to, from, isOwn: false) } catch { return false }
+    /// Row N, D, X, K → W, and what was replaced back into its row. False where a run has one already, or where the system
+    /// refuses: the commitment stands then.
+    private func takeBack(_ moves: [CommittedBatch.Move], _ batch: CommittedBatch) -> Bool {
+        for move in moves.reversed() {
+            do throws(Errno) {
+                if try !exists(move.from) { try self.move(move.to, move.from, isOwn: false) }
+            } catch {
+                return false
+            }
+            if !batch.giveBack(move) { return false }
         }
         return true
     }

@@ -99,6 +99,8 @@ package struct Submission: Sendable {
 struct IncomingFile {
     var entry: Entry
     var bytes: [UInt8]
+    /// The operation that it takes the place of.
+    var replaced: Entry?
     /// How many of the bytes are the operation's body.
     var body: Int
     /// How many are the newline after the body, and records of attempts.

@@ -27,7 +27,7 @@ private struct MemoryService: Sendable {
             }
             memories.append(request.text)
             return .json("{\"result\":\(result)}").delayed(.milliseconds(50))
-        case "/searchSupermemoryMemories": return .json(#"{"result":["likes tea"]}"#)
+        case "/searchSupermemoryMemories": return .json(#"{"result":{"memories":["likes tea"]}}"#)
         default: return Self.error("NOT_FOUND", 404)
         }
     }
@@ -157,11 +157,11 @@ private struct MemoryService: Sendable {
     @Test func `a search answers, and an empty list where nothing else does`() throws {
         func search() throws -> Finished {
             try drainq.run(
-                "send", "--type", "searchSupermemoryMemories", "--no-queue", "--timeout", "500ms", "--fallback", "[]",
-                input: #"{"query":"drinks"}"#)
+                "send", "--type", "searchSupermemoryMemories", "--no-queue", "--timeout", "500ms", "--select",
+                "/result/memories", "--fallback", "[]", input: #"{"query":"drinks"}"#)
         }
         let found = try search()
-        #expect(found.status == 0 && found.output == #"{"result":["likes tea"]}"#)
+        #expect(found.status == 0 && found.output == "[\"likes tea\"]\n")
         for trouble in [("UNAVAILABLE", 503), ("INVALID_ARGUMENT", 400), ("UNAUTHENTICATED", 401)] {
             service.change { $0.troubles = [trouble, trouble] }
             let answered = try search()
@@ -185,5 +185,18 @@ private struct MemoryService: Sendable {
             input: #"{"query":"drinks"}"#)
         #expect(answered.status == 0 && answered.output == "[]\n")
         #expect(silent.receivedCount == 1)
+    }
+
+    @Test func `searches that are refused or not answered keep no memory from being stored`() throws {
+        service.change { $0.troubles = Array(repeating: ("UNAUTHENTICATED", 401), count: 4) }
+        for _ in 0..<2 {
+            try drainq.run("send", "--type", "searchSupermemoryMemories", "--no-queue", input: #"{"query":"tea"}"#)
+        }
+        let holds = try #require(drainq.status()["holds"] as? [[String: Any]])
+        #expect(holds.map { $0["destination"] as? String } == ["memory-search"])
+        service.change { $0.troubles = [] }
+        try drainq.run("add", "--type", "addSupermemoryMemory", input: #"{"content":"tea"}"#)
+        #expect(try drainq.run("run").status == 0)
+        #expect(service.state.memories.count == 1)
     }
 }

@@ -52,7 +52,7 @@ private struct ProfileService: Sendable {
             "add", "--type", "updateNotificationSettings", "--key", "u1", input: #"{"user":"u1","email":false}"#)
         let run = try drainq.run("run", "--json")
         #expect(run.status == 0)
-        #expect(try json(run.lines.last!)["superseded"] as? Int == 2)
+        #expect(try json(run.lines.last!)["delivered"] as? Int == 5)
         #expect(service.state.writes == 3)
         #expect(service.state.values["u1/notification-settings"] == #"{"user":"u1","email":false}"#)
         #expect(service.state.values["u1/profile"] == #"{"user":"u1","name":"Cyd"}"#)
@@ -144,5 +144,15 @@ private struct ProfileService: Sendable {
         let id = try update("Ada")
         #expect(try drainq.run("run").status == 1)
         #expect(try drainq.list("--state", "failed").map { $0["id"] as? String } == [id])
+    }
+
+    @Test func `a new name and then a new address are both there`() throws {
+        try update("Ada")
+        try drainq.run(
+            "add", "--type", "updateProfile", "--key", "u1", input: #"{"user":"u1","email":"a@example.com"}"#)
+        #expect(try drainq.run("run").status == 0)
+        #expect(service.state.values["u1/profile"] == #"{"user":"u1","name":"Ada","email":"a@example.com"}"#)
+        #expect(service.state.writes == 1)
+        #expect(try drainq.waiting() == 0)
     }
 }

@@ -1,0 +1,88 @@
+import Drain
+import Policy
+import Spool
+
+/// The operations that `drainq run ID…` names: those that the run is to send, and what it says of the others.
+struct NamedOperations {
+    private let queue: OpenQueue
+    /// Those that are not over, in the order in which they were named.
+    let ids: [OperationID]
+    /// What the names alone come to: a status for each that names nothing a run could send.
+    private(set) var statuses: [ExitStatus] = []
+    /// Operations of which the run has said what became of them.
+    private var told: Set<OperationID> = []
+
+    /// Says at once which names are in vain.
+    init(_ mentions: [Mention], of queue: OpenQueue) throws {
+        self.queue = queue
+        let found = try queue.mentioned(mentions)
+        var ids: [OperationID] = []
+        for mention in mentions {
+            guard let one = found[mention]?.first else {
+                statuses.append(.failed)
+                Messages.error("cannot send '\(mention)': no such operation in the queue", hint: mention.hint)
+                continue
+            }
+            guard case .operation(let entry) = one, entry.state != .failed, entry.state != .delivered else {
+                statuses.append(.failed)
+                let state = if case .operation(let entry) = one { entry.state } else { QueueState.quarantine }
+                let command = state == .delivered ? "show" : "retry"
+                Messages.error(
+                    "cannot send '\(mention)': it is \(state.word)", hint: pasted(command, mention.description))
+                continue
+            }
+            if !ids.contains(entry.name.id) { ids.append(entry.name.id) }
+        }
+        self.ids = ids
+    }
+
+    mutating func take(_ event: RunEvent) {
+        switch event {
+        case .attempted(let attempt), .gaveUp(let attempt): told.insert(attempt.id)
+        case .superseded(let name, by: _, destination: _): told.insert(name.id)
+        case .quarantined(let item): if let id = item.name?.id { told.insert(id) }
+        case .chosen, .destinationHeld, .holdEnded, .parked, .networkAbsent, .dropped, .recovered, .stopping,
+            .inputOutputError, .agentsFailed:
+            break
+        }
+    }
+
+    /// Says of each operation that the run has not sent what it waits for. Returns the statuses, those of the names among
+    /// them: `held` where a person or a credential is needed, else `deferred`.
+    func tellUnsent() throws -> [ExitStatus] {
+        let unsent = ids.filter { !told.contains($0) }
+        if unsent.isEmpty { return statuses }
+        let now = Timestamp.now()
+        let known = try queue.knownDestinations()
+        let found = try queue.mentioned(unsent.map { .id($0) })
+        var outlook = try Outlook(queue, known, at: now)
+        var statuses = statuses
+        for id in unsent {
+            guard case .operation(let entry)? = found[.id(id)]?.first else {
+                Messages.notice("'\(id)' is gone: another process has sent or dropped it")
+                continue
+            }
+            let waiting = outlook.waiting(of: entry)
+            let isHeld =
+                switch waiting {
+                case .person, .failed: true
+                case .destination(let closure): closure.reason == .held
+                case nil, .nothing, .time, .older, .newer, .merged, .witness, .resume: false
+                }
+            let reason =
+                switch waiting {
+                case nil: entry.state == .claimed ? "another run is sending it" : "it is \(entry.state.word)"
+                case .nothing, .time, .witness: "the run ended before"
+                case .some(let waiting):
+                    waiting.sentence(now, id: id, destination: known.table.destination(of: entry.name).name)
+                }
+            statuses.append(isHeld ? .held : .deferred)
+            if isHeld {
+                Messages.error("cannot send '\(id)': \(reason)")
+            } else {
+                Messages.notice("'\(id)' is not sent now: \(reason)")
+            }
+        }
+        return statuses
+    }
+}

@@ -1,0 +1,19 @@
+/// What `coalesce` of a route may be.
+enum CoalescingKind: Hashable, Sendable {
+    case none
+    case replace
+    case merge
+}
+
+extension ConfigurationValue<CoalescingKind> {
+    static let coalescing = ConfigurationValue(
+        "true, false or merge", .oneOf([.boolean, .words(["merge"])])
+    ) { value, findings in
+        if value.string == "merge" { return .merge }
+        if case .boolean(let truth) = value.content { return truth ? .replace : CoalescingKind.none }
+        findings.add(
+            "\(value.quoted) is neither true, false nor \"merge\"", at: value.position,
+            hint: "\"merge\" is for a PATCH with a JSON Merge Patch")
+        return nil
+    }
+}

@@ -1,0 +1,84 @@
+import Delivery
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+/// `onFailure: "hold"`: those behind an operation that failed for good are held with it.
+@Suite struct HeldBehindFailedTests {
+    private func bench(_ ordering: Ordering, _ onFailure: OnFailure = .hold) throws -> Bench {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.ordering = ordering
+        bench.configuration.defaultRoute.onFailure = onFailure
+        return bench
+    }
+
+    @Test(arguments: [Ordering.key, .strict])
+    func `those behind it are held in this run and the next one, and others go on`(ordering: Ordering) throws {
+        let bench = try bench(ordering)
+        try bench.add(3) { $0.key = "a" }
+        try bench.add(1, type: "other") { $0.key = "a" }
+        let first = try bench.run { $0.url.contains("two") ? .status(204) : .status(422) }
+        #expect(first.failed == 1 && first.delivered == 1 && first.attempts == 2)
+        #expect(try bench.run().attempts == 0)
+        try bench.add(1) { $0.key = "a" }
+        let later = try bench.run()
+        #expect(later.attempts == 0 && later.held == 3)
+        try bench.add(1) { $0.key = "b" }
+        #expect(try bench.run().delivered == (ordering == .key ? 1 : 0))
+    }
+
+    @Test func `without it they go on`() throws {
+        let bench = try bench(.key, .goOn)
+        try bench.add(2) { $0.key = "a" }
+        let summary = try bench.run { _ in bench.bodies.last == "0" ? .status(422) : .status(204) }
+        #expect(summary.failed == 1 && summary.delivered == 1)
+    }
+
+    @Test func `a retry sends the failed one first and the others after it`() throws {
+        let bench = try bench(.key)
+        try bench.add(3) { $0.key = "a" }
+        _ = try bench.run { _ in .status(422) }
+        let failed = try #require(bench.names(.failed).first)
+        _ = try bench.spool.retry(Entry(state: .failed, name: failed), now: bench.now)
+        bench.now = bench.now + .seconds(1)
+        #expect(try bench.run().delivered == 3)
+        #expect(bench.bodies == ["0", "1", "2"])
+    }
+
+    @Test func `a drop releases the others`() throws {
+        let bench = try bench(.key)
+        try bench.add(3) { $0.key = "a" }
+        _ = try bench.run { _ in .status(422) }
+        let failed = try #require(bench.names(.failed).first)
+        _ = try bench.spool.drop(Entry(state: .failed, name: failed))
+        #expect(try bench.run().delivered == 2)
+        #expect(bench.bodies == ["1", "2"])
+    }
+
+    @Test func `a storm holds the destination, and none goes before one that may fail`() throws {
+        let bench = try bench(.key)
+        for key in ["a", "b", "c", "d", "e", "f"] { try bench.add(2) { $0.key = key } }
+        let summary = try bench.run { _ in .status(404) }
+        #expect(!bench.bodies.contains("1"))
+        #expect(summary.failed == 0)
+    }
+
+    @Test func `what is sent at once waits behind one that failed`() throws {
+        let bench = try bench(.key)
+        try bench.add(1) { $0.key = "a" }
+        _ = try bench.run { _ in .status(422) }
+        let sending = Sending(
+            spool: bench.spool, configuration: bench.configuration, options: .init(),
+            world: bench.world { _ in .status(204) }
+        ) { _ in }
+        let operation = Operation(
+            header: OperationHeader(id: OperationID("x")!, createdAt: bench.now + .seconds(1), key: "a"), body: [])
+        guard case .postponed(let postponement) = try sending(operation) else {
+            Issue.record("it was sent")
+            return
+        }
+        postponement.turn?.release()
+    }
+}

@@ -1,0 +1,268 @@
+import Delivery
+import Foundation
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+/// `coalesce: "merge"`: the newest of a key goes with what the older ones change.
+@Suite struct MergingTests {
+    private func bench(_ change: (inout Route) -> Void = { _ in }) throws -> Bench {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.method = "PATCH"
+        bench.configuration.defaultRoute.coalesce = true
+        bench.configuration.defaultRoute.mergesPayloads = true
+        bench.configuration.defaultRoute.retry.attempts = 9
+        change(&bench.configuration.defaultRoute)
+        return bench
+    }
+
+    private func left(_ bench: Bench) throws -> [String] {
+        try (bench.names(.new) + bench.names(.deferred)).map(\.id.description).sorted()
+    }
+
+    private let three = [#"{"a":1,"b":1}"#, #"{"b":2}"#, #"{"c":3}"#]
+
+    @Test func `one request carries what all of a key change, and all are delivered`() throws {
+        let bench = try bench()
+        try bench.patch("k", three)
+        try bench.patch("m", [#"{"z": 1.10}"#])
+        let summary = try bench.run()
+        #expect(bench.bodies == [#"{"a":1,"b":2,"c":3}"#, #"{"z": 1.10}"#])
+        #expect(summary.delivered == 4 && summary.superseded == 0 && summary.attempts == 2)
+        #expect(try left(bench).isEmpty)
+    }
+
+    @Test func `what is deferred waits together, and a newer one goes with all`() throws {
+        let bench = try bench()
+        try bench.patch("k", three)
+        let first = try bench.run { _ in .status(503) }
+        #expect(first.deferred == 1 && first.attempts == 1)
+        #expect(try bench.names(.new).count == 2 && bench.names(.deferred).count == 1)
+        // The older ones are due, and do not go without the newest.
+        #expect(try bench.run().attempts == 0)
+        try bench.patch("k", [#"{"d":4}"#])
+        #expect(try bench.run().delivered == 4)
+        #expect(bench.bodies == [#"{"a":1,"b":2,"c":3,"d":4}"#])
+        #expect(try left(bench).isEmpty)
+    }
+
+    @Test func `another document has another idempotency key, and the same document the same one`() throws {
+        let bench = try bench()
+        var keys: [String?] = []
+        func run() throws {
+            _ = try bench.run(RunOptions(ignoresBackoff: true)) { request in
+                keys.append(request.headers.first { $0.name == "Idempotency-Key" }?.value)
+                return .status(503)
+            }
+        }
+        try bench.patch("k", [three[0]])
+        try run()
+        try bench.patch("k", [three[1]])
+        try run()
+        try run()
+        #expect(keys.count == 3 && keys[0] != keys[1] && keys[1] == keys[2] && keys[0] != nil)
+    }
+
+    @Test func `a newer one that comes while an older one is in flight goes after it`() throws {
+        let bench = try bench()
+        try bench.patch("k", [three[0]])
+        _ = try bench.run { _ in
+            if bench.sink?.requests.count == 1 { try? bench.patch("k", [self.three[1]]) }
+            return .status(503)
+        }
+        #expect(try bench.run(RunOptions(ignoresBackoff: true)).delivered == 2)
+        #expect(bench.bodies == [#"{"a":1,"b":2}"#])
+    }
+
+    @Test func `a document that is refused for good is sent in its parts, in their order, and the bad one fails`()
+        throws
+    {
+        let bench = try bench()
+        try bench.patch("k", three)
+        let summary = try bench.run { request in
+            String(decoding: request.body ?? [], as: UTF8.self).contains(#""b":2"#) ? .status(422) : .status(204)
+        }
+        #expect(bench.bodies == [#"{"a":1,"b":2,"c":3}"#] + three)
+        #expect(summary.delivered == 2 && summary.failed == 1)
+        #expect(try bench.names(.failed).map(\.id.description) == ["k-1"])
+        #expect(try left(bench).isEmpty)
+    }
+
+    @Test func `a part that is deferred keeps back those behind it`() throws {
+        let bench = try bench()
+        try bench.patch("k", three)
+        _ = try bench.run { _ in bench.sink?.requests.count == 1 ? .status(400) : .status(503) }
+        #expect(bench.bodies == [#"{"a":1,"b":2,"c":3}"#, three[0]])
+        #expect(try left(bench) == ["k-0", "k-1", "k-2"])
+        #expect(try bench.run(RunOptions(ignoresBackoff: true)).delivered == 3)
+    }
+
+    @Test(arguments: [
+        [#"{"a":null}"#, #"{"a":{"x":1}}"#], ["1", #"{"a":1}"#], ["no JSON", #"{"a":1}"#], [#"{"a":1}"#, "no JSON"],
+    ])
+    func `what one document cannot say is sent one after the other in one run`(bodies: [String]) throws {
+        let bench = try bench()
+        try bench.patch("k", bodies)
+        #expect(try bench.run(RunOptions(limit: 2)).delivered == 2)
+        #expect(bench.bodies == bodies)
+    }
+
+    @Test func `a payload that is no object replaces what was before it`() throws {
+        let bench = try bench()
+        try bench.patch("k", [#"{"a":1}"#, "[1]"])
+        #expect(try bench.run().delivered == 2)
+        #expect(bench.bodies == ["[1]"])
+    }
+
+    @Test func `what may not be sent by itself is not sent with a newer one`() throws {
+        let bench = try bench()
+        try bench.patch("k", [three[0]]) { $0.notBefore = bench.now + .seconds(3600) }
+        try bench.patch("k", [three[1]])
+        let held = try #require(bench.names(.new).last)
+        _ = try bench.spool.hold(Entry(state: .new, name: held))
+        try bench.patch("k", [three[2]])
+        #expect(try bench.run().delivered == 1)
+        #expect(bench.bodies == [three[2]])
+        #expect(try left(bench) == ["k-0", "k-1"])
+    }
+
+    @Test func `they fail together when the attempts are used up, and none of their fields is lost`() throws {
+        let bench = try bench { $0.retry.attempts = 1 }
+        try bench.patch("k", three)
+        let summary = try bench.run { _ in .status(503) }
+        #expect(summary.failed == 3)
+        #expect(try bench.names(.failed).map(\.id.description) == ["k-0", "k-1", "k-2"])
+        for name in try bench.names(.failed) {
+            _ = try bench.spool.retry(Entry(state: .failed, name: name), now: bench.now)
+        }
+        bench.now = bench.now + .seconds(1)
+        #expect(try bench.run().delivered == 3)
+        #expect(bench.bodies == [#"{"a":1,"b":2,"c":3}"#])
+    }
+
+    @Test func `older ones are not dropped to make room for newer ones`() throws {
+        let bench = try bench()
+        bench.configuration.limits.operations = 2
+        try bench.patch("k", [three[0], three[1]])
+        var admittance = Admittance(bench.configuration)
+        let operation = bench.operation("k-9", "k", three[2])
+        let accepted = try bench.spool.accept(
+            [Submission(operation, hasOwnID: true, at: bench.now, isDated: false)], within: &admittance)
+        #expect(accepted.results == [.rejected(.operations(2))] && accepted.superseded.isEmpty)
+    }
+
+    /// What the server has after the patches that it got, and each state on the way.
+    private struct Server {
+        var members: [String: Int] = [:]
+        var isMonotonic = true
+
+        mutating func take(_ request: OutgoingRequest) {
+            let body = Data(request.body ?? [])
+            let patch = (try? JSONSerialization.jsonObject(with: body) as? [String: Int]) ?? [:]
+            for (name, value) in patch {
+                // Newer values are greater here: an older one never comes back.
+                if value < members[name] ?? 0 { isMonotonic = false }
+                members[name] = value
+            }
+        }
+    }
+
+    /// The process dies at each system call that changes something; the next run does the rest.
+    @Test(arguments: [[204], [503, 204], [400, 204]])
+    func `a kill at any moment loses no field and brings no older value back`(statuses: [Int]) throws {
+        for point in 1...400 {
+            let bench = try bench()
+            try bench.patch("k", [#"{"a":1,"b":1}"#, #"{"b":2}"#, #"{"b":3,"c":3}"#])
+            var server = Server()
+            var answers = statuses
+            func answer(_ request: OutgoingRequest) -> AttemptReport.Result {
+                let status = answers.count > 1 ? answers.removeFirst() : 204
+                if status == 204 { server.take(request) }
+                return .status(status)
+            }
+            let dying = DyingCalls(at: point)
+            do {
+                let spool = try SpoolDirectory(opening: bench.directory.path, system: dying.calls)
+                let run = Run(
+                    spool: spool, configuration: bench.configuration, options: RunOptions(),
+                    world: bench.world(answer)
+                ) { _ in }
+                _ = try? run()
+            }
+            for _ in 0..<4 {
+                bench.now = bench.now + .seconds(3600)
+                _ = try bench.run(answer: answer)
+            }
+            #expect(server.members == ["a": 1, "b": 3, "c": 3], "killed at \(point)")
+            #expect(server.isMonotonic, "killed at \(point)")
+            #expect(try left(bench).isEmpty && bench.names(.failed).isEmpty, "killed at \(point)")
+            if !dying.isDead { return }
+        }
+        Issue.record("a run makes more than 400 changes")
+    }
+}
+
+/// System calls of a process that dies: from one change on, every change fails without being made.
+private final class DyingCalls {
+    private let point: Int
+    private var count = 0
+    var isDead: Bool { count >= point }
+
+    init(at point: Int) { self.point = point }
+
+    private func change() throws(Errno) {
+        count += 1
+        if isDead { throw Errno(ECANCELED) }
+    }
+
+    var calls: SystemCalls {
+        let real = SystemCalls.real
+        var calls = real
+        calls.write = { (descriptor, bytes) throws(Errno) in
+            try self.change()
+            return try real.write(descriptor, bytes)
+        }
+        calls.fsync = { (_) throws(Errno) in try self.change() }
+        calls.rename = { (directory, from, to) throws(Errno) in
+            try self.change()
+            try real.rename(directory, from, to)
+        }
+        calls.renameNoReplace = { (directory, from, to) throws(Errno) in
+            try self.change()
+            try real.renameNoReplace(directory, from, to)
+        }
+        calls.unlink = { (directory, path) throws(Errno) in
+            try self.change()
+            try real.unlink(directory, path)
+        }
+        calls.removeDirectory = { (directory, path) throws(Errno) in
+            try self.change()
+            try real.removeDirectory(directory, path)
+        }
+        return calls
+    }
+}
+
+extension Bench {
+    func operation(_ id: String, _ key: String, _ body: String) -> Policy.Operation {
+        Operation(
+            header: OperationHeader(
+                id: OperationID(id)!, createdAt: now, contentType: "application/json", key: key),
+            body: Array(body.utf8))
+    }
+
+    /// Adds operations of one key, in this order.
+    func patch(_ key: String, _ bodies: [String], change: (inout OperationHeader) -> Void = { _ in }) throws {
+        let first = try names(.new).count + names(.deferred).count + names(.failed).count
+        let claimed = try names(.claimed).count
+        try spool.accept(
+            bodies.enumerated().map { index, body in
+                now = now + .microseconds(1)
+                var operation = operation("\(key)-\(first + claimed + index)", key, body)
+                change(&operation.header)
+                return operation
+            })
+    }
+}

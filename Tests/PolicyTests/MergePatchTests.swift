@@ -1,0 +1,63 @@
+import Testing
+
+@testable import Policy
+
+struct MergePatchTests {
+    @Test(arguments: [
+        (#"{"name":"A"}"#, #"{"email":"e"}"#, #"{"name":"A","email":"e"}"#),
+        (#"{"a":1.10,"b":2}"#, #"{ "b" : 3e2 , "c":null }"#, #"{"a":1.10,"b":3e2,"c":null}"#),
+        (#"{"a":{"x":1,"y":2}}"#, #"{"a":{"y":null}}"#, #"{"a":{"x":1,"y":null}}"#),
+        (#"{"a":null}"#, #"{"a":1}"#, #"{"a":1}"#),
+        (#"{"a":{"x":1}}"#, #"{"a":[1]}"#, #"{"a":[1]}"#),
+        (#"{"a":1}"#, "[]", "[]"),
+        (#"{"a":1}"#, "null", "null"),
+        ("{}", "{}", "{}"),
+        (#"{"\u0061":1}"#, #"{"a":2}"#, #"{"\u0061":2}"#),
+    ])
+    func `one patch does what two do, one after the other`(earlier: String, later: String, merged: String) throws {
+        let bytes = try #require(MergePatch.merged(Array(earlier.utf8), Array(later.utf8)))
+        #expect(String(decoding: bytes, as: UTF8.self) == merged)
+    }
+
+    @Test(arguments: [
+        // An object behind a value in its place would be merged with what the server has there.
+        (#"{"a":null}"#, #"{"a":{"x":1}}"#), (#"{"a":1}"#, #"{"a":{}}"#), ("1", #"{"a":1}"#), ("[]", "{}"),
+        (#"{"a":1,"a":2}"#, #"{"b":1}"#), (#"{"a":1}"#, #"{"b":1,"b":2}"#), ("{", "{}"), ("{}", ""), ("{}{}", "{}"),
+    ])
+    func `what no patch says is not merged`(earlier: String, later: String) {
+        #expect(MergePatch.merged(Array(earlier.utf8), Array(later.utf8)) == nil)
+    }
+
+    /// RFC 7396 §2.
+    private static func apply(_ patch: JSONValue, to target: JSONValue?) -> JSONValue {
+        guard case .object(let members) = patch else { return patch }
+        var result: [String: JSONValue] = [:]
+        if case .object(let old)? = target { result = old }
+        for (name, value) in members {
+            result[name] = value == .null ? nil : apply(value, to: result[name])
+        }
+        return .object(result)
+    }
+
+    private static func text(_ depth: Int, _ generator: inout SeededGenerator) -> String {
+        let leaves = ["null", "1", "true", "[]"]
+        if depth == 0 || Int.random(in: 0..<3, using: &generator) == 0 {
+            return leaves.randomElement(using: &generator)!
+        }
+        let names = ["a", "b", "c"].filter { _ in Bool.random(using: &generator) }
+        return "{" + names.map { "\"\($0)\":\(text(depth - 1, &generator))" }.joined(separator: ",") + "}"
+    }
+
+    @Test(arguments: 0..<300 as Range<UInt64>)
+    func `a merged patch changes any document as its parts do`(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        let (earlier, later) = (Self.text(3, &generator), Self.text(3, &generator))
+        guard let merged = MergePatch.merged(Array(earlier.utf8), Array(later.utf8)) else { return }
+        func value(_ text: String) throws -> JSONValue { try JSONValue(Array(text.utf8)) }
+        for _ in 0..<5 {
+            let document = try value(Self.text(3, &generator))
+            let both = Self.apply(try value(later), to: Self.apply(try value(earlier), to: document))
+            #expect(Self.apply(try JSONValue(merged), to: document) == both, "\(earlier) \(later)")
+        }
+    }
+}
