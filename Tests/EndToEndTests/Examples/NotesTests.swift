@@ -162,6 +162,19 @@ private struct NotesService: Sendable {
         #expect(try drainq.list().map { $0["state"] as? String } == ["failed"])
     }
 
+    @Test func `the update of a note whose insert failed for good is held with it`() throws {
+        let id = try add("insert", #"{"id":7,"title":"secret"}"#)
+        try add("update", #"{"id":7,"title":"green tea"}"#)
+        #expect(try drainq.run("run").status == 1)
+        let states = try drainq.list().compactMap { $0["state"] as? String }
+        #expect(states.sorted() == ["failed", "held"])
+        #expect(service.receiver.receivedCount == 1)
+        try drainq.run("drop", id)
+        service.change { $0.titles["7"] = "tea" }
+        #expect(try drainq.run("run").status == 0)
+        #expect(service.state.titles["7"] == "green tea")
+    }
+
     @Test func `a token that has expired holds everything, until there is another one`() throws {
         service.change { $0.token = "renewed" }
         try add("insert", #"{"id":7,"title":"tea"}"#)
