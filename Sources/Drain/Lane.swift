@@ -9,6 +9,10 @@ final class Lane {
     var pace: Pace
     /// The configuration's conditions are not met for it.
     var lacksConditions = false
+    /// This machine may have no network: one attempt has to show it.
+    var isCautious = false
+    /// An attempt of this run has come back from it.
+    var hasBeenHeard = false
     /// The samples have said nothing: nothing more is sent to it in this run.
     var isLeft = false
     /// The first permanent answers in this run, which may mean more together.
@@ -92,7 +96,7 @@ final class Lane {
 
     /// How many attempts of what is in the order may be in flight.
     var allowance: Int {
-        isClosed || isSampling || !urgent.isEmpty ? 0 : access.allowance
+        isClosed || isSampling || !urgent.isEmpty ? 0 : min(access.allowance, isCautious ? 1 : .max)
     }
 
     var isClosed: Bool { block != nil || lacksConditions || isLeft }

@@ -7,6 +7,8 @@ extension Run {
     func take(_ received: AttemptReport, of flight: Flight, _ round: inout Round, _ claims: SpoolRun) {
         // Another attempt may have killed the agent. Alone in one, each shows what it does.
         if received.isSuspect { return sendAgain(flight) }
+        flight.lane.hasBeenHeard = true
+        flight.lane.isCautious = false
         let report = SealedReport(received, flight.redaction)
         let (count, now, longest) = (flight.members.count, world.now(), flight.lane.settings.retryAfterMax)
         var together = Classification.verdict(on: report, route: flight.route, now: now, retryAfterMax: longest)

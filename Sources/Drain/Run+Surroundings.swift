@@ -10,6 +10,8 @@ extension Run {
         var here: String?
         /// This machine has no network; found by an attempt of this run or of one before.
         var offline: (absence: NetworkAbsence, error: NetworkError)?
+        /// Whether it looks so before an attempt has shown it; `nil` before the first look.
+        var seemsOffline: Bool?
         /// What the ledger has of that was looked at.
         var isNetworkKnown = false
         /// Nothing is sent before: the machine runs on battery.
@@ -39,6 +41,7 @@ extension Run {
             reason = gate.offline?.absence.description
         }
         lane.lacksConditions = reason != nil
+        lane.isCautious = reason == nil && !lane.hasBeenHeard && seemsOffline(for: lane)
         summary.conditions = reason ?? summary.conditions
     }
 
@@ -79,6 +82,15 @@ extension Run {
         let absence = world.networkWays().absence(behind: known)
         gate.offline = absence.map { ($0, known) }
         if absence == nil, !isPlanning { remember(offline: nil) }
+    }
+
+    /// Whether an attempt is likely to find no network. Looked up once a run, where it has something to send elsewhere.
+    private func seemsOffline(for lane: Lane) -> Bool {
+        if lane.destination.isReachedLocally(lane.settings) { return false }
+        if let known = gate.seemsOffline { return known }
+        let looksSo = world.networkWays().absence(behind: .offline) != nil
+        gate.seemsOffline = looksSo
+        return looksSo
     }
 
     /// Why this machine has no network, where that is what an attempt's error comes of; `nil` where it has one.

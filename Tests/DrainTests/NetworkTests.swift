@@ -36,11 +36,31 @@ import Testing
         #expect(sayings(bench) == [true, true])
     }
 
-    @Test func `what was in flight is charged to nobody either`() throws {
+    @Test func `each destination is asked at most once, whatever the concurrency`() throws {
         let bench = try Bench()
         bench.networkWays = Self.away
         try bench.add(20)
+        try bench.add(20, type: "other")
         let summary = try bench.run(RunOptions(concurrency: 5)) { _ in .failure(.unreachable, detail: "") }
+        #expect(summary.attempts <= 2 && summary.waiting == 40)
+        #expect(try bench.names(.new).count == 40)
+    }
+
+    @Test func `what looks like no network and is one is used to the full after one attempt`() throws {
+        let bench = try Bench()
+        bench.networkWays = NetworkWays(hasDefaultRoute: false)
+        try bench.add(20)
+        #expect(try bench.run(RunOptions(concurrency: 5)).delivered == 20)
+        #expect(bench.sink?.mostInFlight == 5)
+    }
+
+    @Test func `what was in flight when the network went is charged to nobody either`() throws {
+        let bench = try Bench()
+        try bench.add(20)
+        let summary = try bench.run(RunOptions(concurrency: 5)) { _ in
+            bench.networkWays = Self.away
+            return .failure(.unreachable, detail: "")
+        }
         #expect(summary.attempts <= 5 && summary.waiting == 20)
         #expect(try bench.names(.new).count == 20)
     }

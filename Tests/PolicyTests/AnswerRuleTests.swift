@@ -177,7 +177,7 @@ import Testing
         #expect(
             DestinationEvent.events(
                 of: report(403), limited, route: route, settings: settings, blamed: nil, now: now)
-                == [.answered, .askedToWait(until: now + .seconds(30))])
+                == [.answered, .retryAfter(until: now + .seconds(30))])
     }
 
     @Test func `the record of an attempt that a rule did not count says so`() {

@@ -44,7 +44,7 @@ package struct AnswerRule: Hashable, Sendable {
     package var content: AnswerContent
     package var sense: Sense
     package var outcome: Outcome
-    /// Where the answer says until when its destination is to be left alone; only of a rule that defers.
+    /// Where the answer says until when nothing is sent to its destination; only of a rule that defers.
     package var until: AnswerTime?
 
     package init(
