@@ -87,10 +87,10 @@ class Ground:
         queue.fill(count)
         return queue
 
-    def ours(self, name, count, transport="libcurl", url=None, batch=None):
-        """A run over a new queue."""
-        label = f"ours-{transport}-{count}-{batch}"
-        route = {"batch": {"max": batch}} if batch else {}
+    def ours(self, name, count, transport="libcurl", url=None, batch=None, ordered=False):
+        """A run over a new queue; `ordered`: all of one key, one after the other."""
+        label = f"ours-{transport}-{count}-{batch}-{ordered}"
+        route = {"batch": {"max": batch}} if batch else {"key": "{type}", "ordering": "key"} if ordered else {}
         queues = []
         target = url or self.nginx.url
 
@@ -150,14 +150,20 @@ class Ground:
             "C over raw sockets: read, POST, unlink",
             lambda path: [compiled("limits/drain-sockets.c"), path, self.nginx.port, concurrency], count, requests=count)
 
-    def curl_parallel(self, count, url=None):
+    def curl_in_order(self, count, url):
+        """One request after the other over one connection, which removes nothing."""
+        program = self.curl_parallel(count, url, limit=1)
+        program.name = "curl, one after the other"
+        return program
+
+    def curl_parallel(self, count, url=None, limit=concurrency):
         """Its configuration is there before the clock starts, and it does not remove what it has sent."""
         path = self.place / "curl-files"
-        configuration = scratch / "curl.conf"
+        configuration = scratch / f"curl-{limit}.conf"
 
         def prepare():
             fill_plain(path, count)
-            start = f"parallel\nparallel-max = {concurrency}\nsilent\nshow-error\n"
+            start = (f"parallel\nparallel-max = {limit}\n" if limit > 1 else "") + "silent\nshow-error\n"
             each = [
                 f'url = "{url or self.nginx.url}"\ndata-binary = "@{file}"\nheader = "Content-Type: application/json"\n'
                 'output = "/dev/null"\nfail\n' for file in sorted(path.iterdir())]

@@ -65,7 +65,7 @@ def memory(program, sample):
 def rows(ground):
     """All rows, each made only when it is asked for: key → a function that makes those that are measured together."""
     return {
-        "drain": draining, "urlsession": draining, "batch": draining, "cpu": draining, "latency": latency,
+        "drain": draining, "urlsession": draining, "batch": draining, "cpu": draining, "latency": latency, "ordered": ordered,
         "empty": empty, "add": adding, "bulk": bulk, "take": taking, "memory": memories, "growth": growth,
         "slow": slow,
     }
@@ -112,6 +112,13 @@ def latency(ground, wanted):
         ground.ours("drainq, libcurl", count, url=slow.url),
         ground.ours("drainq, URLSession", count, transport="urlsession", url=slow.url),
         ground.c_over_libcurl(count, slow.url), curl], [Aim("≤ 0.53 s", at_most=0.53)])]
+
+
+def ordered(ground, wanted):
+    count, slow = 50, ground.slow(50)
+    return [Row("ordered", "50 of one key in order, 50 ms each, whole process", "s", seconds, [
+        ground.ours("drainq, libcurl, ordering: key", count, url=slow.url, ordered=True),
+        ground.curl_in_order(count, slow.url)], [Aim("≤ 2.65 s: 3 ms a step", at_most=2.65)])]
 
 
 def built(ground):

@@ -17,6 +17,7 @@ private let target: @Sendable ([UInt8]) -> Void = {
 private let targets: [String: @Sendable ([UInt8]) -> Void] = [
     "json": json, "pointer": pointer, "name": name, "file": file, "envelope": envelope, "configuration": configuration,
     "time": time, "frame": frame, "redirect": redirect, "display": display, "request": request,
+    "template": template,
 ]
 
 private let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
@@ -215,4 +216,30 @@ private func tokens(of text: ArraySlice<UInt8>) -> [[UInt8]]? {
     let half = bytes.count / 2
     expect(read([bytes[..<half], bytes[half...]]) == whole, "halves make other requests")
     if bytes.count < 512 { expect(read(bytes.indices.map { bytes[$0...$0] }) == whole, "bytes make other requests") }
+}
+
+/// Before a zero byte a template, behind it the payload: whatever they are, a body is JSON, a url stays within its host, and
+/// a header is one line.
+@Sendable private func template(_ bytes: [UInt8]) {
+    let parts = bytes.split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false)
+    guard let text = String(validating: parts[0], as: UTF8.self) else { return }
+    let header = OperationHeader(
+        id: OperationID("x")!, createdAt: now, contentType: "application/json", key: "k/\u{1F}\"{")
+    let operation = Operation(header: header, body: parts.count == 2 ? Array(parts[1]) : Array("{}".utf8))
+    let secrets = SecretValues(values: ["s": "a\"/b"])
+    func made(_ route: Route) -> OutgoingRequest? {
+        guard route.problems.isEmpty else { return nil }
+        return try? RequestForm(route).request(for: operation, attempt: 1, version: "1", secrets: secrets)
+    }
+    if !text.isEmpty, let request = made(Route(url: "https://h/", body: text)) {
+        expect((try? JSONDocument(request.body ?? [])) != nil, "a body that is no JSON: \(text)")
+    }
+    if let request = made(Route(url: "https://h/" + text)) {
+        expect(request.url.hasPrefix("https://h/"), "another host: \(text)")
+        expect(request.url.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != 0x22 && $0 != 0x7B }, "no url: \(text)")
+    }
+    let field = HeaderField(name: "X", value: text)
+    if field.defect == nil, let request = made(Route(url: "https://h/", headers: [field])) {
+        expect(request.headers.allSatisfy { $0.value.utf8.allSatisfy { $0 >= 0x20 || $0 == 9 } }, "two lines: \(text)")
+    }
 }
