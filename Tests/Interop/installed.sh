@@ -43,12 +43,12 @@ are_the_same() {
 
 lintian_is_silent() { equal '' "$(lintian --allow-root --tag-display-limit 0 "$work"/once/*.deb)"; }
 
-# What the manual says of it: sizes in megabytes, and the libraries.
 # is_near BYTES MEGABYTES: within a twentieth.
 is_near() {
     (($1 * 20 > $2 * 19000000 && $1 * 20 < $2 * 21000000)) || { echo "$1 bytes are not about $2 MB"; return 1; }
 }
 
+# What the manual says of it: sizes in megabytes, and the libraries.
 is_as_the_manual_says() {
     local manual packed installed
     manual=$(tr '\n' ' ' <man/drainq-setup.7)
