@@ -172,7 +172,7 @@ status_begins_with_people() {
     shown 'drainq status' >"$work/status"
     [[ $(head -n 1 "$work/status") == "held: 'closed' for "* ]] || { cat "$work/status"; return 1; }
     has '^failed: 1;' "$work/status"
-    has "^waiting: 'inbox' has" "$work/status"
+    has "^retry-after: the server of 'inbox'" "$work/status"
     has 'DESTINATION( |$)' "$work/status"
     has 'TOTAL +<1m +5m +1h +6h +1d +3d +3d\+' "$work/status"
     has '^last run ' "$work/status"

@@ -91,11 +91,11 @@ extension ConfigurationChapters {
         .Bd -literal -offset indent
         {
           routes: {
-            profile: { url: \(dqhttps://api.example.com/profile/{key}\(dq, key: \(dq{payload.user}\(dq },
+            profile: { url: \(dqhttps://api.example.com/profile/{key}\(dq, key: \(dq{payload.user.id}\(dq },
             // {"text":"…"} for Slack, whatever the payload is.
             alert: {
-              url: \(dqhttps://hooks.example.com/services/${secret:hook}\(dq,
-              body: '{ \(dqtext\(dq: \(dq{payload.host}: {payload.message}\(dq }',
+              url: \(dqhttps://hooks.example.com/services/${secret:api}\(dq,
+              body: '{ \(dqtext\(dq: \(dq{payload.user.id}: {payload.content}\(dq }',
             },
             // Kafka's REST proxy: an envelope around a batch.
             metric: {
@@ -111,7 +111,7 @@ extension ConfigurationChapters {
               body: '{ \(dqcreate\(dq: { \(dq_id\(dq: \(dq{id}\(dq } }\en{payload}',
             },
           },
-          secrets: { hook: { file: \(dq/etc/drainq/hook\(dq } },
+          secrets: { api: { file: \(dq/etc/drainq/api.token\(dq } },
         }
         .Ed
 
