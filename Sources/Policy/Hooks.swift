@@ -43,7 +43,7 @@ package struct HookNews: Hashable, Codable, Sendable {
     package var event: Hooks.Event
     /// `nil` for quarantine, and for runs: what is no operation goes nowhere, and a run has many destinations.
     package var destination: String?
-    /// Of the first; of the last run that started or ended.
+    /// The reason of the first event; for runs, that of the last one.
     package var reason: String
     /// Destinations where they are held or released, runs where they started or ended, else operations or files.
     package var count: Int

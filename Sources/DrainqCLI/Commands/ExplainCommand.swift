@@ -21,7 +21,7 @@ func explain(_ command: ParsedCommand, environment: [String: String]) throws(Com
     }
 }
 
-/// Of the one answer that is asked for; `nil` where none is.
+/// Explains the answer that the command line names; `nil` if it names none.
 private func explanation(_ command: ParsedCommand, on route: ExplainedRoute) throws -> Explanation? {
     if let path = command.text(.answer) {
         if let operand = command.operands.first {

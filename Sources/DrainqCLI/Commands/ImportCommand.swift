@@ -38,7 +38,7 @@ private struct Importation {
     /// Operations of the last batch that have taken others' place.
     private var replaced: Set<OperationID> = []
     private var isAtomic: Bool { command.flag(.atomic) }
-    /// What is replaced may be what is still being read: `export` of the same queue.
+    /// Whether the whole input is read before anything is written. The input of `--replace` may be `export` of this queue.
     private var gathersAll: Bool { isAtomic || command.flag(.replace) }
 
     init(queue: OpenQueue, command: ParsedCommand) throws {

@@ -16,7 +16,7 @@ struct RunNews {
     }
 
     private var news: [Key: HookNews] = [:]
-    /// Of a hundred thousand deliveries nobody keeps account where no hook asks for them.
+    /// Whether a hook asks for deliveries. Without one they are not collected, so that memory stays bounded.
     private let tellsDeliveries: Bool
 
     init(for hooks: Hooks) {
@@ -54,7 +54,7 @@ struct RunNews {
         }
     }
 
-    /// Returns what is to be told now; the rest is kept in `state/hooks.json` for a later run. What was taken in is not
+    /// Returns the news that hooks are told now; the rest is kept in `state/hooks.json` for a later run. What was taken in is not
     /// returned again.
     mutating func due(by hooks: Hooks, in spool: SpoolDirectory, at now: Timestamp) throws(SpoolError) -> [HookNews] {
         var due: [HookNews] = []

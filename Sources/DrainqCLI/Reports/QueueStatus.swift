@@ -31,7 +31,7 @@ struct QueueStatus: Encodable {
         var coolDownUntil: String?
         var failures: Int?
         var lastFailure: String?
-        /// So many attempts may be in flight, until it is as wide as ever.
+        /// Upper bound on attempts in flight after a failure; `nil` if the concurrency limit alone bounds them.
         var window: Int?
         var lastSuccess: String?
 

@@ -51,7 +51,7 @@ package enum TemplateUse: Hashable, Sendable {
     case header
     /// A body, whose media type says how a value is escaped.
     case body(BodySyntax)
-    /// What is around the members of a batch: JSON.
+    /// The JSON text around the members of a batch.
     case batch
     /// The key of an operation that has none of its own.
     case key

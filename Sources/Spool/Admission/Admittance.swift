@@ -83,7 +83,7 @@ package struct Admittance {
         return result
     }
 
-    /// The same of one that takes nobody's place.
+    /// Counts an operation in that replaces none, or says why it cannot enter.
     mutating func admit(
         _ submission: inout Submission, number: Int, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
