@@ -209,7 +209,10 @@ extension Run {
             reason: reason.reason(excerpt: record?.status == nil ? record?.excerpt : nil), status: record?.status,
             blamed: fingerprint(of: lane.destination))
         lane.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
-        if isNew, let record { report(.destinationHeld(destination: lane.destination.name, record: record)) }
+        if isNew, let record {
+            let isStorm = if case .storm = reason { true } else { false }
+            report(.destinationHeld(destination: lane.destination.name, record: record, byStormGuard: isStorm))
+        }
     }
 
     /// No request can be made of these: the operation's own fault, or a reason to hold its destination.

@@ -71,8 +71,9 @@ package enum RunEvent: Sendable {
     /// Given up without a request: expired, or its request cannot be made.
     case gaveUp(AttemptEvent)
     case quarantined(QuarantineItem)
-    /// A destination is held from here on; its operations are put back.
-    case destinationHeld(destination: String, record: AttemptRecord)
+    /// A destination is held from here on; its operations are put back. The storm guard holds it for a status that
+    /// operations before have failed with.
+    case destinationHeld(destination: String, record: AttemptRecord, byStormGuard: Bool)
     /// A hold that this run met has ended: by a delivery, another answer than before, or a change of what it was blamed on.
     case holdEnded(destination: String)
     /// An operation was refused, and waits for another one to show who is to blame. `times` is how often it was refused.

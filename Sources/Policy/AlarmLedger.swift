@@ -1,7 +1,8 @@
 /// What runs have said where nobody watches, so that one cause is one mail: `state/alarms.json`.
 ///
 /// ```
-/// { "version": 1, "failures": [{ "destination": …, "cause": …, "told": time, "untold": 3 }], "holds": [destination] }
+/// { "version": 1, "failures": [{ "destination": …, "cause": …, "told": time, "untold": 3, "held": true }],
+///   "holds": [destination] }
 /// ```
 /// Losing the file costs a mail too many.
 package struct AlarmLedger: Hashable, Sendable {
@@ -27,10 +28,28 @@ package struct AlarmLedger: Hashable, Sendable {
     struct Failures: Hashable {
         var told: Timestamp
         var untold = 0
+        /// Whether the storm guard holds the destination since then, which was not told.
+        var isHeld = false
+
+        var isOwed: Bool { untold > 0 || isHeld }
+    }
+
+    /// What is to be told of a cause once its quiet time is over.
+    package struct Owed: Hashable, Sendable {
+        package var cause: Cause
+        /// The failures that were not told.
+        package var count: Int
+        package var since: Timestamp
+        /// Whether the destination is held for the cause, and nobody was told.
+        package var isHeld: Bool
+
+        package init(cause: Cause, count: Int, since: Timestamp, isHeld: Bool) {
+            (self.cause, self.count, self.since, self.isHeld) = (cause, count, since, isHeld)
+        }
     }
 
     private var failures: [Cause: Failures] = [:]
-    /// The destinations whose holds were told.
+    /// The destinations whose holds were told, or the cause of them: the end is to be told as well.
     private var holds: Set<String> = []
 
     package init() {}
@@ -43,10 +62,10 @@ package struct AlarmLedger: Hashable, Sendable {
     /// Whether the hold of the destination was told, and its end was not.
     package func hasTold(holdOf destination: String) -> Bool { holds.contains(destination) }
 
-    /// The failures that were not told and whose quiet time is over, by destination and cause, with the time since when.
-    package func owed(at now: Timestamp) -> [(cause: Cause, count: Int, since: Timestamp)] {
-        failures.filter { $0.value.untold > 0 && !isQuiet($0.key, at: now) }
-            .map { ($0.key, $0.value.untold, $0.value.told) }
+    /// The failures and holds that were not told and whose quiet time is over, by destination and cause.
+    package func owed(at now: Timestamp) -> [Owed] {
+        failures.filter { $0.value.isOwed && !isQuiet($0.key, at: now) }
+            .map { Owed(cause: $0.key, count: $0.value.untold, since: $0.value.told, isHeld: $0.value.isHeld) }
             .sorted { ($0.cause.destination, $0.cause.cause) < ($1.cause.destination, $1.cause.cause) }
     }
 
@@ -55,11 +74,13 @@ package struct AlarmLedger: Hashable, Sendable {
     /// - Parameters:
     ///   - failed: how many failed by each cause; those whose cause is quiet were not told.
     ///   - held: the destinations whose holds began.
+    ///   - storms: the causes for which the storm guard began to hold a destination; where the cause is quiet, the hold
+    ///     was not told.
     ///   - released: the destinations whose holds ended.
     package mutating func record(
-        failed: [Cause: Int], held: Set<String>, released: Set<String>, at now: Timestamp
+        failed: [Cause: Int], held: Set<String>, storms: Set<Cause> = [], released: Set<String>, at now: Timestamp
     ) {
-        for (cause, _, _) in owed(at: now) { failures[cause] = Failures(told: now) }
+        for owed in owed(at: now) { failures[owed.cause] = Failures(told: now) }
         for (cause, count) in failed {
             if isQuiet(cause, at: now), let told = failures[cause], told.told < now {
                 let (sum, overflows) = told.untold.addingReportingOverflow(count)
@@ -69,12 +90,17 @@ package struct AlarmLedger: Hashable, Sendable {
             }
         }
         holds.formUnion(held)
+        for cause in storms {
+            holds.insert(cause.destination)
+            if isQuiet(cause, at: now), failures[cause]!.told < now { failures[cause]!.isHeld = true }
+        }
         holds.subtract(released)
+        for cause in failures.keys where released.contains(cause.destination) { failures[cause]!.isHeld = false }
         forget(now)
     }
 
     private mutating func forget(_ now: Timestamp) {
-        failures = failures.filter { $0.value.untold > 0 || isQuiet($0.key, at: now) }
+        failures = failures.filter { $0.value.isOwed || isQuiet($0.key, at: now) }
         if failures.count > Self.mostRemembered {
             let oldest = failures.sorted { $0.value.told < $1.value.told }
             for (cause, _) in oldest.prefix(failures.count - Self.mostRemembered) { failures[cause] = nil }
@@ -93,6 +119,8 @@ extension AlarmLedger: Codable {
         var cause: String
         var told: String
         var untold: Int
+        /// Absent is false.
+        var held: Bool?
     }
 
     /// Throws where it is of another version, or damaged.
@@ -104,7 +132,7 @@ extension AlarmLedger: Codable {
         for row in try fields.decode([Row].self, forKey: .failures) {
             guard let told = Timestamp(rfc3339: row.told) else { continue }
             failures[Cause(destination: row.destination, cause: row.cause)] =
-                Failures(told: told, untold: max(0, row.untold))
+                Failures(told: told, untold: max(0, row.untold), isHeld: row.held == true)
         }
         holds = Set(try fields.decode([String].self, forKey: .holds))
     }
@@ -115,7 +143,7 @@ extension AlarmLedger: Codable {
         let rows = failures.map { cause, failures in
             Row(
                 destination: cause.destination, cause: cause.cause, told: failures.told.rfc3339,
-                untold: failures.untold)
+                untold: failures.untold, held: failures.isHeld ? true : nil)
         }
         try fields.encode(rows.sorted { ($0.destination, $0.cause) < ($1.destination, $1.cause) }, forKey: .failures)
         try fields.encode(holds.sorted(), forKey: .holds)

@@ -87,9 +87,9 @@ class Ground:
         queue.fill(count)
         return queue
 
-    def ours(self, name, count, transport="libcurl", url=None, batch=None, ordered=False):
-        """A run over a new queue; `ordered`: all of one key, one after the other."""
-        label = f"ours-{transport}-{count}-{batch}-{ordered}"
+    def ours(self, name, count, transport="libcurl", url=None, batch=None, ordered=False, at_once=concurrency):
+        """A run over a new queue; `ordered`: all of one key, each after the one before."""
+        label = f"ours-{transport}-{count}-{batch}-{ordered}-{at_once}"
         route = {"batch": {"max": batch}} if batch else {"key": "{type}", "ordering": "key"} if ordered else {}
         queues = []
         target = url or self.nginx.url
@@ -103,7 +103,7 @@ class Ground:
 
         expected = None if url else count // (batch or 1)
         return Program(
-            name, lambda: queues[0].command("run", "--limit", count, "--concurrency", concurrency), count=count,
+            name, lambda: queues[0].command("run", "--limit", count, "--concurrency", at_once), count=count,
             prepare=prepare, check=check, requests=expected)
 
     def on_standing_queue(self, name, count, *words, times=1, requests=0, what=1):

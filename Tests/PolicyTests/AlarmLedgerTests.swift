@@ -50,10 +50,37 @@ struct AlarmLedgerTests {
         #expect(!ledger.hasTold(holdOf: "a"))
     }
 
+    @Test func `a hold by the storm guard is told with its cause: in the same hour not again`() {
+        var ledger = AlarmLedger()
+        ledger.record(failed: [cause: 1], held: [], released: [], at: start)
+        ledger.record(failed: [cause: 4], held: [], storms: [cause], released: [], at: minutes(4))
+        #expect(ledger.owed(at: minutes(59)).isEmpty)
+        #expect(ledger.owed(at: minutes(60)) == [.init(cause: cause, count: 4, since: start, isHeld: true)])
+        // Its end is told, although its beginning was not: the cause was.
+        #expect(ledger.hasTold(holdOf: cause.destination))
+        var ended = ledger
+        ended.record(failed: [:], held: [], released: [cause.destination], at: minutes(30))
+        #expect(ended.owed(at: minutes(60)) == [.init(cause: cause, count: 4, since: start, isHeld: false)])
+        // Told once, it is not told again.
+        ledger.record(failed: [:], held: [], released: [], at: minutes(60))
+        #expect(ledger.owed(at: minutes(200)).isEmpty && ledger.hasTold(holdOf: cause.destination))
+    }
+
+    @Test func `a hold by the storm guard is owed where nothing else of its cause is`() {
+        var ledger = AlarmLedger()
+        ledger.record(failed: [cause: 1], held: [], released: [], at: start)
+        ledger.record(failed: [:], held: [], storms: [cause], released: [], at: minutes(4))
+        #expect(ledger.owed(at: minutes(90)) == [.init(cause: cause, count: 0, since: start, isHeld: true)])
+        // With the failures of one run it is told at once.
+        var atOnce = AlarmLedger()
+        atOnce.record(failed: [cause: 5], held: [], storms: [cause], released: [], at: start)
+        #expect(atOnce.owed(at: minutes(90)).isEmpty && atOnce.hasTold(holdOf: cause.destination))
+    }
+
     @Test func `it survives its file, and stays small`() throws {
         var ledger = AlarmLedger()
         ledger.record(failed: [cause: 1, other: 2], held: ["a", "b"], released: [], at: start)
-        ledger.record(failed: [cause: 5], held: [], released: [], at: minutes(1))
+        ledger.record(failed: [cause: 5], held: [], storms: [cause], released: [], at: minutes(1))
         #expect(try JSONDecoder().decode(AlarmLedger.self, from: JSONEncoder().encode(ledger)) == ledger)
         for number in 0..<3000 {
             ledger.record(

@@ -88,8 +88,8 @@ extension CommandDescription {
             share one queue. The exit status says what happened.
 
             Where nobody watches, a run in which all went well prints nothing, so that cron mails only what matters. \
-            Operations that fail for the same cause at the same destination are told once an hour, with the count since; the \
-            end of a hold is told once, where its beginning was. \
+            Operations that fail for the same cause at the same destination are told once an hour, with the count since, and \
+            so is a hold by the storm guard that comes of them; the end of a hold is told once, where its cause was. \
             With --verbose, or at a terminal, there is a line for each attempt and a summary.
 
             With ids it sends these operations now and no others, whatever they wait for: a later attempt, the time before \

@@ -34,7 +34,7 @@ struct RunNews {
 
     mutating func take(_ event: RunEvent) {
         switch event {
-        case .destinationHeld(let destination, let record):
+        case .destinationHeld(let destination, let record, _):
             if !withdraw(.released, destination) { add(HookNews(.held, destination, reason: record.cause)) }
         case .holdEnded(let destination):
             if !withdraw(.held, destination) {

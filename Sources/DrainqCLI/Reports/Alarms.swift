@@ -19,6 +19,8 @@ struct Alarms {
     private var ledger: AlarmLedger
     private var failed: [AlarmLedger.Cause: Int] = [:]
     private var held: Set<String> = []
+    /// The causes that the storm guard held a destination for.
+    private var storms: Set<AlarmLedger.Cause> = []
     private var released: Set<String> = []
 
     /// A ledger that cannot be read is an empty one: what it would keep quiet is told.
@@ -30,43 +32,62 @@ struct Alarms {
 
     /// Whether a line is due for the operation, which has failed for good.
     mutating func tells(_ event: AttemptEvent) -> Bool {
-        let cause = AlarmLedger.Cause(
-            destination: event.destination,
-            cause: event.record.status.map { "\($0)" } ?? event.record.error ?? event.record.rule)
+        let cause = AlarmLedger.Cause(destination: event.destination, event.record)
         failed[cause, default: 0] += 1
         return !ledger.isQuiet(cause, at: now)
     }
 
-    mutating func hold(_ destination: String) {
-        held.insert(destination)
+    /// Whether a line is due for the hold of a destination.
+    ///
+    /// A hold by the storm guard has the cause of the failures before it: there is nothing else to do about it.
+    mutating func tells(holdOf destination: String, for record: AttemptRecord, byStormGuard: Bool) -> Bool {
         released.remove(destination)
+        guard byStormGuard else {
+            held.insert(destination)
+            return true
+        }
+        let cause = AlarmLedger.Cause(destination: destination, record)
+        storms.insert(cause)
+        return !ledger.isQuiet(cause, at: now)
     }
 
     /// Whether somebody was told of the hold that has ended.
     mutating func release(_ destination: String) -> Bool {
         released.insert(destination)
-        return held.remove(destination) != nil || ledger.hasTold(holdOf: destination)
+        let begins = storms.filter { $0.destination == destination }
+        storms.subtract(begins)
+        return held.remove(destination) != nil || !begins.isEmpty || ledger.hasTold(holdOf: destination)
     }
 
     /// What earlier runs kept quiet about, and is told now: a sentence each.
     var owed: [String] {
-        ledger.owed(at: now).map { cause, count, since in
-            "\(count) more failed at '\(cause.destination)' in the last \(InWords.rough(max(now - since, .zero))): \(cause.cause)"
+        ledger.owed(at: now).map { owed in
+            let place = "'\(owed.cause.destination)'"
+            if owed.count == 0 { return "\(place) is held: \(owed.cause.cause)" }
+            let time = InWords.rough(max(now - owed.since, .zero))
+            return "\(owed.count) more failed at \(place) in the last \(time): \(owed.cause.cause)"
+                + (owed.isHeld ? "; it is held" : "")
         }
     }
 
     /// Leaves for the next run what this one has said. A run that said nothing, and kept quiet about nothing, writes nothing.
     func leave() throws(SpoolError) {
-        if failed.isEmpty, held.isEmpty, released.isEmpty, ledger.owed(at: now).isEmpty { return }
+        if failed.isEmpty, held.isEmpty, storms.isEmpty, released.isEmpty, ledger.owed(at: now).isEmpty { return }
         _ = try spool.updateState(Self.file, durable: false) { old in
             let before = Self.decoded(old)
             var after = before
-            after.record(failed: failed, held: held, released: released, at: now)
+            after.record(failed: failed, held: held, storms: storms, released: released, at: now)
             return after == before ? nil : Array((JSONLine.text(after) + "\n").utf8)
         }
     }
 
     private static func decoded(_ bytes: [UInt8]?) -> AlarmLedger {
         bytes.flatMap { try? JSONDecoder().decode(AlarmLedger.self, from: Data($0)) } ?? AlarmLedger()
+    }
+}
+
+extension AlarmLedger.Cause {
+    fileprivate init(destination: String, _ record: AttemptRecord) {
+        self.init(destination: destination, cause: record.status.map { "\($0)" } ?? record.error ?? record.rule)
     }
 }

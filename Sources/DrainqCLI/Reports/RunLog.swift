@@ -12,7 +12,7 @@ struct RunLog {
         case .chosen: break
         case .attempted(let attempt), .gaveUp(let attempt): write(AttemptView(attempt), attempt.level)
         case .quarantined(let item): write(QuarantineView(item), .error)
-        case .destinationHeld(let destination, let record): write(HeldView(destination, record), .error)
+        case .destinationHeld(let destination, let record, _): write(HeldView(destination, record), .error)
         case .holdEnded(let destination): write(ReleasedView(destination: destination), .notice)
         case .parked(let id, let destination, _, let times):
             write(MessageView(message: "'\(destination)' refuses '\(id)': parked"), times == 2 ? .warning : .notice)

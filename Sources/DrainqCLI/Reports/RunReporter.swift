@@ -56,11 +56,11 @@ struct RunReporter {
         case .chosen: break
         case .attempted(let attempt), .gaveUp(let attempt): take(attempt)
         case .quarantined(let item): quarantined(item)
-        case .destinationHeld(let destination, let record):
-            if voice == .actionable || voice == .everything {
+        case .destinationHeld(let destination, let record, let byStormGuard):
+            let isTold = alarms?.tells(holdOf: destination, for: record, byStormGuard: byStormGuard) ?? true
+            if isTold, voice == .actionable || voice == .everything {
                 Messages.error("'\(destination)' is held: \(record.cause)", hint: hint(for: record))
             }
-            alarms?.hold(destination)
         case .recovered(let recovery):
             for item in recovery.quarantined { quarantined(item) }
             if voice == .everything, !recovery.returned.isEmpty {
