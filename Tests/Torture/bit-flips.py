@@ -77,7 +77,7 @@ with test("a flipped bit in the line of an attempt changes nothing of what is se
     result = queue("run", "--limit", count, "--now", "--json")
     expect(result.returncode == 0, result.returncode, result.stderr[-500:])
     receiver.arrivals(result, 0)
-    expect(sorted(receiver.ids()) == [f"op-{number:06}" for number in range(count)], "not each once")
+    expect(sorted(receiver.ids(count)) == [f"op-{number:06}" for number in range(count)], "not each once")
     expect(all(request["body"] == json.loads(body) for request in receiver.requests()), "another body")
     told.append(f"{count} points")
 

@@ -68,9 +68,9 @@ with test("a clock that goes back makes nothing wait longer than the schedule co
     queue = Queue((receiver := Receiver("503", "204")).url + "/{id}", route=standard)
     (operation,) = add(queue)
     expect(queue("run").returncode == 75)
-    expect(queue("run", before=clock(-hour)).returncode == 0 and len(receiver.ids()) == 1, "tried before its time")
+    expect(queue("run", before=clock(-hour)).returncode == 0 and len(receiver.ids(1)) == 1, "tried before its time")
     expect(queue("run", before=clock(-2 * day)).returncode == 0, "waits for two days")
-    expect(receiver.ids() == [operation] * 2 and not queue.operations())
+    expect(receiver.ids(2) == [operation] * 2 and not queue.operations())
 
 with test("a clock that goes a year ahead, or back again, leaves what was deferred due or waiting") as told:
     queue = Queue((receiver := Receiver("503 *2", "204")).url + "/{id}", route=standard)
@@ -79,7 +79,7 @@ with test("a clock that goes a year ahead, or back again, leaves what was deferr
     # Too old by this clock, and tried all the same; then given up, where a person finds it.
     expect(queue("run", before=clock(year)).returncode == 1 and states(queue) == {operation: "failed"})
     expect(queue("retry", operation).returncode == 0 and queue("run").returncode == 0)
-    expect(receiver.ids() == [operation] * 3 and not queue.operations())
+    expect(receiver.ids(3) == [operation] * 3 and not queue.operations())
 
 with test("a step within a run changes neither its waits nor its deadlines") as told:
     for step in (-2 * day, year):
@@ -90,7 +90,7 @@ with test("a step within a run changes neither its waits nor its deadlines") as 
         run = subprocess.Popen([*stepping(file), *queue.command("run", "--until-empty", "--max-time", "60s")])
         until(run, receiver.ids)
         file.write_text(f"{step:+d}")
-        expect(run.wait(timeout=60) == 0 and receiver.ids() == [operation] * 2, step, run.returncode)
+        expect(run.wait(timeout=60) == 0 and receiver.ids(2) == [operation] * 2, step, run.returncode)
         expect(time.monotonic() - start < 30, "waited", time.monotonic() - start)
 
         queue = Queue((receiver := Receiver("silence")).url, route={"timeouts": {"request": "30s"}})
@@ -121,14 +121,15 @@ with test("the lines of one add keep their order while the clock goes back") as 
     process.wait()
     created = [path.name.split("-")[0] for path in sorted(queue.files("new"), key=lambda path: path.name)]
     expect(len(set(created)) == len(ids) == 18, created)
-    expect(queue("run").returncode == 0 and receiver.ids() == ids, "sent in another order")
+    expect(queue("run").returncode == 0 and receiver.ids(len(ids)) == ids, "sent in another order")
 
 with test("the newest value of a key wins, and its order is kept, though the clock went back between") as told:
     for route in ({"coalesce": True}, {"ordering": "key"}, {"ordering": "strict"}):
         queue = Queue((receiver := Receiver()).url + "/{id}", route=route)
         ids = [add(queue, 1, offset, "--key", "k")[0] for offset in (0, year, -day, 42 - int(time.time()), 0)]
         expect(queue("run").returncode == 0 and not queue.operations())
-        expect(receiver.ids() == (ids[-1:] if "coalesce" in route else ids), route, ids, receiver.ids())
+        due = ids[-1:] if "coalesce" in route else ids
+        expect(receiver.ids(len(due)) == due, route, ids, receiver.ids())
 
 with test("what was accepted before the clock was set is delivered after it, and not too old") as told:
     for route in (standard, {"retry": "standard", "expiresAfter": "7d"}):
@@ -138,7 +139,7 @@ with test("what was accepted before the clock was set is delivered after it, and
         expect(queue("run", "--limit", 1, before=booted()).returncode == 75)
         expect(queue("run", "--limit", 1).returncode == 75, "given up", states(queue))
         expect(set(states(queue).values()) <= {"new", "deferred"}, states(queue))
-        expect(queue("run", "--now").returncode == 0 and sorted(receiver.ids()[2:]) == sorted(ids), receiver.ids())
+        expect(queue("run", "--now").returncode == 0 and sorted(receiver.ids(2 + len(ids))[2:]) == sorted(ids), receiver.ids())
 
 with test("a creation far ahead changes nothing; a time that the operation asked for is waited for") as told:
     queue = Queue((receiver := Receiver()).url + "/{id}", route=standard)
@@ -149,9 +150,9 @@ with test("a creation far ahead changes nothing; a time that the operation asked
     os.utime(path, (4_070_908_800, 4_070_908_800))
     path.rename(queue.path / "new" / path.name)
     (later,) = add(queue, 1, 0, "--at", "2099-01-01T00:00:00Z")
-    expect(queue("run", "--now").returncode == 0 and len(receiver.ids()) == 2, receiver.ids())
+    expect(queue("run", "--now").returncode == 0 and len(receiver.ids(2)) == 2, receiver.ids())
     expect(states(queue) == {later: "new"})
-    expect(queue("run", before=clock(100 * year)).returncode == 0 and receiver.ids()[2:] == [later])
+    expect(queue("run", before=clock(100 * year)).returncode == 0 and receiver.ids(3)[2:] == [later])
 
 with test("what is given up because the clock was a year ahead can be tried again") as told:
     queue = Queue((receiver := Receiver()).url + "/{id}", route={"expiresAfter": "1d"})
@@ -159,7 +160,7 @@ with test("what is given up because the clock was a year ahead can be tried agai
     expect(queue("run", before=clock(year)).returncode == 1 and not receiver.ids(), "sent, though it had expired")
     expect(set(states(queue).values()) == {"failed"} and set(states(queue)) == set(ids))
     expect(queue("retry", "--all").returncode == 0 and queue("run").returncode == 0)
-    expect(sorted(receiver.ids()) == sorted(ids) and not queue.operations())
+    expect(sorted(receiver.ids(len(ids))) == sorted(ids) and not queue.operations())
 
 with test("a clock that is a year ahead does not empty failed/; retention does, a day late at most") as told:
     queue = Queue(Receiver("400").url, retention={"failed": "30d"})

@@ -174,8 +174,12 @@ class Receiver:
             time.sleep(0.01)
         return self.ids()[since:]
 
-    def ids(self):
-        """The id of each operation that was received, as often as it was: routes put it into the path's last part."""
+    def ids(self, least=0):
+        """The id of each operation that was received, as often as it was: routes put it into the path's last part. Waits for
+        `least` of them, because the ledger comes behind the answers."""
+        deadline = time.monotonic() + 20
+        while len(self.requests()) < least and time.monotonic() < deadline:
+            time.sleep(0.01)
         return [request["target"].rsplit("/", 1)[-1] for request in self.requests()]
 
 
