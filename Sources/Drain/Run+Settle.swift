@@ -17,7 +17,8 @@ extension Run {
             close(for: absence, error)
         }
         let each = flight.route.batch?.verdicts(
-            on: report, members: count, route: flight.route, now: now, retryAfterMax: longest)
+            on: report, members: flight.members.map(\.operation.header.id), route: flight.route, now: now,
+            retryAfterMax: longest)
         if (each ?? [together]).allSatisfy(\.isUnauthenticated), hasOtherSecrets(for: flight) {
             var again = flight
             again.hasFreshSecrets = true

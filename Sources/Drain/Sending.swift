@@ -176,7 +176,7 @@ package final class Sending {
                 return .broken(Postponement(operation: operation, name: name, reason: error.description))
             }
             let report = SealedReport(received, made.redaction)
-            var verdict = verdict(on: report, route, settings)
+            var verdict = verdict(on: report, about: name.id, route, settings)
             if let error = received.error, let absence = absence(behind: error, destination, settings) {
                 verdict = verdict.excused(by: absence, route: route)
             }
@@ -234,9 +234,13 @@ package final class Sending {
         attempted(outcome)
     }
 
-    private func verdict(on report: SealedReport, _ route: Route, _ settings: DestinationSettings) -> Verdict {
+    private func verdict(
+        on report: SealedReport, about id: OperationID, _ route: Route, _ settings: DestinationSettings
+    ) -> Verdict {
         let (now, longest) = (world.now(), settings.retryAfterMax)
-        let own = route.batch?.verdicts(on: report, members: 1, route: route, now: now, retryAfterMax: longest)?.first
+        let own = route.batch?.verdicts(
+            on: report, members: [id], route: route, now: now, retryAfterMax: longest
+        )?.first
         return own ?? Classification.verdict(on: report, route: route, now: now, retryAfterMax: longest)
     }
 

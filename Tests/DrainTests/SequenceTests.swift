@@ -275,6 +275,33 @@ import Testing
         }
     }
 
+    @Test func `an answer that lists failures by id fails those alone, and delivers the others`() throws {
+        let results = Batch.Results(
+            pointer: JSONPointer("/Failed")!, listsFailures: true, match: JSONPointer("/Id"),
+            status: JSONPointer("/status")!)
+        let bench = try bench { route in
+            route.batch = Batch(max: 4, body: #"{"Entries":[{items}]}"#, results: results)
+            route.body = #"{"Id":"{id}","Body":{payload}}"#
+        }
+        try bench.add(4)
+        var requests = 0
+        let summary = try bench.run { request in
+            requests += 1
+            let sent = request.body.flatMap { try? JSONDocument($0) }?.elements(at: JSONPointer("/Entries")!) ?? []
+            let failures = sent.compactMap { entry -> String? in
+                guard case .string(let id)? = entry.value(at: JSONPointer("/Id")!),
+                    case .number(let body)? = entry.value(at: JSONPointer("/Body")!)
+                else { return nil }
+                return ["1": 400, "2": 503][body].map { "{\"Id\":\"\(id)\",\"status\":\($0)}" }
+            }
+            // In the other order than the request's.
+            let list = failures.reversed().joined(separator: ",")
+            return .answer(AttemptReport.Answer(status: 200, body: Array("{\"Failed\":[\(list)]}".utf8)))
+        }
+        // What fails was attempted alone before.
+        #expect(requests == 2 && summary.delivered == 2 && summary.failed == 1 && summary.deferred == 1)
+    }
+
     @Test func `a member that is refused holds as an operation by itself would`() throws {
         let bench = try itemizing(2)
         try bench.add(4)

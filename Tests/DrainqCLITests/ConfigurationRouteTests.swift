@@ -128,7 +128,18 @@ import Testing
         ("batch: { max: 0 }", "batch.max: 0 is not a count; a count is a whole number from 1 to 10000"),
         (
             "batch: { max: 2, results: { status: '/s' } }",
-            "batch.results: these results lack 'pointer'; where their list is, as in { pointer: \"/items\" }"
+            "batch.results: these results lack 'pointer'; where their list is, as in { pointer: \"/items\" }, "
+                + "or of failures only { failed: \"/errors\" }"
+        ),
+        (
+            "batch: { max: 2, results: { failed: '/f' } }",
+            "batch.results: these results lack 'match'; where a failure names its operation, as in "
+                + "{ failed: \"/Failed\", match: \"/Id\" }"
+        ),
+        (
+            "batch: { max: 2, results: { pointer: '/r', failed: '/f', match: '/i' } }",
+            "batch.results: these results have both 'pointer' and 'failed'; 'pointer' for a list of all, 'failed' for a list "
+                + "of failures only"
         ),
         ("headersCommand: 'sign'", "headersCommand: 'sign' is not a list of words; a command is a list"),
         (

@@ -228,7 +228,8 @@ import Testing
             {"items":[{"status":201},{"status":409,"error":{"type":"version_conflict"}},{"status":409},
              {"status":429,"error":{"wait":7}},{"status":200,"error":"poison"},{"error":"x"},{},{"status":404,"error":1}]}
             """
-        let verdicts = batch.verdicts(on: report(200, [:], body), members: 8, route: route, now: now)
+        let verdicts = batch.verdicts(
+            on: report(200, [:], body), members: (0..<8).compactMap { OperationID("op-\($0)") }, route: route, now: now)
         #expect(
             verdicts?.map { "\($0.status ?? 0) \($0.rule)" } == [
                 "201 batch results: status 201: default 200-299 delivers",
@@ -240,7 +241,10 @@ import Testing
                 "404 batch results: classify \"404\": deliver",
             ])
         #expect(verdicts?[3].retryAfter == .seconds(7) && verdicts?[3].countsAttempt == false)
-        #expect(batch.verdicts(on: report(200, [:], #"{"took":"all"}"#), members: 8, route: route, now: now) == nil)
+        #expect(
+            batch.verdicts(
+                on: report(200, [:], #"{"took":"all"}"#), members: (0..<8).compactMap { OperationID("op-\($0)") },
+                route: route, now: now) == nil)
     }
 
     // MARK: - Rules that never decide

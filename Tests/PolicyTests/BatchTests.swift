@@ -121,12 +121,15 @@ import Testing
             duration: .zero)
         let batch = Batch(max: 10, results: results)
         let found = batch.verdicts(
-            on: report, members: members, route: Route(classify: classify, batch: batch), now: now)
+            on: report, members: operations(members), route: Route(classify: classify, batch: batch), now: now)
         return found?.map { verdict in
             #expect(verdict.retryAfter == .seconds(7))
             return "\(verdict.outcome.verb) \(verdict.status ?? 0) \(verdict.rule)"
         }
     }
+
+    /// op-0, op-1 and so on.
+    private func operations(_ count: Int) -> [OperationID] { (0..<count).map { OperationID("op-\($0)")! } }
 
     private let byStatus = Batch.Results(
         pointer: JSONPointer(tokens: ["r"]), status: JSONPointer(tokens: ["s"]), error: JSONPointer(tokens: ["e"]))
@@ -166,13 +169,86 @@ import Testing
         #expect(verdicts(body, byStatus) == [rule, rule])
     }
 
+    @Test func `results that name their operations may come in any order`() {
+        let results = Batch.Results(
+            pointer: JSONPointer("/r")!, match: JSONPointer("/id"), status: JSONPointer("/s"))
+        #expect(
+            verdicts(#"{"r":[{"id":"op-2","s":503},{"id":"op-0","s":201}]}"#, members: 3, results) == [
+                "deliver 201 batch results: status 201: default 200-299 delivers",
+                "defer 200 batch results: not in the list at '/r': defers",
+                "defer 503 batch results: status 503: default 500-599 defers",
+            ])
+        // By its place in the batch.
+        #expect(
+            verdicts(#"{"r":[{"id":1,"s":200},{"id":0,"s":422}]}"#, results) == [
+                "fail 422 batch results: status 422: default 400-499 fails",
+                "deliver 200 batch results: status 200: default 200-299 delivers",
+            ])
+    }
+
+    @Test func `a list of failures is silent about deliveries`() {
+        let results = Batch.Results(
+            pointer: JSONPointer("/Failed")!, listsFailures: true, match: JSONPointer("/Id"),
+            error: JSONPointer("/Code"))
+        let delivered = "deliver 200 batch results: not in the list at '/Failed': delivers"
+        for body in ["{}", #"{"Failed":[]}"#, #"{"Failed":null,"Successful":[]}"#] {
+            #expect(verdicts(body, results) == [delivered, delivered])
+        }
+        #expect(
+            verdicts(#"{"Failed":[{"Id":"op-1","Code":"Denied"},{"Id":"op-2"}]}"#, members: 3, results) == [
+                delivered, #"fail 200 batch results: error "Denied": fails"#,
+                "fail 200 batch results: listed as failed: fails",
+            ])
+        // The server's own fault is for another time.
+        let route = Route(
+            answers: [
+                AnswerRule(
+                    .answers(0), .statuses(nil),
+                    content: AnswerContent(json: [
+                        JSONCondition(pointer: JSONPointer("/SenderFault")!, test: .equals(.bool(false)))
+                    ]),
+                    .deferred)
+            ])
+        let body = #"{"Failed":[{"Id":"op-0","SenderFault":false},{"Id":"op-1","SenderFault":true}]}"#
+        let report = SealedReport(
+            result: .answer(AttemptReport.Answer(status: 200, body: Array(body.utf8))), duration: .zero)
+        let batch = Batch(max: 10, results: results)
+        let found = batch.verdicts(on: report, members: operations(2), route: route, now: now)
+        #expect(found?.map(\.outcome) == [.deferred, .failed])
+    }
+
+    @Test(arguments: [
+        #"{"Failed":[{"Id":"stranger"}]}"#, #"{"Failed":[{"Id":"op-0"},{"Id":"op-0"}]}"#, #"{"Failed":[{}]}"#,
+        #"{"Failed":{}}"#, "[]", "", #"{"Failed":[{"Id":2}]}"#, #"{"Failed":[{"Id":-1}]}"#,
+        #"{"Failed":[{"Id":9223372036854775807}]}"#, #"{"Failed":[{"Id":1e999}]}"#, #"{"Failed":[{"Id":[]}]}"#,
+    ])
+    func `failures that name no operation of the batch leave open which were taken`(body: String) {
+        let results = Batch.Results(pointer: JSONPointer("/Failed")!, listsFailures: true, match: JSONPointer("/Id"))
+        let rule = "defer 200 batch results: no array at '/Failed' that names the operations at '/Id': defers"
+        #expect(verdicts(body, results) == [rule, rule])
+    }
+
+    @Test func `an answer to an unknown batch shows whom it may be about`() {
+        func members(_ body: String, _ results: Batch.Results) -> [String] {
+            results.members(in: AttemptReport.Answer(status: 200, body: Array(body.utf8)), most: 10).map(\.description)
+        }
+        let byId = Batch.Results(pointer: JSONPointer("/r")!, listsFailures: true, match: JSONPointer("/id"))
+        #expect(members(#"{"r":[{"id":"a"},{"id":"b"},{"id":"not an id"}]}"#, byId) == ["a", "b"])
+        #expect(members(#"{"r":[{"id":2}]}"#, byId) == ["0", "1", "2"])
+        #expect(members(#"{"r":[{"id":9223372036854775807}]}"#, byId) == ["0"])
+        #expect(members("{}", byId) == ["0"] && members("no", byStatus) == ["0"])
+        #expect(members(#"{"r":[1,2,3]}"#, byStatus) == ["0", "1", "2"])
+    }
+
     @Test func `otherwise a batch is settled together`() {
         #expect(verdicts(#"{"r":[{"s":200},{"s":422}]}"#, nil) == nil)
         for status in [302, 400, 401, 429, 503] {
             #expect(verdicts(#"{"r":[{"s":200},{"s":422}]}"#, status: status, byStatus) == nil)
         }
         let lost = SealedReport(result: .failure(.reset, detail: ""), duration: .zero)
-        #expect(Batch(max: 2, results: byStatus).verdicts(on: lost, members: 2, route: Route(), now: now) == nil)
+        #expect(
+            Batch(max: 2, results: byStatus).verdicts(on: lost, members: operations(2), route: Route(), now: now) == nil
+        )
     }
 
     @Test func `a batch that is refused for good is split until one is alone`() {

@@ -97,7 +97,9 @@ import Testing
         let results = Batch.Results(pointer: JSONPointer("")!, error: JSONPointer("/error")!)
         let batch = Batch(max: 2, results: results)
         let verdicts = try #require(
-            batch.verdicts(on: report, members: 2, route: Route(batch: batch), now: Timestamp(microseconds: 0)))
+            batch.verdicts(
+                on: report, members: ["a", "b"].compactMap { OperationID($0) }, route: Route(batch: batch),
+                now: Timestamp(microseconds: 0)))
         #expect(verdicts.map(\.outcome) == [.failed, .delivered])
         #expect(verdicts[0].rule.description == #"batch results: error "bad token [secret]": fails"#)
     }

@@ -261,7 +261,9 @@ import Testing
             max: 4,
             results: Batch.Results(pointer: JSONPointer(tokens: []), status: JSONPointer(tokens: ["s"])))
         let route = Route(retry: .steps, batch: batch)
-        let verdicts = batch.verdicts(on: report, members: 4, route: route, now: Self.now) ?? []
+        let verdicts =
+            batch.verdicts(
+                on: report, members: (0..<4).compactMap { OperationID("op-\($0)") }, route: route, now: Self.now) ?? []
         #expect(verdicts.map(\.countsAttempt) == [false, true, false, true])
         var generator = SeededGenerator(seed: 1)
         for verdict in verdicts {

@@ -10,7 +10,7 @@ enum Libcurl {
     ///
     /// Without that a kept connection cannot be looked at and a repeated request cannot be stopped: an older library gets
     /// HTTP/1.1 and a connection for each attempt, on which it never repeats a request.
-    static var showsConnections: Bool { ccurl_version_number() >= 0x07_50_00 }
+    static let showsConnections = ccurl_version_number() >= 0x07_50_00
 
     /// Opens it for the rest of the process, once; `nil`, or why it cannot be used.
     static let defect: String? = {

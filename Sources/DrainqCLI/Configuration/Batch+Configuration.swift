@@ -1,8 +1,10 @@
 import Policy
 
-/// The place of results as it is written: without a pointer it says nothing.
+/// The place of results as it is written: without a list it says nothing.
 struct ResultsDraft: Hashable, Sendable {
     var pointer: JSONPointer?
+    var failed: JSONPointer?
+    var match: JSONPointer?
     var status: JSONPointer?
     var error: JSONPointer?
 }
@@ -19,12 +21,26 @@ extension ConfigurationValue<Batch> {
 extension ConfigurationValue<Batch.Results> {
     static let results = object("results", of: ConfigurationKeys.results, from: ResultsDraft()) {
         draft, position, findings in
-        guard let pointer = draft.pointer else {
+        switch (draft.pointer, draft.failed) {
+        case (nil, nil):
             findings.add(
-                "these results lack 'pointer'", at: position, hint: "where their list is, as in { pointer: \"/items\" }"
-            )
+                "these results lack 'pointer'", at: position,
+                hint: "where their list is, as in { pointer: \"/items\" }, or of failures only { failed: \"/errors\" }")
             return nil
+        case (_?, _?):
+            findings.add(
+                "these results have both 'pointer' and 'failed'", at: position,
+                hint: "'pointer' for a list of all, 'failed' for a list of failures only")
+            return nil
+        case (nil, _?) where draft.match == nil:
+            findings.add(
+                "these results lack 'match'", at: position,
+                hint: "where a failure names its operation, as in { failed: \"/Failed\", match: \"/Id\" }")
+            return nil
+        case (let pointer?, nil), (nil, let pointer?):
+            return Batch.Results(
+                pointer: pointer, listsFailures: draft.failed != nil, match: draft.match, status: draft.status,
+                error: draft.error)
         }
-        return Batch.Results(pointer: pointer, status: draft.status, error: draft.error)
     }
 }

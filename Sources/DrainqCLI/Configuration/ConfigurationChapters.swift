@@ -230,11 +230,35 @@ enum ConfigurationChapters {
         The status, with a Retry-After of the whole answer, also decides whether the
         attempt counts.
         With both, the error counts where the status is 2xx or is not there.
-        Without an array of the length of the batch, or without a status where one
-        belongs, nobody knows, and the operations are deferred.
         Without
         .Ic results
         a delivery is one for all.
+        .Pp
+        The results are in the order of the batch, or they name their operations:
+        .Bl -tag -width Ds
+        .It Li "{ pointer: \(dq/items\(dq, status: \(dq/status\(dq }"
+        The array is as long as the batch and in its order.
+        .It Li "{ pointer: \(dq/items\(dq, match: \(dq/id\(dq, status: \(dq/status\(dq }"
+        Each element names its operation, in any order: by the id, which the route's
+        .Ic body
+        has sent as
+        .Li {id} ,
+        or by its place in the batch, from 0.
+        An operation that no element names is deferred.
+        .It Li "{ failed: \(dq/Failed\(dq, match: \(dq/Id\(dq }"
+        The array has the failures only.
+        An operation that is not in it is delivered.
+        One that is in it fails, unless its
+        .Ic status
+        or a rule of
+        .Ic answers
+        says otherwise: in Amazon SQS,
+        .Li "{ json: { pointer: \(dq/SenderFault\(dq, equals: false }, is: \(dqdefer\(dq }" .
+        .El
+        .Pp
+        Where the array is missing, has another length, or names an operation twice or
+        one that is not in the batch, nobody knows which were taken: all are deferred.
+        So is an operation without a status where one belongs.
 
         """#
 

@@ -241,12 +241,30 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "pointer", .pointer, example: #""/items""#, "the list of results",
             """
-            The place (RFC 6901) of an array in the answer, as long as the batch and in its order. It has to be there.
+            The place (RFC 6901) of an array in the answer, as long as the batch and in its order; with match in any order. \
+            This or failed has to be there.
             """,
             set: { $0.pointer = $1 }),
         ConfigurationKey(
+            "failed", optional: .pointer, example: #""/Failed""#, "the list of failures",
+            """
+            The place of an array that has those operations only that failed. One that is not in it is delivered. Where no \
+            array is there, all are. It needs match.
+            """,
+            into: \.failed),
+        ConfigurationKey(
+            "match", optional: .pointer, example: #""/Id""#, "an element's operation",
+            """
+            The place, within an element, of the operation's id as a string, or of its place in the batch, from 0, as a \
+            number.
+            """,
+            into: \.match),
+        ConfigurationKey(
             "status", optional: .pointer, example: #""/status""#, "an element's status",
-            "The place, within an element, of a number that is classified like an HTTP status. This or error has to be there.",
+            """
+            The place, within an element, of a number that is classified like an HTTP status. In a list of all, this or \
+            error has to be there.
+            """,
             into: \.status),
         ConfigurationKey(
             "error", optional: .pointer, example: #""/error""#, "an element's error",

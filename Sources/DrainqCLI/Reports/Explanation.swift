@@ -138,8 +138,10 @@ extension Explanation {
         let report = SealedReport(AttemptReport(result: .answer(answer), duration: .zero), .none)
         let verdict = Classification.verdict(on: report, route: route, now: now, retryAfterMax: longest)
         self.init("\(answer.status)", report, verdict, on: explained)
-        let count = route.batch?.count(in: answer) ?? 1
-        let each = route.batch?.verdicts(on: report, members: count, route: route, now: now, retryAfterMax: longest)
+        let each = route.batch.flatMap { batch in
+            let members = batch.results?.members(in: answer, most: batch.max) ?? []
+            return batch.verdicts(on: report, members: members, route: route, now: now, retryAfterMax: longest)
+        }
         members = each?.map { MemberView($0, on: explained) }
         // The answer says when.
         if verdict.isOnlyAskedToWait { retry = nil }

@@ -31,7 +31,8 @@ extension Verdict {
         case .storm: return .destination
         case .contradicted, .refusedAlone: return .operation
         case .parked: return .credentials
-        case .answer, .member, .misaligned, .attemptsUsedUp, .ageUsedUp, .expired, .interrupted, .ambiguous, .noNetwork:
+        case .answer, .member, .misaligned, .unlisted, .attemptsUsedUp, .ageUsedUp, .expired, .interrupted, .ambiguous,
+            .noNetwork:
             break
         }
         if let error { return error.accused }

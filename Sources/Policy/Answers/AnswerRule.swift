@@ -22,6 +22,8 @@ package struct AnswerRule: Hashable, Sendable {
         case noStatus(JSONPointer)
         /// An element without an error is delivered.
         case noError
+        /// An element of a list of failures fails.
+        case listed
     }
 
     /// What an attempt has to end with.

@@ -137,6 +137,7 @@ extension RuleMatch: CustomStringConvertible {
         case .results(.noStatus(let pointer)):
             return "no status at '\(escapedForDisplay(pointer.description))': \(verb)s"
         case .results(.noError): return "no error: \(verb)s"
+        case .results(.listed): return "listed as failed: \(verb)s"
         case .answers, .classify, .callable: return rule.description
         }
     }

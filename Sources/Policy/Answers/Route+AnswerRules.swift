@@ -32,7 +32,10 @@ extension Route {
         }
         if let status = results.status {
             acceptance.append(AnswerRule(.results(.noStatus(status)), .statuses([none]), .deferred))
-        } else {
+        }
+        if results.listsFailures {
+            acceptance.append(AnswerRule(.results(.listed), .statuses([AnswerRule.success]), .failed))
+        } else if results.status == nil {
             acceptance.append(AnswerRule(.results(.noError), .statuses([AnswerRule.success]), .delivered))
         }
         return rules(accepting: acceptance)

@@ -4,8 +4,10 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     case answer(RuleMatch)
     /// The same for one operation of a batch, of which the answer speaks.
     case member(Rule)
-    /// A batch's answer has no array at the pointer, or one of another length than the batch.
-    case misaligned(JSONPointer, members: Int)
+    /// A batch's answer does not show which of its results are about which operation.
+    case misaligned(Batch.Results, members: Int)
+    /// A batch's answer shows what became of others, and this operation is not among them.
+    case unlisted(Batch.Results)
     /// This machine has no network, and that is what the error comes of.
     case noNetwork(NetworkError, NetworkAbsence)
     case attemptsUsedUp(allowed: Int, last: Rule)
@@ -49,8 +51,11 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
             "\(match)"
         case .member(let rule):
             "batch results: \(rule)"
-        case .misaligned(let pointer, let members):
-            "batch results: no array of \(members) at '\(escapedForDisplay(pointer.description))': defers"
+        case .misaligned(let results, let members):
+            "batch results: \(results.defect(of: members)): defers"
+        case .unlisted(let results):
+            "batch results: not in the list at '\(escapedForDisplay("\(results.pointer)"))': "
+                + (results.listsFailures ? "delivers" : "defers")
         case .noNetwork(let error, let absence):
             "error \(error.rawValue): \(absence): defers"
         case .attemptsUsedUp(let allowed, let last):

@@ -31,6 +31,8 @@ package struct JSONDocument: Sendable {
         return range
     }
 
+    var isObject: Bool { bytes[range.lowerBound] == UInt8(ascii: "{") }
+
     package func value(at pointer: JSONPointer) -> JSONValue? {
         range(at: pointer).map { JSONValue(valid: bytes[$0]) }
     }

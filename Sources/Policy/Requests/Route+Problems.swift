@@ -48,7 +48,7 @@ extension Route {
                     key: "onFailure", reason: "there is no order in which one operation stands behind another",
                     hint: "set 'ordering' to 'key' or 'strict'"))
         }
-        if let results = batch?.results, results.status == nil, results.error == nil {
+        if let results = batch?.results, !results.listsFailures, results.status == nil, results.error == nil {
             problems.append(
                 RouteProblem(
                     key: "batch.results", reason: "says nothing of a single operation",

@@ -148,16 +148,26 @@ package struct Batch: Hashable, Sendable {
         case ndjson
     }
 
-    /// How an answer speaks of each operation by itself: an array at `pointer`, as long as the batch and in its order.
+    /// How an answer speaks of each operation by itself: an array at `pointer`.
     package struct Results: Hashable, Sendable {
         package var pointer: JSONPointer
+        /// Whether the array has those only that have failed.
+        package var listsFailures: Bool
+        /// Within an element: the id of its operation as a string, or its place in the batch, from 0, as a number. `nil`:
+        /// the array is as long as the batch and in its order.
+        package var match: JSONPointer?
         /// Within an element: a status number, classified like an HTTP status.
         package var status: JSONPointer?
         /// Within an element: something other than null or false means that this operation failed.
         package var error: JSONPointer?
 
-        package init(pointer: JSONPointer, status: JSONPointer? = nil, error: JSONPointer? = nil) {
+        package init(
+            pointer: JSONPointer, listsFailures: Bool = false, match: JSONPointer? = nil, status: JSONPointer? = nil,
+            error: JSONPointer? = nil
+        ) {
             self.pointer = pointer
+            self.listsFailures = listsFailures
+            self.match = match
             self.status = status
             self.error = error
         }
