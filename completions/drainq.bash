@@ -172,6 +172,7 @@ _drainq() {
             ;;
         manual)
             options='-h --help --version'
+            words='drainq drainq-json'
             ;;
         schema)
             options='-h --help --version'

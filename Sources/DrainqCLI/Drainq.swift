@@ -55,7 +55,7 @@ private func perform(_ command: ParsedCommand, environment: [String: String]) th
     case .demo: try demo(command, environment: environment)
     case .receive: try receive(command)
     case .completions: completions(command)
-    case .manual: manual()
+    case .manual: manual(command)
     case .schema: schema()
     case .version: version()
     case .help: help(command)

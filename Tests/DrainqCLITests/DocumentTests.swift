@@ -10,6 +10,7 @@ struct DocumentTests {
 
     private static let documents: [(path: String, make: @Sendable () -> String)] = [
         ("man/drainq.1", { manualPage() }),
+        ("man/drainq-json.5", { ManualPage.json.text }),
         ("completions/drainq.bash", { completionScript(for: .bash) }),
         ("completions/_drainq", { completionScript(for: .zsh) }),
         ("completions/drainq.fish", { completionScript(for: .fish) }),

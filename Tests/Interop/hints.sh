@@ -37,7 +37,9 @@ pasted() {
         count=$((count + 1))
         status=0
         # From the directory and with the environment that the message was made in.
-        bash -c "$line" >"$work/pasted" 2>&1 </dev/null || status=$?
+        timeout 5 bash -c "$line" >"$work/pasted" 2>&1 </dev/null || status=$?
+        # What goes on until a person ends it.
+        if [[ $line == *--watch* ]] && ((status == 124)); then status=0; fi
         if ((status == 64 || status >= 126)); then
             echo "status $status: $line"
             cat "$work/pasted"
@@ -112,6 +114,46 @@ chmod o+w "$queue/drainq.json"
 test_that "a configuration that others may write to" pasted 1 d run
 test_that "a destination that is not known is one that is near" says "did you mean 'notes'\\?" d hold --destination note
 test_that "an origin that nothing is known of is an error" ends 64 d pause --destination https://nobody.example
+
+# Wrong command lines, one a line: whatever they propose works, and a usage that is shown is called that.
+fresh
+d hold --destination notes >/dev/null
+while IFS= read -r wrong; do
+    test_that "a wrong command line: $wrong" pasted 0 bash -c "DRAINQ_QUEUE='$queue' drainq $wrong"
+done <<'END_OF_LINES'
+show
+show nobody
+list everything
+list --frob
+frob
+completions
+manual drainq-jsn
+explain 6f9619ff-8b86-4011-b42d-00cf4fc964ff
+explain tmeout
+run nobody
+retry
+retry nobody
+drop nobody
+hold --reason moving
+hold --destination nowhere
+release nobody
+export nobody
+status --interval 3s
+receive --answer nonsense
+send --type note --no-queue <<<'{"n":1}'
+import --replace /dev/null
+add --at yesterday
+END_OF_LINES
+test_that "an unknown destination is one that status lists" pasted 1 d pause --destination https://nowhere.example
+test_that "what is held is not sent, and the status says why" pasted 1 bash -c "echo '{}' | drainq send --no-queue --type note --queue '$queue'"
+test_that "an import of what is there already says how it is replaced" \
+    pasted 1 bash -c "drainq export --queue '$queue' | drainq import --queue '$queue'"
+test_that "every object of list has an id or a path" \
+    bash -c "drainq list --json --queue '$queue' | jq -es 'length > 3 and all(.id or .path)'"
+test_that "a member of an envelope that is near a field names it" \
+    says "did you mean 'type'\\?" bash -c "echo '{\"typ\":\"note\",\"payload\":1}' | drainq add --envelope --queue '$queue'"
+test_that "how many attempts there are is explained" says "fails for good when 1 (has|have) been counted|1 of 1" d show "$gone"
+test_that "a count of attempts leads to the schedule" pasted 1 d show "$waiting"
 
 echo '{ routes: { defualt: { url: "http://127.0.0.1:1/" } } }' >"$queue/drainq.json"
 names_its_place() {

@@ -372,8 +372,15 @@ extension CommandDescription {
             ]),
         CommandDescription(
             .manual, "print this manual",
-            "Prints the manual page in the mdoc language of `mandoc` and `groff`.",
-            examples: [Example("drainq manual | man -l -", "read the manual without installing it")]),
+            """
+            Prints a manual page, `drainq` or `drainq-json`, in the mdoc language of `mandoc` and `groff`. The default is \
+            `drainq`.
+            """,
+            operands: .optional(of: ManualPage.allCases.map(\.rawValue), placeholder: "PAGE"),
+            examples: [
+                Example("drainq manual | man -l -", "read the manual without installing it"),
+                Example("drainq manual drainq-json | man -l -", "the same for what commands print with --json"),
+            ]),
         CommandDescription(
             .schema, "print a JSON Schema of the configuration",
             """

@@ -162,7 +162,11 @@ extension OptionDescription {
         ),
         OptionDescription(
             .rate, .rate, of: [.run], "begin at most so many attempts, as in 20/s",
-            "How many attempts begin in so much time, over all destinations, evenly: `20/s`, `90/m`, `500/h`."),
+            """
+            How many attempts begin in so much time, over all destinations, evenly: `20/s`, `90/m`, `500/h`. A run keeps \
+            the rate that it began with. To change it, end the run with SIGINT, which loses nothing and uses up no \
+            attempts, and start one with another rate.
+            """),
         OptionDescription(
             .rate, .rate, of: [.retry], "make so many due in a time, as in 20/s",
             """
@@ -326,7 +330,8 @@ extension OptionDescription {
                 .receive,
             ],
             group: .global,
-            "print JSON, an object on each line", "Print JSON for programs: an object on each line."),
+            "print JSON, an object on each line",
+            "Print JSON for programs: an object on each line. drainq-json(5) has every member of them."),
         OptionDescription(
             .verbose, short: "v", of: onQueue + [.demo, .receive], group: .global, "say more on standard error",
             "Say what is done on standard error, also where it is not a terminal."),

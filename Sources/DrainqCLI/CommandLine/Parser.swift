@@ -141,7 +141,7 @@ struct Parser {
         switch CommandDescription.of(command).operands {
         case .none:
             throw UsageError(
-                "unexpected operand '\(operand)'", hint: "drainq \(command.rawValue) takes only options")
+                "unexpected operand '\(operand)'", hint: "'drainq \(command.rawValue) --help' lists its options")
         case .files, .ids, .optionalIDs, .selection, .optionalSelection, .anything:
             if operand.isEmpty { throw UsageError("an operand is empty") }
         case .answer:
@@ -171,6 +171,11 @@ struct Parser {
         case .some: return
         case nil:
             let names = AnswerPattern.errorNames
+            if operand.utf8.count > 30, OperationID(operand) != nil {
+                throw UsageError(
+                    "'\(operand)' is neither a status nor an error",
+                    hint: "an id is for drainq show; 'drainq help show' explains it")
+            }
             throw UsageError(
                 "'\(operand)' is neither a status nor an error",
                 hint: nearest(to: operand, in: names).map { "did you mean \($0)?" }
@@ -197,7 +202,8 @@ struct Parser {
         switch description.operands {
         case .ids, .one:
             if operands.isEmpty {
-                throw UsageError("drainq \(description.name.rawValue) needs an operand", hint: description.usage)
+                throw UsageError(
+                    "drainq \(description.name.rawValue) needs an operand", hint: "usage: \(description.usage)")
             }
         case .optionalIDs:
             if let first = operands.first,

@@ -6,9 +6,10 @@ func completions(_ command: ParsedCommand) -> ExitStatus {
     return .ok
 }
 
-/// `drainq manual`
-func manual() -> ExitStatus {
-    standardOutput.write(manualPage())
+/// `drainq manual [PAGE]`
+func manual(_ command: ParsedCommand) -> ExitStatus {
+    let page = command.operands.first.flatMap(ManualPage.init(rawValue:)) ?? .drainq
+    standardOutput.write(page.text)
     return .ok
 }
 

@@ -53,7 +53,7 @@ struct KnownDestinations {
         CommandFailure(
             .usage, "there is no destination '\(name)'",
             hint: nearest(to: name, in: names).map { "did you mean '\($0)'?" }
-                ?? "\(pasted("status", "--json")) has all; one that is to come is named in 'destinations' of drainq.json"
+                ?? "'\(pasted("status", "--json"))' lists all; name a new one in 'destinations' of drainq.json"
         )
     }
 

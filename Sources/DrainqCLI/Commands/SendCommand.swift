@@ -168,7 +168,7 @@ private struct Answering {
         } else if !command.isGiven(.fallback) || command.flag(.verbose) {
             Messages.error(
                 result?.outcome == "delivered" ? "cannot answer \(reason)" : "cannot send \(reason)",
-                hint: status == .held ? "drainq status" : nil)
+                hint: status == .held ? pasted("status") : nil)
         }
         return fallBack(status)
     }

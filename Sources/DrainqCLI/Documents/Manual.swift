@@ -1,3 +1,20 @@
+/// A manual page that `drainq manual` prints, by its name.
+enum ManualPage: String, CaseIterable, Sendable {
+    case drainq
+    case json = "drainq-json"
+
+    /// The page in mdoc(7), made from the tables.
+    var text: String {
+        switch self {
+        case .drainq: return manualPage()
+        case .json:
+            var page = ManualWriter()
+            page.outputs()
+            return page.text
+        }
+    }
+}
+
 /// The manual page drainq(1) in mdoc(7), made from the tables.
 func manualPage() -> String {
     var page = ManualWriter()
@@ -9,7 +26,6 @@ func manualPage() -> String {
     page.surroundings()
     page.exitStatuses()
     page.examples()
-    page.json()
     page.metrics()
     page.tail()
     page.chapter(.security)
@@ -190,8 +206,8 @@ struct ManualWriter {
 
     mutating func tail() {
         lines += [
-            ".Sh SEE ALSO", ".Xr drainq-config 5 ,", ".Xr drainq-queue 5 ,", ".Xr drainq-setup 7 ,",
-            ".Xr drainq-sizing 7",
+            ".Sh SEE ALSO", ".Xr drainq-config 5 ,", ".Xr drainq-json 5 ,", ".Xr drainq-queue 5 ,",
+            ".Xr drainq-setup 7 ,", ".Xr drainq-sizing 7",
         ]
     }
 

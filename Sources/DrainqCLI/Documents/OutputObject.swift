@@ -90,15 +90,26 @@ extension OutputObject.Kind {
 }
 
 extension ManualWriter {
-    /// JSON OUTPUT: a list for each object, and in it one for each object within. What has been told is pointed to.
-    mutating func json() {
-        lines.append(".Sh JSON OUTPUT")
+    /// All of drainq-json(5).
+    mutating func outputs() {
+        lines += [
+            #".\" Made from Sources/DrainqCLI/Documents; DRAINQ_RECORD=1 swift test --filter DocumentTests"#,
+            ".Dd November 22, 2026", ".Dt DRAINQ-JSON 5", ".Os", ".Sh NAME", ".Nm drainq-json",
+            ".Nd what drainq prints as JSON", ".Sh DESCRIPTION",
+        ]
         prose(
             """
-            With --json a command prints an object on each line, as soon as there is one. Every such object has `schema`, the \
-            version of its format, which is \(OutputObject.schema) for all of them: fields may be added, and none changes its \
-            meaning. What there is nothing to say of is left out, and never null. Times are RFC 3339 in UTC.
+            With --json a command of drainq prints an object on each line, as soon as there is one. Every such object has \
+            `schema`, the version of its format, which is \(OutputObject.schema) for all of them: fields may be added, and \
+            none changes its meaning. Members that do not apply are omitted, and no member is null. Times are RFC 3339 in UTC.
             """)
+        objects()
+        lines += [".Sh SEE ALSO", ".Xr drainq 1 ,", ".Xr jq 1 ,", ".Xr drainq-queue 5"]
+    }
+
+    /// A list for each object, and in it one for each object within. What has been told is pointed to.
+    private mutating func objects() {
+        lines.append(".Sh OBJECTS")
         var told: [(fields: [OutputObject.Field], name: String)] = []
         for object in OutputObject.table {
             let title = object.title.prefix(1).uppercased() + object.title.dropFirst()

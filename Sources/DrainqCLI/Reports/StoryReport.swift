@@ -34,7 +34,7 @@ struct StoryReport {
         var text: String
         switch state {
         case .claimed: text = "being attempted" + (view.run.map { ", by run \($0)" } ?? "")
-        case .failed: text = "given up, until '\(pasted("retry", view.id))'"
+        case .failed: text = "permanently; to resend: '\(pasted("retry", view.id))'"
         case .delivered: text = "delivered, and this copy kept"
         case .new, .deferred, .held, .quarantined:
             text = waiting?.sentence(now, id: operation.header.id, destination: view.destination) ?? "it waits"
