@@ -62,7 +62,7 @@ extension SpoolDirectory {
     /// run.
     func sweepTemporaries(now: Timestamp) throws(SpoolError) {
         let tmp = QueuePath("tmp")
-        if try !committedBatches().isEmpty { try withIDsLock { () throws(SpoolError) in } }
+        try completeBatchesOfDeadWriters()
         for path in try names(in: tmp).map({ QueuePath(in: tmp, $0) }) {
             guard let status = try status(path, "look at") else { continue }
             let isOld = now - status.modifiedAt > Self.foreignTemporaryAge

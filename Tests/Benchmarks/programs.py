@@ -80,22 +80,24 @@ class Ground:
 
     # Ours
 
-    def fresh_queue(self, name, count, url, transport="libcurl", **options):
+    def fresh_queue(self, name, count, url, transport="libcurl", checksums=True, **options):
         path = self.place / name
         shutil.rmtree(path, ignore_errors=True)
         queue = Queue(path, url, transport=transport, **options)
-        queue.fill(count)
+        queue.fill(count, checksums)
         return queue
 
-    def ours(self, name, count, transport="libcurl", url=None, batch=None, ordered=False, at_once=concurrency):
-        """A run over a new queue; `ordered`: all of one key, each after the one before."""
+    def ours(
+            self, name, count, transport="libcurl", url=None, batch=None, ordered=False, at_once=concurrency,
+            checksums=True):
+        """A run over a new queue; `ordered`: all of one key, each after the one before. `checksums`: the files have them."""
         label = f"ours-{transport}-{count}-{batch}-{ordered}-{at_once}"
         route = {"batch": {"max": batch}} if batch else {"key": "{type}", "ordering": "key"} if ordered else {}
         queues = []
         target = url or self.nginx.url
 
         def prepare():
-            queues[:] = [self.fresh_queue(label, count, target, transport, route=route)]
+            queues[:] = [self.fresh_queue(label, count, target, transport, checksums, route=route)]
 
         def check():
             if queues[0].waiting():

@@ -67,7 +67,7 @@ def rows(ground):
     return {
         "drain": draining, "urlsession": draining, "batch": draining, "cpu": draining, "latency": latency, "ordered": ordered,
         "empty": empty, "add": adding, "bulk": bulk, "take": taking, "memory": memories, "growth": growth,
-        "slow": slow,
+        "slow": slow, "checksum": checksum,
     }
 
 
@@ -103,6 +103,14 @@ def draining(ground, wanted):
         found.append(Row("cpu", titles["cpu"] + ", URLSession", "s", cpu_of_thousand, [urlsession, bare],
                          [Aim("≤ 0.40 s", at_most=0.40)]))
     return found
+
+
+def checksum(ground, wanted):
+    count = 10_000
+    without = ground.ours("drainq, files without checksums", count, checksums=False)
+    return [Row("checksum", f"CPU for 1,000 operations with checksums, of {count:,}", "s", cpu_of_thousand,
+                [ground.ours("drainq", count), without],
+                [Aim("≤ 1.05 × files without checksums", without.name, at_most=1.05)])]
 
 
 def latency(ground, wanted):

@@ -12,6 +12,16 @@ import Testing
         #expect(try drainq.names("quarantine").count == 2)
     }
 
+    @Test(arguments: ["add", "import"])
+    func `bad lines are kept together, so that they share what makes them durable`(command: String) throws {
+        let drainq = try Drainq()
+        let finished = try drainq.run(command, input: String(repeating: "no\n", count: 40))
+        #expect(finished.status == 65 && finished.error.split(separator: "\n").count == 80)
+        let names = try drainq.names("quarantine").filter { !$0.hasSuffix(".reason") }
+        // The time in a name is that of the call that kept it.
+        #expect(names.count == 40 && Set(names.map { $0.prefix(23) }).count == 1)
+    }
+
     @Test func `atomic takes all or none`() throws {
         let drainq = try Drainq()
         let added = try drainq.run("add", "--atomic", input: "{\"n\":1}\nno\n")

@@ -256,6 +256,35 @@ struct OneWayInTests {
         #expect(try ids() == ["o0", "o1", "o2"])
     }
 
+    @Test func `a batch that a dead writer has committed precedes what is added to its sequences later`() throws {
+        var configuration = Configuration()
+        configuration.defaultRoute.coalesce = true
+        for index in 1... {
+            let fresh = try OneWayInTests()
+            let calls = InterceptedCalls()
+            do {
+                let open = try fresh.queue.open(calls.calls)
+                calls.reset(.crash(at: index))
+                let batch = (0..<3).map { fresh.submission("o\($0)", $0, key: "k\($0)") }
+                _ = try? fresh.accept(batch, configuration, allOrNone: true, in: open)
+            }
+            var newer = fresh.queue.operation("newer")
+            newer.header.key = "k2"
+            _ = try fresh.accept([Submission(newer, hasOwnID: false, at: now, isDated: false)], configuration)
+            let standing = try fresh.queue.entries()
+            #expect(standing.count == 1 || standing.count == 4)
+            try fresh.queue.recover()
+            #expect(try Set(fresh.queue.entries()) == Set(standing))
+            var times: [String: Timestamp] = [:]
+            for entry in standing { times[entry.name.id.description] = entry.name.createdAt }
+            for number in 0..<3 where standing.count == 4 {
+                #expect(times["o\(number)"] == now + .microseconds(number))
+            }
+            #expect(times["newer"]! > times["o2"] ?? now - .microseconds(1))
+            if calls.count < index { break }
+        }
+    }
+
     // MARK: - Dropped files
 
     private func admit(_ configuration: Configuration) throws -> Admission {

@@ -141,10 +141,11 @@ class Crowd:
             time.sleep(0.05)
 
 
-def reckon(crowd, receiver, answers, told, replaced=0, has_newer=lambda id: False):
+def reckon(crowd, receiver, answers, told, replaced=0, newer=lambda id: ()):
     """The ledger of the receiver against what the runs told and what is in the queue. `replaced` bounds the attempts
-    that runs made again by themselves, for a delivery agent that did not answer in time. `has_newer`: a newer operation
-    stands for this one, which a run that is killed may have taken away before it could tell."""
+    that runs made again by themselves, for a delivery agent that did not answer in time. `newer` names the accepted
+    operations that may stand for this one. A run that is killed may have taken this one away before it could tell; then
+    the receiver has one of those."""
     queue = crowd.queue
     places = queue.operations()
     ends = collections.Counter()
@@ -171,7 +172,7 @@ def reckon(crowd, receiver, answers, told, replaced=0, has_newer=lambda id: Fals
         if fates == 0 and good[id]:
             # Its run was killed before it could tell.
             silent += 1
-        elif fates == 0 and has_newer(id):
+        elif fates == 0 and any(good[other] for other in newer(id)):
             displaced += 1
         else:
             expect(fates == 1, id, "was delivered", ends[id], "times, stands in", standing,

@@ -8,17 +8,22 @@ superseded (the command or the run said so), or is in exactly one place, whole, 
 quarantine. Runs tell each attempt that they have settled, and the receiver each request: a request that was answered
 well and that no attempt told of is counted, and there are no more of them than kills times the attempts in flight.
 Every request of an operation has the same key. Of ordered and coalesced keys no older value is received after a newer
-one, and the last one arrives.
+one, and the last one arrives. Many that add, import or replace one id at the same moment leave it in one place.
 
 2,500 operations in the first test, 20,000 with DRAINQ_TORTURE=8 or more.
 """
 
 import collections
 import json
+import random
 import signal
+import subprocess
+import threading
+import time
 
-from crowd import delivering, disorder, prepare, reckon, settle
-from torture import effort, end, expect, test
+from crowd import Crowd, delivering, disorder, prepare, reckon, settle
+from torture import Queue, Receiver, effort, end, expect, test
+
 
 def main():
     size = 2500 * min(effort, 8)
@@ -71,6 +76,63 @@ def main():
     with test("of a key no older value follows a newer one, and the last one arrives") as told:
         sequences(told, 10, 60 * effort)
 
+    with test("of many that add, import or replace one id at the same moment, one is in the queue") as told:
+        rivals(told, 200 * effort)
+
+
+def rivals(told, count):
+    """Adders, imports and replacements of the same ids, of which each third is killed, beside runs that deliver nothing
+    and an operator: each id that was answered is in one place, and none is in two."""
+    receiver = Receiver("503")
+    settings = {"circuitBreaker": 0, "stormGuard": 0, "transport": "libcurl"}
+    queue, source = (Queue(receiver.url + "/{id}", destinations={receiver.url: settings}) for _ in range(2))
+    lines = [json.dumps({"drainq": 1, "id": f"one-{number}", "payload": number}) for number in range(count)]
+    expect(source("add", "--envelope", input="\n".join(lines)).returncode == 0)
+    exported = source("export").stdout.splitlines()
+    crowd = Crowd(queue)
+    answered, kills, calls = set(), collections.Counter(), collections.Counter()
+
+    def rival(allowed, lines, *words):
+        some = random.sample(lines, 20)
+        process = subprocess.Popen(
+            queue.command(*words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        is_killed = random.random() < 1 / 3
+        if is_killed:
+            kill = threading.Timer(random.uniform(0, 0.05), process.kill)
+            kill.start()
+        try:
+            output, error = process.communicate("\n".join(some) + "\n")
+        except BrokenPipeError:
+            output, error = process.communicate()
+        killed = is_killed and process.returncode == -signal.SIGKILL
+        expect(killed or process.returncode in allowed, *words, "ended with", process.returncode, error)
+        with crowd.lock:
+            calls[words[0]] += 1
+            kills[words[0]] += killed
+            answered.update(output.split() if not killed else [])
+
+    for _ in range(4):
+        crowd.again(rival, (0,), lines, "add", "--envelope")
+    for _ in range(2):
+        crowd.again(rival, (0, 1), exported, "import")
+        crowd.again(rival, (0, 75), exported, "import", "--replace")
+    for _ in range(4):
+        crowd.again(crowd.run)
+    crowd.again(crowd.strike, (0.05, 0.4), "kill")
+    crowd.again(lambda: crowd.operator("retry", "--all"))
+    crowd.again(lambda: [crowd.operator("hold", "--all"), crowd.operator("release", "--all")])
+    end = time.monotonic() + 8 * effort
+    crowd.wait_for(lambda: time.monotonic() > end, 60)
+    crowd.end()
+    crowd.run()
+    places = queue.operations()
+    expect(all(len(standing) == 1 for standing in places.values()),
+           [(id, standing) for id, standing in places.items() if len(standing) != 1][:3])
+    expect(answered <= set(places), "lost", list(answered - set(places))[:3])
+    expect(not list(queue.files("quarantine")), "something is in quarantine")
+    told += [f"{len(places)} ids", f"{sum(calls.values())} calls", f"{sum(kills.values()) + crowd.kills} kills"]
+    receiver.end()
+
 
 def sequences(told, keys, length):
     """Values of each key, added in order by one adder each, one third of the keys coalesced, one third in order, one
@@ -105,11 +167,17 @@ def sequences(told, keys, length):
     settle(crowd)
     expect(not queue.operations(), "the queue was not drained")
     last = {}
-    for key, value in crowd.accepted.values():
+    values = collections.defaultdict(list)
+    for id, (key, value) in crowd.accepted.items():
         last[key] = max(value, last.get(key, -1))
+        values[key].append((value, id))
+
+    def newer(id):
+        key, value = crowd.accepted[id]
+        return [other for number, other in values[key] if number > value] if key.startswith("latest") else ()
+
     # That the newest value of each key arrives, and last, is shown below.
-    reckon(crowd, receiver, answers, told, has_newer=lambda id: (
-        crowd.accepted[id][0].startswith("latest") and crowd.accepted[id][1] < last[crowd.accepted[id][0]]))
+    reckon(crowd, receiver, answers, told, newer=newer)
     received = collections.defaultdict(list)
     for request in receiver.requests():
         if answers(request["number"]) in delivering:

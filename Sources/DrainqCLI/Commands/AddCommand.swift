@@ -18,8 +18,8 @@ func add(_ command: ParsedCommand, environment: [String: String]) throws(Command
 /// The work of one `add`: operations in, batches to the spool, one answer for each.
 private struct Addition {
     /// So many operations, or bytes of them, share one sync of the directory, unless the input pauses before.
-    private static let batchSize = 1000
-    private static let batchBytes = 16 << 20
+    private static let batchSize = RefusedValues.batchSize
+    private static let batchBytes = RefusedValues.batchBytes
 
     let queue: OpenQueue
     let command: ParsedCommand
@@ -28,7 +28,7 @@ private struct Addition {
     private var batch: [OperationInput.Given] = []
     private var batchLength = 0
     /// Values that are no operations, to be kept with the batch.
-    private var refused: [(text: [UInt8], place: OperationInput.Place, reason: String)] = []
+    private var refused: RefusedValues
     private(set) var applying: Set<ExitStatus> = []
     private(set) var hasAnswered = false
 
@@ -37,6 +37,7 @@ private struct Addition {
         self.command = command
         isAtomic = command.flag(.atomic)
         admittance = Admittance(queue.configuration)
+        refused = RefusedValues(queue: queue, command: command)
     }
 
     mutating func perform() throws {
@@ -68,7 +69,7 @@ private struct Addition {
             try flushIfFull()
         case .refused(let text, let place, let reason):
             applying.insert(.dataInvalid)
-            refused.append((text, place, reason))
+            refused.append(text, place.source, place.line, reason: reason)
             batchLength += text.count
             try flushIfFull()
         case .refusedFile(let path, let refusal):
@@ -85,34 +86,8 @@ private struct Addition {
         if isFull, !isAtomic, !command.isGiven(.id) { try flush() }
     }
 
-    /// Reports the bad values and keeps them, so that nothing given to `add` is lost; under `--atomic` the giver has them
-    /// still, and a body in a file of its own, which has no text here, is where it was.
     private mutating func tellRefused() {
-        let taken = refused
-        refused = []
-        let kept = isAtomic ? [] : taken.indices.filter { !taken[$0].text.isEmpty }
-        var hints: [Int: String] = [:]
-        if !kept.isEmpty {
-            let inputs = kept.map { index in
-                SpoolDirectory.BadInput(
-                    taken[index].text, reason: taken[index].reason,
-                    source: "\(taken[index].place.source) line \(taken[index].place.line)")
-            }
-            do throws(SpoolError) {
-                let items = try queue.spool.keepBadInput(
-                    inputs, durable: command.text(.sync) != "none", now: .now())
-                for (index, item) in zip(kept, items) { hints[index] = "kept as 'quarantine/\(item.fileName)'" }
-            } catch {
-                applying.insert(.inputOutput)
-                for index in kept { hints[index] = "it is not kept either: \(error)" }
-            }
-        }
-        for (index, (_, place, reason)) in taken.enumerated() {
-            if command.flag(.json) {
-                JSONLine.write(AddResult(error: reason, source: place.source, line: place.line))
-            }
-            Messages.error("cannot add line \(place.line) of '\(place.source)': \(reason)", hint: hints[index])
-        }
+        if !refused.report() { applying.insert(.inputOutput) }
     }
 
     // MARK: - Output
@@ -163,7 +138,7 @@ private struct Addition {
                 hint: "see limits in drainq-config(5)")
         case .refused(let reason):
             applying.insert(.dataInvalid)
-            refused.append((given.text, given.place, reason))
+            refused.append(given.text, given.place.source, given.place.line, reason: reason)
         case .inFlight, .notAttempted:
             if !applying.contains(.dataInvalid) { applying.insert(.inputOutput) }
             if isJSON {

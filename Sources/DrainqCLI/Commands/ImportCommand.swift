@@ -19,8 +19,8 @@ func importOperations(_ command: ParsedCommand, environment: [String: String]) t
 /// The work of one `import`: operations in, batches to the spool, one answer for each.
 private struct Importation {
     /// So many operations, or bytes, share one sync.
-    private static let batchSize = 1000
-    private static let batchBytes = 16 * 1_048_576
+    private static let batchSize = RefusedValues.batchSize
+    private static let batchBytes = RefusedValues.batchBytes
     /// A single line longer than this is refused before it fills the memory: base64 of the largest body that is read.
     private static let longestLine = 512 * 1_048_576
 
@@ -30,6 +30,8 @@ private struct Importation {
     private var last = Timestamp(microseconds: 0)
     private var batch: [(submission: Submission, text: [UInt8], source: String, line: Int)] = []
     private var bytes = 0
+    /// Values that are no operations, to be kept together.
+    private var refused: RefusedValues
     private(set) var applying: Set<ExitStatus> = []
     private(set) var hasAnswered = false
     /// How many operations were taken in, and how many were in the queue already.
@@ -45,6 +47,7 @@ private struct Importation {
         self.queue = queue
         self.command = command
         admittance = Admittance(queue.configuration)
+        refused = RefusedValues(queue: queue, command: command)
     }
 
     mutating func read(from path: String) throws {
@@ -54,7 +57,7 @@ private struct Importation {
             let chunk = try source.next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))
             for item in input.feed(chunk, atEnd: chunk.isEmpty) { try take(item, source.name) }
             // The next part may be long in coming.
-            if !gathersAll { try flush() }
+            if gathersAll { tellRefused() } else { try flush() }
             if chunk.isEmpty { return }
             if input.pending > Self.longestLine {
                 throw CommandFailure(
@@ -92,32 +95,21 @@ private struct Importation {
         }
     }
 
-    /// Reports a bad line and keeps it, so that nothing is lost; under `--atomic` the giver has it still.
     private mutating func refuse(_ text: [UInt8], _ source: String, _ line: Int, _ reason: String) {
         applying.insert(.dataInvalid)
-        var hint: String?
-        if !isAtomic {
-            do throws(SpoolError) {
-                let input = SpoolDirectory.BadInput(text, reason: reason, source: "\(source) line \(line)")
-                let kept = try queue.spool.keepBadInput([input], now: .now())
-                hint = kept.first.map { "kept as 'quarantine/\($0.fileName)'" }
-            } catch {
-                applying.insert(.inputOutput)
-                hint = "it is not kept either: \(error)"
-            }
-        }
-        refused(source, line, reason, hint: hint)
+        refused.append(text, source, line, reason: reason)
+        if refused.isFull { tellRefused() }
     }
 
-    private func refused(_ source: String, _ line: Int, _ reason: String, hint: String?) {
-        if command.flag(.json) { JSONLine.write(AddResult(error: reason, source: source, line: line)) }
-        Messages.error("cannot import line \(line) of '\(source)': \(reason)", hint: hint)
+    private mutating func tellRefused() {
+        if !refused.report() { applying.insert(.inputOutput) }
     }
 
     // MARK: - Output
 
     /// Hands what has gathered to the spool and answers: from here on these operations are safe.
     private mutating func flush() throws {
+        tellRefused()
         if batch.isEmpty { return }
         let taken = isAtomic ? batch : Array(batch.prefix(Self.batchSize))
         batch.removeFirst(taken.count)
@@ -134,6 +126,7 @@ private struct Importation {
         for ((submission, text, source, line), result) in zip(taken, accepted.results) {
             answer(submission, text, source, line, result)
         }
+        tellRefused()
         hasAnswered = true
         if !tellDisplaced(accepted) { applying.insert(.inputOutput) }
         standardOutput.flush()
@@ -169,7 +162,11 @@ private struct Importation {
             }
         case .rejected(let limit):
             applying.insert(.inputOutput)
-            refused(source, line, "\(limit)", hint: "see limits in drainq-config(5)")
+            if command.flag(.json) {
+                JSONLine.write(AddResult(error: "\(limit)", source: source, line: line))
+            }
+            Messages.error(
+                "cannot import line \(line) of '\(source)': \(limit)", hint: "see limits in drainq-config(5)")
         case .refused(let reason): refuse(text, source, line, reason)
         case .notAttempted:
             if !applying.contains(.dataInvalid) { applying.insert(.inputOutput) }

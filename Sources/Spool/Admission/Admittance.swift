@@ -44,6 +44,8 @@ package struct Admittance {
         hopeless = nil
         isFresh = false
         room = nil
+        // An older value must not come back after a newer one has been sent.
+        if rule.configuration.hasSequentialRoutes { try queue.completeBatchesOfDeadWriters() }
         if limits.operations != nil || limits.bytes != nil || limits.minimumFree != nil {
             let names = rule.configuration.hasCoalescingRoutes ? submissions.map(\.entry.name) : []
             room = Room(

@@ -173,6 +173,11 @@ extension SpoolDirectory {
         return found
     }
 
+    /// Row W → N, D, X, K: completes what dead writers have committed. Takes the ids lock only where a writer has.
+    func completeBatchesOfDeadWriters() throws(SpoolError) {
+        if try !committedBatches().isEmpty { try withIDsLock { () throws(SpoolError) in } }
+    }
+
     /// Row W → N, D, X, K: completes what dead writers have committed. Called under the ids lock.
     func completeCommittedBatches() throws(SpoolError) {
         for directory in try committedBatches() {

@@ -1,0 +1,74 @@
+import Policy
+import Spool
+
+/// Values given to `add` or `import` that are not operations, gathered so that keeping them shares its syncs.
+struct RefusedValues {
+    /// As many values, or bytes of them, share the syncs.
+    static let batchSize = 1000
+    static let batchBytes = 16 << 20
+
+    private struct Value {
+        /// As it was given; empty where the giver has it in a file of its own.
+        var text: [UInt8]
+        var source: String
+        var line: Int
+        var reason: String
+    }
+
+    private let queue: OpenQueue
+    private let command: ParsedCommand
+    private var values: [Value] = []
+    private var bytes = 0
+
+    init(queue: OpenQueue, command: ParsedCommand) {
+        self.queue = queue
+        self.command = command
+    }
+
+    var count: Int { values.count }
+    var isFull: Bool { count >= Self.batchSize || bytes >= Self.batchBytes }
+
+    mutating func append(_ text: [UInt8], _ source: String, _ line: Int, reason: String) {
+        values.append(Value(text: text, source: source, line: line, reason: reason))
+        bytes += text.count
+    }
+
+    /// Keeps the values in quarantine, so that nothing given is lost, and reports each. Under `--atomic` the giver has them
+    /// still. Returns whether all that is to be kept is kept, durably unless the command line says otherwise.
+    mutating func report() -> Bool {
+        let taken = values
+        values = []
+        bytes = 0
+        if taken.isEmpty { return true }
+        var hints: [Int: String] = [:]
+        let isKept = command.flag(.atomic) || keep(taken, &hints)
+        for (index, value) in taken.enumerated() {
+            if command.flag(.json) {
+                JSONLine.write(AddResult(error: value.reason, source: value.source, line: value.line))
+            }
+            Messages.error(
+                "cannot \(command.command.rawValue) line \(value.line) of '\(value.source)': \(value.reason)",
+                hint: hints[index])
+        }
+        return isKept
+    }
+
+    /// `hints` tells of each value where it is, or why it is nowhere.
+    private func keep(_ taken: [Value], _ hints: inout [Int: String]) -> Bool {
+        let kept = taken.indices.filter { !taken[$0].text.isEmpty }
+        if kept.isEmpty { return true }
+        let inputs = kept.map { index in
+            SpoolDirectory.BadInput(
+                taken[index].text, reason: taken[index].reason,
+                source: "\(taken[index].source) line \(taken[index].line)")
+        }
+        do throws(SpoolError) {
+            let items = try queue.spool.keepBadInput(inputs, durable: command.text(.sync) != "none", now: .now())
+            for (index, item) in zip(kept, items) { hints[index] = "kept as 'quarantine/\(item.fileName)'" }
+            return true
+        } catch {
+            for index in kept { hints[index] = "it is not kept either: \(error)" }
+            return false
+        }
+    }
+}
