@@ -1,12 +1,18 @@
 #!/usr/bin/env bash
-# The library SpoolWriter as a stranger uses it: a package of its own that depends on this one and has the example of the
-# library's documentation as its program. Prints `ok …` and `not ok …`.
+# The library SpoolWriter as a stranger uses it: a package of its own that depends on this one as README.md says, and has the
+# example of the library's documentation as its program. Prints `ok …` and `not ok …`.
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 
 # The example in the comment of WritableQueue, for a queue of the test's.
 example() {
     awk '/^\/\/\/ ```swift/ { inside = 1; next } /^\/\/\/ ```/ { inside = 0 } inside { sub(/^\/\/\/ ?/, ""); print }' \
         Sources/SpoolWriter/WritableQueue.swift | sed "s#\"/var/spool/drainq/orders\"#\"$1\"#"
+}
+
+# What README.md shows of a package, with this one where it is.
+dependency() {
+    awk '/^```swift/ { inside = 1; next } /^```/ { inside = 0 } inside' README.md |
+        sed 's#path: "../drainq"#name: "drainq", path: "'"$PWD"'"#; s#"orders"#"stranger"#'
 }
 
 builds_and_adds() {
@@ -18,8 +24,7 @@ import PackageDescription
 let package = Package(
     name: "stranger",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "drainq", path: "$PWD")],
-    targets: [.executableTarget(name: "stranger", dependencies: [.product(name: "SpoolWriter", package: "drainq")])]
+    $(dependency)
 )
 PACKAGE
     { example "$DRAINQ_QUEUE"; echo 'print(id)'; } >"$work/stranger/Sources/stranger/main.swift"

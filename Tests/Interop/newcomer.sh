@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # README.md as a newcomer follows it: every command of it, section by section, in the order in which they stand there.
 # A command ends with 0, or with the status that a comment behind it names (`# status 1`). A session is typed at a terminal,
-# and what it shows after `$` is what comes, but for ids, times and the home directory. The line for cron runs in cron's
-# environment. Prints `ok …` and `not ok …`, a line for each test.
+# and what it shows after `$` is what comes, but for ids, times and the home directory. From its section "Install" on, drainq
+# is what that section has installed, and nothing else is in PATH. The line for cron runs in cron's environment. Prints
+# `ok …` and `not ok …`, a line for each test.
 source "$(dirname "${BASH_SOURCE[0]}")/documents.bash"
 receiver 200
 
@@ -12,13 +13,13 @@ cp -r etc "$work/prepared/"
 echo token >"$work/prepared/etc/drainq/api.token"
 chmod 600 "$work/prepared/etc/drainq/api.token"
 for file in etc/drainq/examples/*.json5; do localized <"$file" >"$work/prepared/$file"; done
-mkdir -p "$work/prepared/home/.local/bin"
-ln -s "$work/bin/drainq" "$work/prepared/home/.local/bin/drainq"
-printf '#!/bin/sh\necho \x27{"n":1}\x27\n' >"$work/bin/produce-events"
-chmod +x "$work/bin/produce-events"
+mkdir -p "$work/prepared/home" "$work/tools"
+printf '#!/bin/sh\necho \x27{"n":1}\x27\n' >"$work/tools/produce-events"
+chmod +x "$work/tools/produce-events"
+export PATH=$work/tools:$PATH
 
 # Sections that begin with an empty machine; the others have a queue that works, with something in it.
-first_steps='drainq|Your first failure'
+first_steps='drainq|Your first failure|Install'
 
 # script: the lines on standard input, each with what is expected of its status.
 script() {
@@ -56,12 +57,14 @@ follow() {
     fi
     # What is built is not built again.
     case $block in
-    'swift run '*) cd "$root" && block=${block/run/run --skip-build} ;;
+    'swift run '*)
+        cd "$root"
+        # "swift test" is what ran this.
+        block=$(sed 's/^swift run /&--skip-build /; /^swift test$/d' <<<"$block")
+        ;;
     'swift build '*) cd "$root" ;;
     *) cd "$world" ;;
     esac
-    # "swift test" is what ran this.
-    [[ $block != 'swift test' ]] || return 0
     localized <<<"$block" | script >"$work/script"
     if [[ ! $expected ]]; then
         timeout --foreground 600 bash "$work/script" </dev/null
@@ -90,11 +93,20 @@ begin() {
     echo '{"n":1}' | drainq add --type event
 }
 
+# installed: what the section has put into the home directory is there from now on, in the place of what was built here.
+installed() {
+    [[ -x $world/home/.local/bin/drainq && -x $world/home/.local/libexec/drainq/drainq-urlsession ]]
+    cp -a "$world/home/.local" "$work/prepared/home/"
+    rm "$work/bin/drainq"
+}
+
 section= language= block= blocks=0
 while IFS= read -r line; do
     if [[ $language && $line == '```' ]]; then
         blocks=$((blocks + 1))
         case $language in
+        # embedding.sh builds it.
+        swift) test_that "$section: a package" grep -q "README.md" Tests/Interop/embedding.sh ;;
         json5) localized <<<"$block" >"$work/drainq.json"; test_that "$section: a configuration" drainq check --config "$work/drainq.json" ;;
         *) test_that "$section: $(head -n 1 <<<"$block")" follow "$section" "$language" "${block%$'\n'}" ;;
         esac
@@ -104,6 +116,10 @@ while IFS= read -r line; do
     elif [[ $line == '```'* ]]; then
         language=${line#'```'} block=
     elif [[ $line == '#'* ]]; then
+        if [[ $section == Install ]]; then
+            test_that 'Install: drainq is installed' installed
+            export PATH=$world/home/.local/bin:$PATH
+        fi
         section=${line##*# }
         begin "$section" >/dev/null 2>&1
     fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What etc/ has, as far as it can be tried without a system that boots (that is installed.sh): by the tools of those who
 # will read it, or by running it. Prints `ok …` and `not ok …`.
-# Needs root, systemd's tools, promtool, and PyPI for the schema of Kubernetes.
+# Needs root, systemd's tools, promtool, ruby, curl, and PyPI for the schema of Kubernetes.
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 program=$(realpath "$binary")
 
@@ -16,18 +16,114 @@ serve --answer '/ok 200 *1000' --answer '/down 503 *1000' --answer '/bad 400 *10
 
 # --- systemd
 
-mkdir "$work/units"
+mkdir -p "$work/units/drainq@.service.d"
+cp etc/heartbeat/heartbeat.conf "$work/units/drainq@.service.d"
 for unit in etc/systemd/*; do sed "s#/usr/bin/drainq#$program#" "$unit" >"$work/units/${unit##*/}"; done
 
 units_are_right() {
     # The manuals are not installed here.
-    equal '' "$(systemd-analyze verify --man=no "$work"/units/* 2>&1)"
+    equal '' "$(systemd-analyze verify --man=no "$work"/units/drainq* 2>&1 | grep -v 'drainq@.service.d: ')"
+    # The drop-in was read.
+    sed -i 's/^ExecStartPost=-/&relative-/' "$work/units/drainq@.service.d/heartbeat.conf"
+    says 'relative' systemd-analyze verify --man=no "$work/units/drainq@.service"
+    cp etc/heartbeat/heartbeat.conf "$work/units/drainq@.service.d"
 }
 sandbox_is_tight() {
     local said
     systemd-analyze security --offline=true --threshold=20 --no-pager "$work/units/drainq@.service" >"$work/security"
     said=$(sed -n 's/.*Overall exposure level.*: \([0-9.]*\) .*/\1/p' "$work/security")
     grep -q "rates it $said," man/drainq-setup.7
+}
+
+# --- the environments that systemd and cron give, and no others
+
+# spooled NAME…: queues below a directory in the place of /var/spool/drainq, owned by somebody in the place of drainq.
+spooled() {
+    rm -rf "$work/spool"
+    mkdir "$work/spool"
+    chmod 711 "$work"
+    chown nobody "$work/spool"
+    cp "$program" "$work/drainq"
+    local name
+    for name; do
+        as_nobody "$work/drainq" init --quiet --queue "$work/spool/$name"
+        echo "{ routes: { default: { url: \"$url/$name\" } } }" >"$work/spool/$name/drainq.json"
+        as_nobody sh -c "echo '{}' | '$work/drainq' add --queue '$work/spool/$name'"
+    done
+}
+as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"; }
+here() { sed "s#/usr/bin/drainq#$work/drainq#; s#/var/spool/drainq#$work/spool#g; s#/run/systemd/system#$work/none#; s#%i#${1-}#g"; }
+of_systemd=(env -i LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin JOURNAL_STREAM=8:1 SYSTEMD_EXEC_PID=1
+    INVOCATION_ID=0123456789abcdef0123456789abcdef)
+of_user=(HOME=/var/spool/drainq LOGNAME=nobody USER=nobody SHELL=/usr/sbin/nologin)
+# started UNIT QUEUE STATUS COMMAND…: runs the unit's command in the environment COMMAND, and it ends so.
+started() {
+    local command
+    command=$(sed -n 's/^ExecStart=//p' "etc/systemd/$1" | here "$2")
+    ends "$3" "${@:4}" sh -c "exec $command"
+}
+units_run_as_systemd_starts_them() {
+    local environment=(as_nobody "${of_systemd[@]}" "${of_user[@]}")
+    spooled ok down
+    started drainq@.service ok 0 "${environment[@]}"
+    equal 0 "$(waiting ok)"
+    started drainq@.service down 75 "${environment[@]}"
+    says '1 deferred' started drainq-failed@.service down 0 "${environment[@]}"
+}
+# Somebody has left User= out: root has no HOME there, and takes only a queue of its own.
+units_run_without_a_user() {
+    spooled ok
+    says 'it belongs to user [0-9]*, neither to root' started drainq@.service ok 77 "${of_systemd[@]}"
+    chown --recursive root:root "$work/spool"
+    started drainq@.service ok 0 "${of_systemd[@]}"
+    equal 0 "$(waiting ok)"
+    says '^empty' started drainq-failed@.service ok 0 "${of_systemd[@]}"
+}
+waiting() { find "$work/spool/$1"/{new,deferred} -name '*.json' | wc -l; }
+cron_runs_all_queues() {
+    spooled ok down
+    local line
+    line=$(grep '^\*' etc/cron.d/drainq)
+    [[ $line =~ ^(\*\ ){5}drainq\ (.*) ]]
+    # The package is in /usr/bin, which cron has in PATH.
+    ends 0 as_nobody env -i HOME=/var/spool/drainq LOGNAME=nobody PATH="/usr/bin:/bin:$work" SHELL=/bin/sh \
+        /bin/sh -c "$(here <<<"${BASH_REMATCH[2]}")" >"$work/mail" 2>&1
+    equal '' "$(<"$work/mail")"
+    equal '0 1' "$(waiting ok) $(waiting down)"
+}
+a_heartbeat_is_sent() {
+    local command
+    command=$(sed -n 's/^ExecStartPost=-//p' etc/heartbeat/heartbeat.conf | sed "s#https://heartbeat.example.com#$url#; s#%i#ok#")
+    as_nobody "${of_systemd[@]}" "${of_user[@]}" sh -c "$command"
+    grep '"method":"GET"' "$work/received" | grep -q '"target":"/ok"'
+    ends 22 as_nobody "${of_systemd[@]}" sh -c "${command/ok/bad}" 2>/dev/null
+}
+
+# --- Homebrew
+
+# By Ruby's own parser; and by a stand-in for Homebrew, which has no package here: it installs files that there are, all
+# manuals among them.
+formula_is_right() {
+    ruby -wc etc/homebrew/drainq.rb
+    ruby - etc/homebrew/drainq.rb <<'RUBY'
+$names = []
+class Place
+  def /(_name) = self
+  def install(*names) = names.flatten.each { |name| $names.concat(name.is_a?(Hash) ? name.keys : [name]) }
+end
+class Formula
+  def self.test; end
+  def self.method_missing(*) = nil
+  def self.respond_to_missing?(*) = true
+  %i[bin libexec man1 man5 man7 bash_completion zsh_completion fish_completion].each { |name| define_method(name) { Place.new } }
+  def system(*words) = $build = words
+end
+load ARGV[0]
+Drainq.new.install
+abort "#{$build}" unless $build[0, 2] == %w[swift build]
+missing = $names.reject { |name| name.start_with?(".build/release/drainq") || File.exist?(name) } + (Dir["man/*"] - $names)
+abort "#{missing}" unless missing.empty?
+RUBY
 }
 
 # --- users and directories
@@ -118,7 +214,7 @@ print(*arguments[1:], sep="\n")
 PYTHON
     )
     ((${#arguments[@]} > 3))
-    drainq "${arguments[@]/\/Users\/ME\/.local\/state\/drainq/$DRAINQ_QUEUE}"
+    env -i HOME="$work" PATH=/usr/bin:/bin:/usr/sbin:/sbin "$program" "${arguments[@]/\/Users\/ME\/.local\/state\/drainq/$DRAINQ_QUEUE}"
     equal '' "$(drainq list)"
 }
 
@@ -206,6 +302,11 @@ job_delivers() {
 
 test_that 'systemd: the units are right' units_are_right
 test_that 'systemd: the sandbox is at most 2.0 exposed, and as much as drainq-setup(7) says' sandbox_is_tight
+test_that 'systemd: the units run in the environment that systemd gives' units_run_as_systemd_starts_them
+test_that 'systemd: the units run in the environment that systemd gives without User=' units_run_without_a_user
+test_that 'systemd: a heartbeat is sent' a_heartbeat_is_sent
+test_that 'cron: its line runs all queues in the environment that cron gives, and says nothing' cron_runs_all_queues
+test_that 'Homebrew: the formula is right' formula_is_right
 test_that 'sysusers and tmpfiles make the user and the directories' users_and_directories_are_made
 test_that 'tmpfiles takes nothing out of a queue, however old' queues_do_not_age
 test_that 'NetworkManager: queues are run when the network is back' network_is_back

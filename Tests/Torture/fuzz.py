@@ -33,7 +33,7 @@ targets = {
     "frame": 4096, "redirect": 512, "display": 2048, "request": 2048,
     "template": 1024,
 }
-seconds = 20 * effort
+seconds = 10 * effort
 fuzzer = scratch / "fuzzer"
 findings = pathlib.Path(os.environ.get("DRAINQ_FINDINGS") or tempfile.mkdtemp(prefix="drainq-findings-"))
 

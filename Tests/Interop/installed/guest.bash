@@ -53,6 +53,6 @@ add() { echo '{"n":1}' | as_drainq drainq add --queue "/var/spool/drainq/$1" "${
 waiting() { find "/var/spool/drainq/$1"/{new,deferred,claimed} -name '*.json' | wc -l; }
 none_waits() { (($(waiting "$1") == 0)); }
 
-# received PATH: how many requests went there.
-received() { grep '"event":"request"' /tmp/received | grep -c "\"target\":\"/$1\"" || true; }
+# received PATH: how many operations went there; a heartbeat is none.
+received() { grep '"event":"request"' /tmp/received | grep '"method":"POST"' | grep -c "\"target\":\"/$1\"" || true; }
 has_received() { (($(received "$1") >= $2)); }

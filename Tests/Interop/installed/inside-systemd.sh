@@ -111,6 +111,17 @@ a_failure_is_mailed() {
     within 20 grep -rq 'drainq: mailed' /mails
     within 20 grep -rq 'held' /mails
 }
+# A ping after a run that delivered, one after a run that deferred, none after a run that held.
+a_heartbeat_follows_what_went_well() {
+    add orders --type beating
+    within 20 pinged orders
+    systemctl start drainq@down.service
+    [[ $(property Result drainq@down.service) == success ]]
+    within 20 pinged down
+    not systemctl start drainq@refused.service
+    not pinged refused
+}
+pinged() { grep '"event":"request"' /tmp/received | grep '"method":"GET"' | grep -q "\"target\":\"/$1\""; }
 metrics_are_where_the_exporter_reads() {
     add orders --type measured
     within 20 has_received v1/measured 1
@@ -175,8 +186,10 @@ test_that 'a held destination starts no run after run' a_held_destination_starts
 test_that 'a failure is told in the journal, and once' a_failure_is_told_and_once
 follow 'WHAT IT SAYS'
 test_that 'a failure is mailed' a_failure_is_mailed
+test_that 'a heartbeat follows a run that ended with 0 or 75, and no other' a_heartbeat_follows_what_went_well
 follow METRICS
 test_that 'metrics are where the exporter reads them' metrics_are_where_the_exporter_reads
+follow 'AFTER AN OUTAGE'
 test_that 'the sandbox is at most 2.0 exposed' the_sandbox_is_tight
 test_that 'a queue that is not there is no failure' a_queue_that_is_not_there_is_no_failure
 test_that 'when the network is back, queues are run once' the_network_is_back_once
