@@ -54,30 +54,36 @@ package struct Chooser {
 
     /// Where operations stand that wait for each other; `nil` where none do, or where another run decides.
     package mutating func census() throws(SpoolError) -> Census? {
+        var ways = ways
+        defer { self.ways = ways }
         switch order {
-        case .elsewhere: nil
-        case .shown: try takeCensus()
-        case .decided: try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in try takeCensus() }
+        case .elsewhere: return nil
+        case .shown: return try takeCensus(&ways)
+        case .decided:
+            return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in try takeCensus(&ways) }
         }
     }
 
     /// The operations that failed for good and hold those behind them. Only names are read, and those of `failed/` only
     /// where a route asks for it.
     package mutating func failedSequences() throws(SpoolError) -> FailedSequences {
+        var ways = ways
+        defer { self.ways = ways }
+        return try failedSequences(&ways)
+    }
+
+    private func failedSequences(_ ways: inout Ways) throws(SpoolError) -> FailedSequences {
         var failed = FailedSequences()
         guard configuration.holdsBehindFailed else { return failed }
-        var ways = ways
         try spool.forEachName(in: .failed) { name, _ in
             let way = ways.way(of: name)
             if way.route.holdsBehindFailed { failed.note(EntryName(name), of: way.route, to: way.destination) }
         }
-        self.ways = ways
         return failed
     }
 
-    private mutating func takeCensus() throws(SpoolError) -> Census {
+    private func takeCensus(_ ways: inout Ways) throws(SpoolError) -> Census {
         var census = Census(apart: apart)
-        var ways = ways
         try spool.forEachStandingName { name, state in
             let way = ways.way(of: name)
             guard way.isSequential else { return }
@@ -93,7 +99,6 @@ package struct Chooser {
             census.note(
                 EntryName(name), standing, of: way.route, to: way.destination, mark: isOutOfReach ? 0 : name.mark)
         }
-        self.ways = ways
         return census
     }
 
@@ -121,13 +126,18 @@ package struct Chooser {
     /// Lists what waits and chooses up to `budget` of what is due. `openLane` is called once for each way that something
     /// is due on.
     mutating func choose(budget: Int, openLane: (Ways.Way) -> Lane) throws(SpoolError) -> Pass {
-        guard case .decided = order else { return try list(budget: budget, openLane) }
+        var ways = ways
+        defer { self.ways = ways }
+        guard case .decided = order else { return try list(budget: budget, &ways, openLane) }
         return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
-            try list(budget: budget, openLane)
+            try list(budget: budget, &ways, openLane)
         }
     }
 
-    private mutating func list(budget: Int, _ openLane: (Ways.Way) -> Lane) throws(SpoolError) -> Pass {
+    /// Does not change the chooser: a closure that is called for each name would copy one that can change.
+    private func list(
+        budget: Int, _ ways: inout Ways, _ openLane: (Ways.Way) -> Lane
+    ) throws(SpoolError) -> Pass {
         var pass = Pass()
         var selection = Selection<Digest, Candidate>(limit: budget)
         var lanes: [Digest: Lane] = [:]
@@ -135,9 +145,8 @@ package struct Chooser {
         var failed = FailedSequences()
         switch order {
         case .elsewhere: break
-        case .decided, .shown: (census, failed) = (try takeCensus(), try failedSequences())
+        case .decided, .shown: (census, failed) = (try takeCensus(&ways), try failedSequences(&ways))
         }
-        var ways = ways
         for state in [QueueState.new, .deferred] {
             let foreign = try spool.forEachName(in: state) { name, _ in
                 let way = ways.way(of: name)
@@ -218,7 +227,6 @@ package struct Chooser {
             }
             if state == .new { pass.foreign = foreign }
         }
-        self.ways = ways
         let chosen = selection.chosen()
         pass.chosen = chosen.map(\.element)
         let byDestination = Dictionary(grouping: chosen, by: \.destination)
@@ -226,7 +234,7 @@ package struct Chooser {
             let newest = selection.newest(of: digest, besides: byDestination[digest] ?? [])
             lane.newest = newest.map(\.element).filter(\.isHead)
         }
-        if let census { try confirm(&pass, lanes.values, census) }
+        if let census { try confirm(&pass, lanes.values, census, &ways) }
         pass.leftDue -= pass.chosen.count
         for candidate in pass.chosen { lanes[candidate.destination.digest]?.chosen += 1 }
         pass.cost = .now - pass.began
@@ -234,8 +242,8 @@ package struct Chooser {
     }
 
     /// Takes out what would overtake an operation that only one of two listings has seen. It is left due, for the next pass.
-    private mutating func confirm(
-        _ pass: inout Pass, _ lanes: some Collection<Lane>, _ census: Census
+    private func confirm(
+        _ pass: inout Pass, _ lanes: some Collection<Lane>, _ census: Census, _ ways: inout Ways
     ) throws(SpoolError) {
         func isInDoubt(_ sequence: SequenceKey?) -> Bool { sequence.map { !census.isSettled($0) } ?? false }
         let spares = lanes.flatMap(\.newest)
@@ -247,12 +255,10 @@ package struct Chooser {
             chosen: Set(candidates.map(\.entry.name)),
             superseded: Dictionary(
                 superseded.map { ($0.entry.name, $0.newer) }, uniquingKeysWith: { first, _ in first }))
-        var ways = ways
         try spool.forEachStandingName { name, _ in
             let way = ways.way(of: name)
             if way.isSequential { confirmation.note(EntryName(name), of: way.route, to: way.destination) }
         }
-        self.ways = ways
         let count = pass.chosen.count
         pass.chosen.removeAll { !confirmation.confirms($0.entry.name, in: $0.sequence) }
         pass.superseded.removeAll { !confirmation.confirms(supersededBy: $0.newer, in: $0.sequence) }

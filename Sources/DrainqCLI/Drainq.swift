@@ -6,6 +6,7 @@ package func run(
 ) -> ExitStatus {
     occupyStandardDescriptors()
     ignoreSignalsOfWrites()
+    waitForChildren()
     let status: ExitStatus
     do throws(CommandFailure) {
         if arguments.isEmpty {

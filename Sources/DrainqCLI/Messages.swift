@@ -197,6 +197,12 @@ func ignoreSignalsOfWrites() {
     signal(SIGXFSZ, SIG_IGN)
 }
 
+/// A program that ignores SIGCHLD hands that on to what it starts, and the kernel then forgets how children end: agents,
+/// secrets' commands and hooks could not be told from programs that cannot be started.
+func waitForChildren() {
+    signal(SIGCHLD, SIG_DFL)
+}
+
 /// Whatever is opened first gets a standard descriptor that is closed, and results would be written into it: a closed one
 /// becomes /dev/null, so that they are lost and nothing else is.
 func occupyStandardDescriptors() {

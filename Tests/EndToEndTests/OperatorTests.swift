@@ -276,6 +276,18 @@ struct OperatorTests {
         #expect(paused.status == 69)
     }
 
+    @Test func `a run of an id behind an older one of its sequence names that one`() throws {
+        let receiver = try LoopbackReceiver()
+        defer { receiver.stop() }
+        let queue = try Drainq(to: receiver, "ordering: \"key\"")
+        let ids = try queue.run("add", "--key", "k", input: numbered(2)).lines
+        let behind = try queue.run("run", ids[1])
+        #expect(behind.status == 75 && behind.error.contains("behind '\(ids[0])', which goes first"))
+        #expect(receiver.receivedCount == 0)
+        #expect(try queue.run("run", ids[1], ids[0]).status == 0)
+        #expect(receiver.receivedCount == 2)
+    }
+
     @Test func `a run of an id that has failed proposes to retry it`() throws {
         let receiver = try LoopbackReceiver(script: Script(["400"]))
         defer { receiver.stop() }

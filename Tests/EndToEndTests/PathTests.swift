@@ -25,4 +25,18 @@ import Testing
         #expect(receiver.requests().map(\.text) == ["1", "2", "3"])
         #expect(receiver.requests().allSatisfy { $0.header("x") == "1" })
     }
+
+    @Test func `a pipe in the place of the configuration is an error, and one that is named is read`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq()
+        let finished = try drainq.shell(
+            """
+            echo 1 | drainq add -q queue; rm -f queue/drainq.json; mkfifo queue/drainq.json
+            for command in run list add send status check; do drainq $command -q queue </dev/null >/dev/null 2>>said; echo $?; done
+            drainq run -q queue --config <(echo '{ routes: { default: { url: "\(receiver.url)/" } } }'); echo $?
+            grep -c "drainq.json': it is not a file" said
+            """)
+        #expect(finished.lines.dropFirst() == ["78", "78", "78", "78", "78", "78", "0", "6"], "\(finished.error)")
+        #expect(receiver.receivedCount == 1)
+    }
 }

@@ -98,7 +98,7 @@ import Testing
         )
         #expect(
             try Self.choose(request, available: [.libcurl], order: session)
-                == "libcurl: drainq-urlsession is not installed here")
+                == "libcurl: drainq-urlsession cannot run here")
         for order in Self.orders {
             #expect(
                 try Self.choose(request, available: [], order: order)
@@ -137,12 +137,12 @@ import Testing
                 == "DRAINQ_TRANSPORT is 'libcurl', which is not installed here: install libcurl, or unset it")
         #expect(
             try Self.choose(Self.request(), .urlsession, available: [.libcurl])
-                == "'transport' is 'urlsession', whose program is not installed here: put drainq-urlsession beside "
-                + "drainq, or set it to 'auto'")
+                == "'transport' is 'urlsession', whose program cannot run here: put drainq-urlsession beside "
+                + "drainq, mount /proc, or set it to 'auto'")
         #expect(
             try Self.choose(variable: .urlsession, available: [.libcurl])
-                == "DRAINQ_TRANSPORT is 'urlsession', whose program is not installed here: put drainq-urlsession beside "
-                + "drainq, or unset it")
+                == "DRAINQ_TRANSPORT is 'urlsession', whose program cannot run here: put drainq-urlsession beside "
+                + "drainq, mount /proc, or unset it")
     }
 
     @Test func `the variable reaches each destination's settings`() {

@@ -20,8 +20,8 @@ import subprocess
 import time
 
 from injection import (
-    calls, callsOfAgents, each, faulty, finish, healthy, interfered, lead, left, operation, places, queue, revive, sample,
-    taken, twin)
+    calls, callsOfAgents, each, edited, faulty, finish, healthy, interfered, lead, left, operation, places, queue, revive,
+    sample, taken, twin)
 from torture import Receiver, end, expect, test
 
 # How many points besides the calls that change something.
@@ -263,6 +263,19 @@ with test("what import answers for is there when import dies") as told:
     exported = source("export").stdout
     expect(len(exported.splitlines()) == 3, exported)
     sweep(told, queue(), "import", input=exported, check=afterAdd(["a", "b", "c"]))
+
+with test("an operation that import replaces is there once when import dies, and the new one where it answered") as told:
+    replaced = queue(*map(operation, ["a", "b", "c"]))
+
+    def check(queue, result, point):
+        found = queue.bodies()
+        for id in result.stdout.split():
+            expect(id in found and b"edited" in found[id], id, "was answered, and is", found.get(id))
+        finish(queue)
+        expect(sorted(taken(healthy, point)) == ["a", "b", "c"], "delivered were", taken(healthy, point))
+        return 0
+
+    sweep(told, replaced, "import", "--replace", input=edited(replaced("export").stdout), check=check)
 
 with test("what send has queued is delivered once when send dies") as told:
 

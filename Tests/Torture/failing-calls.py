@@ -21,7 +21,8 @@ import re
 import subprocess
 
 from injection import (
-    calls, each, faulty, finish, healthy, interfered, lead, operation, places, queue, received, revive, sample, taken, twin)
+    calls, each, edited, faulty, finish, healthy, interfered, lead, operation, places, queue, received, revive, sample,
+    taken, twin)
 from torture import effort, end, expect, scratch, test
 
 errors = ["EIO", "ENOSPC", "EACCES", "EMFILE", "EROFS", "ESTALE"]
@@ -195,6 +196,19 @@ with test("a bulk add one of whose calls fails answers for nothing that is not t
 with test("import one of whose calls fails answers for nothing that is not there") as told:
     exported = queue(*(operation(id) for id in ("a", "b", "c")))("export").stdout
     sweep(told, queue(), "import", input=exported, check=afterAdd(["a", "b", "c"]))
+
+with test("import one of whose calls fails replaces an operation or leaves it, and answers for what it replaced") as told:
+    replaced = queue(*(operation(id) for id in ("a", "b", "c")))
+
+    def check(queue, result, point, hits):
+        answered, found = result.stdout.split(), queue.bodies()
+        for id in answered:
+            expect(id in found and b"edited" in found[id], id, "was answered, and is", found.get(id))
+        expect(result.returncode != 77 or not answered, "something was attempted")
+        finish(queue)
+        expect(sorted(taken(healthy, point)) == ["a", "b", "c"], "delivered were", taken(healthy, point))
+
+    sweep(told, replaced, "import", "--replace", input=edited(replaced("export").stdout), check=check)
 
 
 def afterMoving(ids):

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """libFuzzer with the address sanitizer over everything that reads what others wrote (Fuzz/Targets.swift has a property for
 each beyond "does not crash"): JSON and its pointers, names, operation files, envelopes, the configuration, times, frames
-between a run and its agents, redirects, what is shown of an answer, the receiver's requests, and templates with the payloads that fill them in.
+between a run and its agents, redirects, what is shown of an answer, the receiver's requests, templates with the payloads
+that fill them in, durations, sizes, rates and dates as people write them, and what runs remember of destinations. Numbers
+that were read are also computed with: delays after any attempt, waits and ages by clocks that show any time.
 
 The corpus is in Fuzz/corpus/TARGET, one seed a file. What libFuzzer finds is written to $DRAINQ_FINDINGS (default: a
 directory of /tmp that is named in the report); each becomes a test in the ordinary tests before it is mended.
@@ -23,6 +25,7 @@ wanted = [
     "Spool/JSONText.swift", "Spool/Errno.swift",
     "Spool/FileStatus.swift", "Spool/BodyFileRefusal.swift", "Spool/QueueState.swift", "Spool/QueuePath.swift",
     "Delivery/Agents/Frame.swift", "DrainqCLI/Configuration/*.swift", "DrainqCLI/Quantities.swift",
+    "DrainqCLI/CommandLine/PointInTime.swift",
     "LoopbackReceiver/Request*.swift", "LoopbackReceiver/HeaderLine.swift",
 ]
 # Documents, which read nothing.
@@ -31,7 +34,7 @@ ours = re.compile(r"^(package |public )?import (Policy|Spool|Delivery|CSystem|Lo
 targets = {
     "json": 4096, "pointer": 512, "name": 255, "file": 4096, "envelope": 4096, "configuration": 4096, "time": 128,
     "frame": 4096, "redirect": 512, "display": 2048, "request": 2048,
-    "template": 1024,
+    "template": 1024, "quantity": 128, "state": 4096,
 }
 seconds = 10 * effort
 fuzzer = scratch / "fuzzer"

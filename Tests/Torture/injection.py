@@ -179,6 +179,11 @@ def queue(*operations, route={}, **configuration):
     return new
 
 
+def edited(exported):
+    """What `export` printed, with another payload for each operation."""
+    return exported.replace('"payload":{', '"payload":{"edited": true, ')
+
+
 def taken(receiver, point):
     """Ids of operations in the order in which they were taken; a batch has several in its body."""
     refused = ("/later", "/never") if receiver is faulty else ()

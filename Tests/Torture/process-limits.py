@@ -163,7 +163,6 @@ with test("a program that the configuration names has no signal ignored") as tol
 with test("without /proc") as told:
     points = 0
     hidden = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
-    # Foundation, and URLSession with it, ends without /proc by itself.
     for transport in ("libcurl",):
         queue = Queue((receiver := Receiver()).url + "/{id}")
         environment = {**os.environ, "DRAINQ_TRANSPORT": transport}
@@ -183,6 +182,12 @@ with test("without /proc") as told:
             expect(result.returncode == 0, transport, name, result.stderr)
             points += 1
         expect(not queue.operations(), transport)
-    told.append(f"{points} points")
+    # Foundation ends without /proc by itself: nobody is charged for that.
+    queue = Queue((receiver := Receiver()).url + "/{id}")
+    fill(queue, 1)
+    result = queue("run", "--now", before=hidden, env={**os.environ, "DRAINQ_TRANSPORT": "urlsession"})
+    expect(result.returncode == 69 and "mount /proc" in result.stderr, result.returncode, result.stderr)
+    expect(len(list(queue.files("new"))) == 1 and not receiver.ids(), list(queue.files("deferred")))
+    told.append(f"{points + 1} points")
 
 end()

@@ -46,8 +46,17 @@ package struct AgentProgram: Hashable, Sendable {
         }
     }
 
-    /// Whether it can be started.
-    package var isInstalled: Bool { executable.contains("/") && access(executable.rawCString, X_OK) == 0 }
+    /// Whether it is there.
+    private var isInstalled: Bool { executable.contains("/") && access(executable.rawCString, X_OK) == 0 }
+
+    /// Whether it can make attempts. On Linux Foundation ends a program that cannot find out where it is, which it asks /proc.
+    package var canRun: Bool {
+        #if os(Linux)
+            isInstalled && access("/proc/self/exe", F_OK) == 0
+        #else
+            isInstalled
+        #endif
+    }
 
     /// Where the running binary is, or was; empty where that cannot be found out.
     private static let ownPath: String = {

@@ -13,7 +13,7 @@ func installedTransports() -> [Transport] {
     Transport.allCases.filter { transport in
         switch transport {
         case .libcurl: LibcurlAvailability.check() == nil
-        case .urlsession: AgentProgram.own(for: transport).isInstalled
+        case .urlsession: AgentProgram.own(for: transport).canRun
         }
     }
 }
@@ -40,7 +40,7 @@ extension OpenQueue {
             credentials: credentials,
             surroundings: { [environment] in Surroundings.read(for: $0, environment: environment) },
             networkWays: { NetworkWays.read() },
-            transports: AgentProgram.own(for: .urlsession).isInstalled ? Transport.allCases : [.libcurl],
+            transports: AgentProgram.own(for: .urlsession).canRun ? Transport.allCases : [.libcurl],
             makeSink: { AgentSink(concurrency: $0) })
     }
 }

@@ -74,6 +74,13 @@ private func configurationDirectory(_ file: String) -> String {
 /// Reads the configuration that was asked for, else the queue's own; a queue without one has the defaults.
 func readConfiguration(at path: String?, queue: String) throws -> Configuration {
     let file = path ?? "\(queue)/drainq.json"
+    // A pipe that `--config` names has a writer; that of a queue would be waited for without end.
+    var status = stat()
+    let kinds: [mode_t] = [S_IFREG, S_IFDIR]
+    if path == nil, stat(file.rawCString, &status) == 0, !kinds.contains(status.st_mode & S_IFMT) {
+        throw CommandFailure(
+            .configuration, "cannot read '\(file)': it is not a file", hint: "remove it: drainq init writes one")
+    }
     let bytes: [UInt8]
     do throws(Errno) {
         bytes = try contents(of: file, upTo: ConfigurationFile.maximumBytes + 1)

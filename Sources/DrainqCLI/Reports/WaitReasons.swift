@@ -37,15 +37,18 @@ struct WaitReasons {
     private let parked: [Digest: [OperationID: Timestamp]]
 
     /// Lists the queue once where a route orders or coalesces, as a run does, but takes no lock. Never opens a file.
-    init(_ queue: OpenQueue, _ known: KnownDestinations, at now: Timestamp) throws(SpoolError) {
+    /// `named`: the run sends these operations and no others.
+    init(
+        _ queue: OpenQueue, _ known: KnownDestinations, at now: Timestamp, named: [OperationID]? = nil
+    ) throws(SpoolError) {
         self.known = known
         self.configuration = queue.configuration
         self.now = now
         isPaused = try queue.spool.isPaused
         parked = known.parked(at: now)
         var chooser = Chooser(
-            spool: queue.spool, configuration: configuration, destinations: known.table, now: now, order: .shown,
-            parked: parked)
+            spool: queue.spool, configuration: configuration, destinations: known.table,
+            options: RunOptions(ids: named.map { Set($0) }), now: now, order: .shown, parked: parked)
         census = try chooser.census()
     }
 

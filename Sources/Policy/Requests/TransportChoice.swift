@@ -86,8 +86,8 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
             }
             guard available.contains(.urlsession) else {
                 throw .noTransport(
-                    reason: "\(chooser.quoted) is 'urlsession', whose program is not installed here: "
-                        + "put drainq-urlsession beside drainq, or \(chooser.wayOut)")
+                    reason: "\(chooser.quoted) is 'urlsession', whose program cannot run here: "
+                        + "put drainq-urlsession beside drainq, mount /proc, or \(chooser.wayOut)")
             }
         }
         return TransportChoice(transport, reason: "\(chooser.rawValue) is '\(transport.rawValue)'")
@@ -106,7 +106,7 @@ extension Transport {
     /// Why `auto` takes it although another transport is first in the order.
     fileprivate var reasonToBeNext: String {
         switch self {
-        case .libcurl: "drainq-urlsession is not installed here"
+        case .libcurl: "drainq-urlsession cannot run here"
         case .urlsession: "libcurl cannot be used here"
         }
     }

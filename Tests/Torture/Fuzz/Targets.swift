@@ -17,10 +17,22 @@ private let target: @Sendable ([UInt8]) -> Void = {
 private let targets: [String: @Sendable ([UInt8]) -> Void] = [
     "json": json, "pointer": pointer, "name": name, "file": file, "envelope": envelope, "configuration": configuration,
     "time": time, "frame": frame, "redirect": redirect, "display": display, "request": request,
-    "template": template,
+    "template": template, "quantity": quantity, "state": state,
 ]
 
 private let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
+
+/// What clocks may show.
+private let clocks = [Int64.min, -1, 0, now.microseconds, .max].map { Timestamp(microseconds: $0) }
+
+/// Chance that is the same in each execution.
+private struct Chance: RandomNumberGenerator {
+    var state: UInt64 = 1
+    mutating func next() -> UInt64 {
+        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+        return state
+    }
+}
 
 /// A property that does not hold ends the process; its words are what the finding is called.
 private func expect(_ holds: Bool, _ words: @autoclosure () -> String) {
@@ -123,13 +135,96 @@ private func tokens(of text: ArraySlice<UInt8>) -> [[UInt8]]? {
 /// What is JSON is JSON5 too, and each error says where it is.
 @Sendable private func configuration(_ bytes: [UInt8]) {
     do throws(ConfigurationErrors) {
-        _ = try ConfigurationFile.read(bytes, name: "drainq.json", directory: "/etc")
+        compute(with: try ConfigurationFile.read(bytes, name: "drainq.json", directory: "/etc"))
     } catch {
         expect(!error.errors.isEmpty, "an error that says nothing")
         expect(error.errors.allSatisfy { $0.description.hasPrefix("drainq.json:") }, "an error without a place")
     }
     if let range = try? JSONDocument(bytes).range, bytes.count < 200, bytes[range.lowerBound] == UInt8(ascii: "{") {
         expect((try? JSON5Parser.value(of: bytes)) != nil, "JSON that is no JSON5")
+    }
+}
+
+/// Whatever numbers a configuration has, the next attempt is not before now, and nothing traps.
+private func compute(with configuration: Configuration) {
+    var chance = Chance()
+    _ = configuration.longestDelay
+    for route in [configuration.defaultRoute] + configuration.routes.values.prefix(2) {
+        for isRateLimited in [false, true] {
+            let schedule = route.schedule(isRateLimited: isRateLimited)
+            _ = schedule.attemptsAllowed
+            for attempt in [Int.min, 1, 2, 9999, .max] {
+                expect(schedule.delay(afterAttempt: attempt) >= .zero, "a delay that is negative")
+                for (clock, begin) in zip(clocks, clocks.reversed()) {
+                    let next = schedule.next(
+                        afterAttempt: attempt, ageBegins: begin, now: clock, atLeast: .seconds(1), using: &chance)
+                    if case .attempt(let due) = next { expect(due >= clock, "an attempt in the past") }
+                }
+            }
+        }
+    }
+    for settings in [DestinationSettings()] + configuration.destinations.values.prefix(2) {
+        use(settings, DestinationState())
+    }
+}
+
+/// Everything that a destination can meet, by any clock.
+private func use(_ settings: DestinationSettings, _ state: DestinationState) {
+    let refusal = DestinationEvent.retryAfter(until: Timestamp(microseconds: .max))
+    let events: [DestinationEvent] = [
+        .unreachable("dns"), refusal, .failed(status: 400), .held(reason: "401", blamed: nil), .probed, .delivered,
+        .disproved, .released,
+    ]
+    for clock in clocks {
+        var state = state
+        for event in events {
+            _ = state.availability(settings, at: clock)
+            state.apply(event, settings, at: clock)
+        }
+    }
+    for coolDowns in [0, 1, 63, Int.max] {
+        let length = DestinationState.coolDown(after: coolDowns, settings)
+        expect(length >= .zero && length <= max(settings.coolDown, settings.coolDownMax), "a cool-down of \(length)")
+    }
+}
+
+/// What is read as a quantity is read again as the same from what is written for it, and no sum of it with a time traps.
+@Sendable private func quantity(_ bytes: [UInt8]) {
+    guard let text = String(validating: bytes, as: UTF8.self) else { return }
+    if let duration = Duration(quantity: text) {
+        expect(Duration(quantity: duration.quantity) == duration, "another duration: \(text)")
+        expect(duration >= .zero, "a negative duration: \(text)")
+        _ = clocks.map { ($0 + duration, $0 - duration) }
+        expect(Pace(interval: duration).wait(at: duration) >= .zero, "a wait that is negative")
+    }
+    if let size = ByteCount(quantity: text) {
+        expect(ByteCount(quantity: size.quantity) == size && size.bytes >= 0, "another size: \(text)")
+    }
+    if let rate = Rate(quantity: text) { expect(Rate(quantity: rate.quantity) == rate, "another rate: \(text)") }
+    for direction in [PointInTime.Direction.past, .future] {
+        guard let point = PointInTime(quantity: text, direction: direction) else { continue }
+        for clock in clocks { _ = point.timestamp(now: clock).rfc3339 }
+    }
+}
+
+/// What runs remember, whatever has become of the file: it is read as the same when it is written, and used by any clock.
+@Sendable private func state(_ bytes: [UInt8]) {
+    func again<Value: Codable & Equatable>(_ type: Value.Type) -> Value? {
+        guard let value = try? JSONDecoder().decode(type, from: Data(bytes)) else { return nil }
+        let written = try? JSONEncoder().encode(value)
+        expect(written.flatMap { try? JSONDecoder().decode(type, from: $0) } == value, "another \(type)")
+        return value
+    }
+    if var ledger = again(DestinationLedger.self) {
+        for state in ledger.destinations.values.prefix(4) { use(DestinationSettings(), state) }
+        for clock in clocks { ledger.forgetStale(at: clock) }
+    }
+    for clock in clocks {
+        if var alarms = again(AlarmLedger.self) {
+            _ = alarms.owed(at: clock)
+            alarms.record(failed: [:], held: [], released: [], at: clock)
+        }
+        if var hooks = again(HookLedger.self) { _ = hooks.take([], hooks: Hooks(), at: clock) }
     }
 }
 
