@@ -53,7 +53,7 @@ _drainq() {
         esac
     done
     case $command:$previous in
-        init:--url|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--delay|add:--at|add:--expires|send:--expires|add:--id|send:--id|send:--timeout|send:--retry-within|send:--fallback|send:--select|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--rate|retry:--rate|hold:--reason|status:--interval|list:--limit|retry:--limit|drop:--limit|hold:--limit|release:--limit|list:--key|export:--key|retry:--key|drop:--key|hold:--key|release:--key|list:--since|export:--since|retry:--since|drop:--since|hold:--since|release:--since|list:--before|export:--before|retry:--before|drop:--before|hold:--before|release:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
+        init:--url|init:--example|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--delay|add:--at|add:--expires|send:--expires|add:--id|send:--id|send:--timeout|send:--retry-within|send:--fallback|send:--select|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--rate|retry:--rate|hold:--reason|status:--interval|list:--limit|retry:--limit|drop:--limit|hold:--limit|release:--limit|list:--key|export:--key|retry:--key|drop:--key|hold:--key|release:--key|list:--since|export:--since|retry:--since|drop:--since|hold:--since|release:--since|list:--before|export:--before|retry:--before|drop:--before|hold:--before|release:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
             return
             ;;
         add:--type|add:-t|send:--type|send:-t|run:--type|run:-t|explain:--type|explain:-t|list:--type|list:-t|export:--type|export:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t)
@@ -99,7 +99,7 @@ _drainq() {
             options='-q --queue --config --json -v --verbose --quiet -h --help --version'
             ;;
         init)
-            options='--url -q --queue --config -v --verbose --quiet -h --help --version'
+            options='--url --example -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         add)
             options='-t --type --key --url --method -H --header --content-type --delay --at --expires --id --envelope --atomic --sync --body-file -q --queue --config --json -v --verbose --quiet -h --help --version'

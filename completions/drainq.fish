@@ -60,6 +60,7 @@ complete -c drainq -n '__drainq_is ""' -a schema -d 'print a JSON Schema of the 
 complete -c drainq -n '__drainq_is ""' -a version -d 'print the version'
 complete -c drainq -n '__drainq_is ""' -a help -d 'explain a command'
 complete -c drainq -n '__drainq_is init' -l url -x -d 'where operations go'
+complete -c drainq -n '__drainq_is init' -l example -x -d 'begin with the configuration of a service'
 complete -c drainq -n '__drainq_is add send' -s t -l type -x -a '(__drainq_queue type list --limit 1000)' -d 'the type, which chooses the route'
 complete -c drainq -n '__drainq_is add send' -l key -x -d 'what the operation is about, for order and coalescing'
 complete -c drainq -n '__drainq_is add send' -l url -x -d 'send to this URL instead of the route\'s'

@@ -282,12 +282,14 @@ extension Run {
         let now = world.now()
         let flight = answer.flight
         let report = answer.report
+        let shared = SharedChance(using: &world.generator)
         return flight.members.map { member in
+            var chance = shared
             var settlement = Settlement.decide(
                 on: report, verdict: verdict ?? answer.verdict, of: member.operation, name: member.claim.name,
                 route: flight.route, inBatch: flight.isShared || flight.members.count > 1,
                 keepsDelivered: configuration.retention.delivered > .zero, start: flight.began,
-                now: now, using: &world.generator)
+                now: now, using: &chance)
             if answer.isUnsent { settlement.record.error = nil }
             do throws(SpoolError) {
                 if case .failed = settlement.disposition, try isOutdated(member, flight.route) {

@@ -310,6 +310,16 @@ import Testing
         #expect(try bench.state(of: "http://one").hold?.status == 401)
     }
 
+    @Test func `operations that are deferred together are due together, so that they go together again`() throws {
+        let bench = try bench {
+            $0.batch = Batch(max: 20)
+            $0.retry = BackoffSchedule(delays: .list([.seconds(60)]), attempts: 2, jitter: 0.2)
+        }
+        try bench.add(20)
+        #expect(try bench.run { _ in .status(503) }.deferred == 20)
+        #expect(try Set(bench.names(.deferred).map(\.gate)).count == 1)
+    }
+
     @Test func `a batch that is deferred charges each of its operations`() throws {
         let bench = try bench { $0.batch = Batch(max: 3) }
         try bench.add(3)

@@ -18,6 +18,19 @@ struct ExampleFileTests {
             Set(Self.names).isSuperset(of: ["chat", "memory", "notes", "profile", "webhooks"].map { "\($0).json5" }))
     }
 
+    @Test func `drainq-config(5) has a row for each, in their order`() {
+        #expect(GalleryEntry.table.map { "\($0.name).json5" } == Self.names)
+    }
+
+    @Test(arguments: names)
+    func `an example begins with what it is for, and with how to make a queue of it`(name: String) throws {
+        let text = try String(contentsOf: Self.directory.appending(path: name), encoding: .utf8)
+        let lines = text.split(separator: "\n")
+        #expect(lines[0].hasPrefix("// ") && lines[0].hasSuffix("."))
+        #expect(lines[1] == "//" && lines[2] == "//   drainq init --example \(name.dropLast(6))")
+        #expect(lines.contains { $0.hasPrefix("//   drainq run") })
+    }
+
     @Test(arguments: names)
     func `an example is a right configuration, and its commands parse`(name: String) throws {
         let text = try String(contentsOf: Self.directory.appending(path: name), encoding: .utf8)

@@ -29,17 +29,17 @@ package struct AgentProgram: Hashable, Sendable {
         case .libcurl:
             #if os(Linux)
                 let running = "/proc/self/exe"
-                let executable = access(running, X_OK) == 0 ? running : ownPath
+                let executable = access(running, X_OK) == 0 ? running : Installation.program
             #else
-                let executable = ownPath
+                let executable = Installation.program
             #endif
             return AgentProgram(executable: executable, arguments: ["drainq", "agent"])
         case .urlsession:
             let name = "drainq-urlsession"
-            guard let slash = ownPath.lastIndex(of: "/") else {
+            guard let slash = Installation.program.lastIndex(of: "/") else {
                 return AgentProgram(executable: name, arguments: [name])
             }
-            let directory = ownPath[...slash]
+            let directory = Installation.program[...slash]
             let packaged = "\(directory)../libexec/drainq/\(name)"
             let program = AgentProgram(executable: packaged, arguments: [name])
             return program.isInstalled ? program : AgentProgram(executable: "\(directory)\(name)", arguments: [name])
@@ -57,19 +57,4 @@ package struct AgentProgram: Hashable, Sendable {
             isInstalled
         #endif
     }
-
-    /// Where the running binary is, or was; empty where that cannot be found out.
-    private static let ownPath: String = {
-        var path = [CChar](repeating: 0, count: Int(PATH_MAX))
-        #if os(Linux)
-            if readlink("/proc/self/exe", &path, path.count - 1) < 0, let started = csystem_executable() {
-                // Without /proc it is where it was started from.
-                _ = realpath(started, &path)
-            }
-        #else
-            var size = UInt32(path.count)
-            _NSGetExecutablePath(&path, &size)
-        #endif
-        return String(raw: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) })
-    }()
 }

@@ -4,11 +4,14 @@ extension CommandDescription {
             .initialize, "make a queue directory and a commented configuration",
             """
             Makes the queue directory, readable and writable by its owner alone, with a configuration `drainq.json` in which \
-            every line is explained. What is already there is left as it is.
+            every line is explained, or with that of a service. What is already there is left as it is.
             """,
+            exclusive: [[.url, .example]],
             examples: [
                 Example(
                     "drainq init --url https://api.example.com/v1/events", "a queue whose operations go to this URL"),
+                Example("drainq init --example list", "the services that there are configurations for"),
+                Example("drainq init --example slack", "a queue for messages to Slack"),
                 Example("drainq init -q /var/spool/drainq", "a queue at another place"),
             ]),
         CommandDescription(

@@ -11,6 +11,7 @@ package enum OptionName: String, CaseIterable, Sendable {
     case version
 
     case url
+    case example
     case type
     case key
     case method

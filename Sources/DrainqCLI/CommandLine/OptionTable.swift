@@ -19,6 +19,13 @@ extension OptionDescription {
             "The URL of the default route in the new configuration. Without it the configuration has a place to fill in."
         ),
         OptionDescription(
+            .example, .text("NAME"), of: [.initialize], "begin with the configuration of a service",
+            """
+            The configuration is that of a service, such as `slack` or `elasticsearch`, instead of one in which every line is \
+            explained. `list` prints the names, with what each is for, and makes no queue. GALLERY in drainq-config(5) \
+            compares them.
+            """),
+        OptionDescription(
             .type, short: "t", .template(.type, "TYPE"), of: [.add, .send], initial: "default",
             "the type, which chooses the route",
             """

@@ -1,22 +1,34 @@
 import Spool
 
-/// `drainq init`: makes the directory and a commented configuration; a queue that is there already is left as it is.
+/// `drainq init`: makes the directory and a commented configuration, or that of a service; a queue that is there already
+/// is left as it is.
 func initialize(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
+        if command.text(.example) == ExampleConfigurations.list {
+            try ExampleConfigurations().lines().forEach(standardOutput.line)
+            return .ok
+        }
         let path = try queuePath(option: command.text(.queue), environment: environment)
         let url = command.text(.url)
         if let url, let reason = ConfigurationFile.urlError(url) {
             throw CommandFailure(.usage, "cannot use '\(url)' for --url: \(reason)")
         }
+        let example = try command.text(.example).map { try ExampleConfigurations().text(of: $0) }
         let queue = try SpoolDirectory.create(at: path)
-        if try !queue.createConfiguration(ConfigurationFile.template(url: url)), url != nil {
+        let isNew = try queue.createConfiguration(example ?? ConfigurationFile.template(url: url))
+        if !isNew, url != nil || example != nil {
             throw CommandFailure(
                 .configuration, "'\(path)/drainq.json' is there already and was not changed",
-                hint: "set routes.default.url in it")
+                hint: url != nil ? "set routes.default.url in it" : "move it away first, or name another queue with -q")
         }
         if !command.flag(.quiet) {
             Messages.notice("queue ready in '\(path)'")
-            if url == nil { Messages.notice("next: set routes.default.url in '\(path)/drainq.json'") }
+            if example != nil {
+                Messages.notice(
+                    "next: put your address and secrets where '\(path)/drainq.json' says, then 'drainq check'")
+            } else if url == nil {
+                Messages.notice("next: set routes.default.url in '\(path)/drainq.json'")
+            }
         }
         return .ok
     }

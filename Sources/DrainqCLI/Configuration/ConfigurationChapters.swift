@@ -1,7 +1,9 @@
 /// The sections of drainq-config(5) that tell what several keys do together, in mdoc(7).
 enum ConfigurationChapters {
     static let text = [
-        templates, secrets, headersCommand, accept, batches, order, callable, transports, urlsession, errorNames, files,
+        templates, secrets, headersCommand, accept, batches, order, callable, gallery, transports, urlsession,
+        errorNames,
+        files,
     ]
     .joined()
 
@@ -166,7 +168,7 @@ enum ConfigurationChapters {
         Such a hold ends by a probe or by
         .Nm drainq Cm release .
         .Pp
-        .Pa etc/drainq/examples/standard-webhooks-sign
+        .Pa share/drainq/examples/standard-webhooks-sign
         signs by Standard Webhooks, in
         .Xr sh 1 .
 
@@ -363,9 +365,9 @@ enum ConfigurationChapters {
         .Fl -config Ar FILE .
         A credential that is written in it is as safe as the file's mode; keep it in
         .Ic secrets .
-        .It Pa etc/drainq/examples/*.json5
-        Configurations of whole systems: callable functions, last write wins,
-        messages in order, a REST service with files, signed webhooks.
+        .It Pa share/drainq/examples/*.json5
+        below the prefix of the program: the configurations of
+        .Sx GALLERY .
         .El
         .Pp
         A path that is not absolute starts from the directory of the configuration,

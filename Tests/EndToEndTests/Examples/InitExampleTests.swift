@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+
+/// `drainq init --example`.
+@Suite struct InitExampleTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
+        .standardized
+
+    @Test func `the configuration is the file of the repository, byte for byte, and only its owner reads it`() throws {
+        let drainq = try Drainq()
+        let queue = drainq.directory.appending(path: "slack")
+        let made = try drainq.run("init", "-q", queue.path, "--example", "slack")
+        #expect(made.status == 0 && made.output.isEmpty && made.error.contains("drainq check"))
+        let file = queue.appending(path: "drainq.json")
+        let source = Self.root.appending(path: "etc/drainq/examples/slack.json5")
+        #expect(try Data(contentsOf: file) == Data(contentsOf: source))
+        let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions]
+        #expect(mode as? Int == 0o600)
+    }
+
+    @Test func `a configuration that is there already is not changed`() throws {
+        let drainq = try Drainq()
+        let file = drainq.queue.appending(path: "drainq.json")
+        let before = try Data(contentsOf: file)
+        let made = try drainq.run("init", "--example", "slack")
+        #expect(made.status == 78 && made.error.contains("is there already") && made.error.contains("hint:"))
+        #expect(try Data(contentsOf: file) == before)
+    }
+
+    @Test(arguments: [("slak", "did you mean slack?"), ("../slack", "list"), ("nothing-like-it", "--example list")])
+    func `an example that is not there makes no queue`(name: String, hint: String) throws {
+        let drainq = try Drainq()
+        let queue = drainq.directory.appending(path: "other").path
+        let made = try drainq.run("init", "-q", queue, "--example", name)
+        #expect(made.status == 64 && made.error.contains("there is no example '\(name)'") && made.error.contains(hint))
+        #expect(!FileManager.default.fileExists(atPath: queue))
+    }
+
+    @Test func `the list names each with what it is for, and makes no queue`() throws {
+        let drainq = try Drainq()
+        let queue = drainq.directory.appending(path: "other").path
+        let listed = try drainq.run("init", "-q", queue, "--example", "list")
+        #expect(listed.status == 0 && listed.error.isEmpty)
+        #expect(listed.lines.contains { $0.hasPrefix("slack ") && $0.hasSuffix("Slack's incoming webhook.") })
+        #expect(listed.lines.count == CheckTests.names.count)
+        #expect(!FileManager.default.fileExists(atPath: queue))
+    }
+
+    @Test func `installed below another prefix it finds its own, and without any it says where they should be`() throws
+    {
+        let drainq = try Drainq()
+        let done = try drainq.shell(
+            """
+            mkdir -p prefix/bin prefix/share/drainq/examples
+            cp "$DRAINQ" prefix/bin/drainq
+            prefix/bin/drainq init -q queue1 --example own
+            test $? = 74 && test ! -e queue1 || exit 1
+            echo '{}' > prefix/share/drainq/examples/own.json5
+            prefix/bin/drainq init -q queue2 --example own && cmp queue2/drainq.json prefix/share/drainq/examples/own.json5
+            """)
+        #expect(done.status == 0 && done.error.contains("there are none in '"))
+        #expect(done.error.contains("/prefix/bin/../share/drainq/examples'"))
+    }
+}
