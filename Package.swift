@@ -29,7 +29,8 @@ let package = Package(
         .library(name: "SpoolWriter", targets: ["SpoolWriter"]),
     ],
     targets: [
-        .target(name: "CSystem"),
+        .target(name: "CPlatform"),
+        .target(name: "CSystem", dependencies: ["CPlatform"], swiftSettings: strict),
         .target(name: "CCurl"),
         .target(name: "CFoundationCurl"),
         .target(name: "Policy", swiftSettings: strict),
@@ -37,13 +38,14 @@ let package = Package(
         .target(name: "SpoolWriter", dependencies: ["Policy", "Spool"], swiftSettings: strict),
         .target(name: "Delivery", dependencies: ["Policy", "CSystem", "CCurl"], swiftSettings: strict),
         .target(name: "LoopbackReceiver", dependencies: ["CSystem"], swiftSettings: strict),
-        .target(name: "Drain", dependencies: ["Policy", "Spool", "Delivery"], swiftSettings: strict),
+        .target(name: "Drain", dependencies: ["Policy", "Spool", "Delivery", "CSystem"], swiftSettings: strict),
         .target(
             name: "DrainqCLI",
             dependencies: ["Policy", "Spool", "Delivery", "Drain", "LoopbackReceiver", "CSystem"],
             swiftSettings: strict),
         .executableTarget(
-            name: "drainq-urlsession", dependencies: ["Delivery", "Policy", "CFoundationCurl"], swiftSettings: strict,
+            name: "drainq-urlsession", dependencies: ["Delivery", "Policy", "CSystem", "CFoundationCurl"],
+            swiftSettings: strict,
             linkerSettings: curlOfFoundation),
         // drainq starts the other one, and is built with it.
         .executableTarget(name: "drainq", dependencies: ["DrainqCLI", "drainq-urlsession"], swiftSettings: strict),
@@ -54,9 +56,11 @@ let package = Package(
             name: "DeliveryTests", dependencies: ["Delivery", "Policy", "LoopbackReceiver", "CSystem", "drainq"],
             swiftSettings: strict),
         .testTarget(
-            name: "LoopbackReceiverTests", dependencies: ["LoopbackReceiver", "DrainqCLI"], swiftSettings: strict),
+            name: "LoopbackReceiverTests", dependencies: ["LoopbackReceiver", "DrainqCLI", "CSystem"],
+            swiftSettings: strict),
         .testTarget(
-            name: "DrainTests", dependencies: ["Drain", "Spool", "Delivery", "Policy"], swiftSettings: strict),
+            name: "DrainTests", dependencies: ["Drain", "Spool", "Delivery", "Policy", "CSystem"], swiftSettings: strict
+        ),
         .testTarget(
             name: "DrainqCLITests", dependencies: ["DrainqCLI", "Policy"], swiftSettings: strict),
         .testTarget(

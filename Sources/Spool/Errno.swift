@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
+import CSystem
 
 /// Why a system call failed.
 package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {

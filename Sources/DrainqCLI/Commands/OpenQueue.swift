@@ -1,3 +1,4 @@
+import CSystem
 import Drain
 import Policy
 import Spool
@@ -6,11 +7,6 @@ import Spool
     import FoundationEssentials
 #else
     import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
 #endif
 
 /// The queue and its configuration, as the options and the environment name them.

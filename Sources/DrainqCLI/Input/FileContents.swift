@@ -1,11 +1,6 @@
+import CSystem
 import Policy
 import Spool
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// The bytes of a file, a pipe or a device, the first `limit` of them.
 func contents(of path: String, upTo limit: Int) throws(Errno) -> [UInt8] {
