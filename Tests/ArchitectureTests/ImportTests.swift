@@ -7,12 +7,13 @@ import Testing
         "CSystem": cLibraries.union(["CPlatform"]),
         "Policy": foundation,
         "Spool": machine.union(["Policy"]),
-        "SpoolWriter": machine.union(["Policy", "Spool"]),
+        "Configuration": ["Policy"],
+        "SpoolWriter": machine.union(["Policy", "Configuration", "Spool"]),
         "Delivery": machine.union(["Policy", "CCurl"]),
         "drainq-urlsession": machine.union(["Policy", "Delivery", "FoundationNetworking"]),
         "LoopbackReceiver": machine,
         "Drain": machine.union(["Policy", "Spool", "Delivery"]),
-        "DrainqCLI": machine.union(["Policy", "Spool", "Delivery", "Drain", "LoopbackReceiver"]),
+        "DrainqCLI": machine.union(["Policy", "Configuration", "Spool", "Delivery", "Drain", "LoopbackReceiver"]),
         "drainq": ["DrainqCLI"],
     ]
 
@@ -25,6 +26,7 @@ import Testing
         "Policy": "Policy decides on values and touches no machine: pass in what it needs to know",
         "Spool":
             "the queue directory knows nothing of attempts; Spool and Delivery never meet, Drain stands between them",
+        "Configuration": "drainq.json becomes values of Policy: a text in, a value or findings out",
         "SpoolWriter": "who enqueues needs the queue directory, not what sends: keep the library small",
         "Delivery":
             "attempts know nothing of the queue directory; Spool and Delivery never meet, Drain stands between them",

@@ -22,12 +22,12 @@ wanted = [
     "Policy/**/*.swift", "Spool/Admission/Envelope.swift", "Spool/Operation*.swift", "Spool/Checksum.swift",
     "Spool/JSONText.swift", "Spool/Errno.swift",
     "Spool/FileStatus.swift", "Spool/BodyFileRefusal.swift", "Spool/QueueState.swift", "Spool/QueuePath.swift",
-    "Delivery/Agents/Frame.swift", "DrainqCLI/Configuration/*.swift", "DrainqCLI/Quantities.swift",
+    "Delivery/Agents/Frame.swift", "Configuration/*.swift",
     "LoopbackReceiver/Request*.swift", "LoopbackReceiver/HeaderLine.swift",
 ]
 # Documents, which read nothing.
 unwanted = re.compile("Chapters|Manual|File\\+Template")
-ours = re.compile(r"^(package |public )?import (Policy|Spool|Delivery|LoopbackReceiver)$", re.M)
+ours = re.compile(r"^(package |public )?import (Policy|Spool|Delivery|Configuration|LoopbackReceiver)$", re.M)
 targets = {
     "json": 4096, "pointer": 512, "name": 255, "file": 4096, "envelope": 4096, "configuration": 4096, "time": 128,
     "frame": 4096, "redirect": 512, "display": 2048, "request": 2048,

@@ -1,4 +1,5 @@
 import CSystem
+import Configuration
 import Delivery
 import Policy
 import Spool

@@ -1,3 +1,4 @@
+import Configuration
 import Spool
 
 /// `drainq init`: makes the directory and a commented configuration; a queue that is there already is left as it is.
