@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Imports run one way: Policy <- Spool, Delivery <- Drain <- DrainqCLI <- drainq. ArchitectureTests checks it.
+/// Imports run one way: Policy <- Spool, Delivery <- Drain <- DrainqCLI <- drainq, and Policy <- Configuration <- DrainqCLI,
+/// SpoolWriter. ArchitectureTests checks it.
 /// SpoolWriter, for programs that enqueue without a process, is Spool's other user.
 let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
@@ -29,36 +30,43 @@ let package = Package(
         .library(name: "SpoolWriter", targets: ["SpoolWriter"]),
     ],
     targets: [
-        .target(name: "CSystem"),
+        .target(name: "CPlatform"),
+        .target(name: "CSystem", dependencies: ["CPlatform"], swiftSettings: strict),
         .target(name: "CCurl"),
         .target(name: "CFoundationCurl"),
         .target(name: "Policy", swiftSettings: strict),
         .target(name: "Spool", dependencies: ["Policy", "CSystem"], swiftSettings: strict),
-        .target(name: "SpoolWriter", dependencies: ["Policy", "Spool"], swiftSettings: strict),
+        .target(name: "Configuration", dependencies: ["Policy"], swiftSettings: strict),
+        .target(name: "SpoolWriter", dependencies: ["Policy", "Configuration", "Spool"], swiftSettings: strict),
         .target(name: "Delivery", dependencies: ["Policy", "CSystem", "CCurl"], swiftSettings: strict),
         .target(name: "LoopbackReceiver", dependencies: ["CSystem"], swiftSettings: strict),
-        .target(name: "Drain", dependencies: ["Policy", "Spool", "Delivery"], swiftSettings: strict),
+        .target(name: "Drain", dependencies: ["Policy", "Spool", "Delivery", "CSystem"], swiftSettings: strict),
         .target(
             name: "DrainqCLI",
-            dependencies: ["Policy", "Spool", "Delivery", "Drain", "LoopbackReceiver", "CSystem"],
+            dependencies: ["Policy", "Configuration", "Spool", "Delivery", "Drain", "LoopbackReceiver", "CSystem"],
             swiftSettings: strict),
         .executableTarget(
-            name: "drainq-urlsession", dependencies: ["Delivery", "Policy", "CFoundationCurl"], swiftSettings: strict,
+            name: "drainq-urlsession", dependencies: ["Delivery", "Policy", "CSystem", "CFoundationCurl"],
+            swiftSettings: strict,
             linkerSettings: curlOfFoundation),
         // drainq starts the other one, and is built with it.
         .executableTarget(name: "drainq", dependencies: ["DrainqCLI", "drainq-urlsession"], swiftSettings: strict),
         .testTarget(name: "PolicyTests", dependencies: ["Policy"], exclude: ["Vectors"], swiftSettings: strict),
+        .testTarget(
+            name: "ConfigurationTests", dependencies: ["Configuration", "Policy"], swiftSettings: strict),
         .testTarget(name: "SpoolTests", dependencies: ["Spool", "Policy", "CSystem"], swiftSettings: strict),
         .testTarget(name: "SpoolWriterTests", dependencies: ["SpoolWriter", "Spool", "Policy"], swiftSettings: strict),
         .testTarget(
             name: "DeliveryTests", dependencies: ["Delivery", "Policy", "LoopbackReceiver", "CSystem", "drainq"],
             swiftSettings: strict),
         .testTarget(
-            name: "LoopbackReceiverTests", dependencies: ["LoopbackReceiver", "DrainqCLI"], swiftSettings: strict),
+            name: "LoopbackReceiverTests", dependencies: ["LoopbackReceiver", "DrainqCLI", "CSystem"],
+            swiftSettings: strict),
         .testTarget(
-            name: "DrainTests", dependencies: ["Drain", "Spool", "Delivery", "Policy"], swiftSettings: strict),
+            name: "DrainTests", dependencies: ["Drain", "Spool", "Delivery", "Policy", "CSystem"], swiftSettings: strict
+        ),
         .testTarget(
-            name: "DrainqCLITests", dependencies: ["DrainqCLI", "Policy"], swiftSettings: strict),
+            name: "DrainqCLITests", dependencies: ["DrainqCLI", "Configuration", "Policy"], swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests", dependencies: ["LoopbackReceiver", "DrainqCLI", "Policy", "drainq"],
             exclude: ["Fixtures"], swiftSettings: strict),

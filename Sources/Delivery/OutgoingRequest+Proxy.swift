@@ -1,10 +1,5 @@
+import CSystem
 import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 extension OutgoingRequest {
     /// Whether libcurl's words on a connection that failed are of a proxy that the environment names: they name another

@@ -1,10 +1,5 @@
+import CSystem
 import Policy
-
-#if canImport(Glibc)
-    @preconcurrency import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// The variables of this process, as it was started with them. ProcessInfo has them too, for a tenth of the time in which
 /// drainq begins.
@@ -18,11 +13,7 @@ package enum OwnEnvironment {
 
     static func variables() -> [(name: String, value: String)] {
         var variables: [(name: String, value: String)] = []
-        #if canImport(Darwin)
-            var place = _NSGetEnviron().pointee!
-        #else
-            var place = environ
-        #endif
+        guard var place = csystem_environment() else { return [] }
         while let text = place.pointee {
             if let end = strchr(text, Int32(UInt8(ascii: "="))) {
                 let name = UnsafeRawBufferPointer(start: text, count: end - text)

@@ -1,12 +1,6 @@
 import CSystem
 import Policy
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// How a child process begins: with the descriptors it is given and no others.
 struct Spawn {
     /// What the child's descriptors 0, 1 and 2 are; `nil` is /dev/null.
@@ -25,13 +19,8 @@ struct Spawn {
 
     /// Starts it; a program without a slash is looked for in PATH.
     func start(_ program: String) throws(Errno) -> pid_t {
-        #if canImport(Darwin)
-            var actions: posix_spawn_file_actions_t?
-            var attributes: posix_spawnattr_t?
-        #else
-            var actions = posix_spawn_file_actions_t()
-            var attributes = posix_spawnattr_t()
-        #endif
+        var actions = emptySpawnActions()
+        var attributes = emptySpawnAttributes()
         posix_spawn_file_actions_init(&actions)
         posix_spawnattr_init(&attributes)
         defer {
@@ -48,7 +37,7 @@ struct Spawn {
         }
         if let directory { csystem_spawn_change_directory(&actions, directory.rawCString) }
 
-        var flags = Int32(POSIX_SPAWN_SETSIGMASK)
+        var flags = Int32(POSIX_SPAWN_SETSIGMASK) | closesOnSpawn
         var signals = sigset_t()
         sigemptyset(&signals)
         for signal in blockedSignals { sigaddset(&signals, signal) }
@@ -62,11 +51,7 @@ struct Spawn {
             posix_spawnattr_setpgroup(&attributes, 0)
             flags |= Int32(POSIX_SPAWN_SETPGROUP)
         }
-        #if canImport(Darwin)
-            flags |= Int32(POSIX_SPAWN_CLOEXEC_DEFAULT)
-        #else
-            csystem_spawn_close_from(&actions, 3)
-        #endif
+        csystem_spawn_close_from(&actions, 3)
         posix_spawnattr_setflags(&attributes, Int16(flags))
 
         var process: pid_t = 0

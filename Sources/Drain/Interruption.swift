@@ -1,11 +1,6 @@
+import CSystem
 import Policy
 import Synchronization
-
-#if canImport(Glibc)
-    @preconcurrency import Glibc
-#else
-    import Darwin
-#endif
 
 /// SIGTERM and SIGINT, turned into something that poll(2) can wait for.
 ///
@@ -31,13 +26,7 @@ package enum Interruption {
         _ = count.load(ordering: .relaxed)
         _ = last.load(ordering: .relaxed)
         for number in [SIGTERM, SIGINT] {
-            var action = sigaction()
-            let handler: @convention(c) (Int32) -> Void = { Interruption.record($0) }
-            #if canImport(Glibc)
-                action.__sigaction_handler.sa_handler = handler
-            #else
-                action.__sigaction_u.__sa_handler = handler
-            #endif
+            var action = signalAction { Interruption.record($0) }
             sigaction(number, &action, nil)
         }
         // Whoever started this process may have blocked them, and blocked signals are inherited.

@@ -1,3 +1,4 @@
+package import Configuration
 package import Spool
 
 /// Why a command ends without doing its work: what standard error says, and the exit status.

@@ -1,11 +1,6 @@
+@preconcurrency import CSystem
 import Policy
 import Synchronization
-
-#if canImport(Glibc)
-    @preconcurrency import Glibc
-#else
-    import Darwin
-#endif
 
 // The only file that writes to standard output and standard error, and the only one that ends the process.
 

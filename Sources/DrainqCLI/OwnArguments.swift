@@ -1,12 +1,6 @@
 import CSystem
 import Policy
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 /// What this process was started with, without its name: bytes, kept by `String(raw:)`.
 package func ownArguments() -> [String] {
     guard var place = csystem_arguments() else { return Array(CommandLine.arguments.dropFirst()) }

@@ -1,11 +1,6 @@
+import CSystem
 package import LoopbackReceiver
 import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// `drainq receive`: prints what the receiver gets and answers as it is told to, until a signal, a count or a time.
 ///

@@ -1,11 +1,6 @@
+import CSystem
 import Dispatch
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// SIGINT and SIGTERM while something waits: they call a closure instead of ending the process.
 final class StopSignals {
@@ -23,7 +18,7 @@ final class StopSignals {
         let queue = DispatchQueue(label: "drainq.signals")
         let registered = DispatchSemaphore(value: 0)
         sources = Self.numbers.map { number in
-            #if !canImport(Glibc)
+            #if !os(Linux)
                 signal(number, SIG_IGN)
             #endif
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)

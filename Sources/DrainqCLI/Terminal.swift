@@ -1,10 +1,5 @@
+import CSystem
 import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// Where results are shown: how much room there is for them, and whether colour helps.
 struct Terminal: Hashable, Sendable {

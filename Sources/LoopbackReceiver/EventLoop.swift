@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
+import CSystem
 
 /// The receiver's one thread: waits for its sockets, and moves each as far as it goes.
 ///

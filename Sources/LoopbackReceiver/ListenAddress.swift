@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
+import CSystem
 
 /// Where a receiver listens: never further away than this machine.
 package enum ListenAddress: Hashable, Sendable, CustomStringConvertible {

@@ -1,10 +1,5 @@
+import CSystem
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// An HTTP/1.1 server on this machine that plays a script, hostile where it says so, and records what it got.
 ///
@@ -120,25 +115,5 @@ private func startThread(_ loop: EventLoop) -> pthread_t? {
     sigfillset(&all)
     pthread_sigmask(SIG_SETMASK, &all, &before)
     defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-    let passed = Unmanaged.passRetained(loop)
-    #if canImport(Glibc)
-        var thread = pthread_t()
-        let result = pthread_create(
-            &thread, nil,
-            { argument in
-                Unmanaged<EventLoop>.fromOpaque(argument!).takeRetainedValue().run()
-                return nil
-            }, passed.toOpaque())
-    #else
-        var thread: pthread_t?
-        let result = pthread_create(
-            &thread, nil,
-            { argument in
-                Unmanaged<EventLoop>.fromOpaque(argument).takeRetainedValue().run()
-                return nil
-            }, passed.toOpaque())
-    #endif
-    if result == 0 { return thread }
-    passed.release()
-    return nil
+    return CSystem.startThread { loop.run() }
 }

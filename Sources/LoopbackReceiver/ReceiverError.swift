@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
+import CSystem
 
 /// The receiver cannot listen.
 package struct ReceiverError: Error, Hashable, Sendable, CustomStringConvertible {

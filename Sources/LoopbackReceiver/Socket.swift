@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
+import CSystem
 
 /// The system calls that sockets need. Every descriptor made here is close-on-exec and does not block.
 enum Socket {
@@ -21,7 +17,7 @@ enum Socket {
             if descriptor >= 0 { _ = Self.close(descriptor) }
             return ReceiverError(action: "listen at", address: address.description, code: code)
         }
-        let descriptor = socket(address.family, streamType, 0)
+        let descriptor = socket(address.family, streamSocket, 0)
         if descriptor < 0 { throw failure() }
         prepare(descriptor)
         set(SO_REUSEADDR, on: descriptor)
@@ -32,11 +28,7 @@ enum Socket {
     }
 
     private static func listen(_ descriptor: Int32) -> Bool {
-        #if canImport(Glibc)
-            Glibc.listen(descriptor, 1024) == 0
-        #else
-            Darwin.listen(descriptor, 1024) == 0
-        #endif
+        CSystem.listen(descriptor, 1024) == 0
     }
 
     /// The port that a listening socket was given, 0 for a unix socket.
@@ -62,11 +54,7 @@ enum Socket {
 
     /// The next connection, or `nil` with `errno`.
     static func accept(_ listener: Int32) -> Int32? {
-        #if canImport(Glibc)
-            let descriptor = Glibc.accept(listener, nil, nil)
-        #else
-            let descriptor = Darwin.accept(listener, nil, nil)
-        #endif
+        let descriptor = CSystem.accept(listener, nil, nil)
         if descriptor < 0 { return nil }
         prepare(descriptor)
         var on: Int32 = 1
@@ -85,17 +73,8 @@ enum Socket {
     }
 
     static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Transfer {
-        #if canImport(Glibc)
-            let flags = Int32(MSG_NOSIGNAL)
-        #else
-            let flags: Int32 = 0
-        #endif
         while true {
-            #if canImport(Glibc)
-                let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, flags)
-            #else
-                let count = Darwin.send(descriptor, bytes.baseAddress, bytes.count, flags)
-            #endif
+            let count = CSystem.send(descriptor, bytes.baseAddress, bytes.count, noSignal)
             if count >= 0 { return .bytes(count) }
             if errno == EAGAIN || errno == EWOULDBLOCK { return .wouldBlock }
             if errno != EINTR { return .broken }
@@ -129,31 +108,17 @@ enum Socket {
     }
 
     static func close(_ descriptor: Int32) -> Int32 {
-        #if canImport(Glibc)
-            Glibc.close(descriptor)
-        #else
-            Darwin.close(descriptor)
-        #endif
+        CSystem.close(descriptor)
     }
 
     private static func prepare(_ descriptor: Int32) {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
-        #if !canImport(Glibc)
-            set(SO_NOSIGPIPE, on: descriptor)
-        #endif
+        preventSIGPIPE(on: descriptor)
     }
 
     private static func set(_ option: Int32, on descriptor: Int32) {
         var on: Int32 = 1
         _ = setsockopt(descriptor, SOL_SOCKET, option, &on, socklen_t(MemoryLayout<Int32>.size))
-    }
-
-    private static var streamType: Int32 {
-        #if canImport(Glibc)
-            Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        #else
-            SOCK_STREAM
-        #endif
     }
 }

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
+import CSystem
 
 /// Why a system call failed.
 package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
@@ -20,7 +16,7 @@ package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
 
     static let exists = Errno(EEXIST)
     static let invalid = Errno(EINVAL)
-    static let missing = Errno(ENOENT)
+    package static let missing = Errno(ENOENT)
     static let noLocks = Errno(ENOLCK)
     static let notADirectory = Errno(ENOTDIR)
     static let notPermitted = Errno(EPERM)

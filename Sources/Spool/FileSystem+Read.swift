@@ -1,15 +1,10 @@
+import CSystem
 import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 extension FileSystem {
     /// The one that an open file is on; `unknown` where /proc is not there to tell.
     init(of descriptor: Int32) {
-        #if canImport(Glibc)
+        #if os(Linux)
             let lines = text("/proc/self/fdinfo/\(descriptor)").split(separator: "\n")
             let mount = lines.first { $0.hasPrefix("mnt_id:") }?.dropFirst("mnt_id:".count).drop(while: \.isWhitespace)
             self = mount.flatMap { FileSystem(ofMount: $0, in: text("/proc/self/mountinfo")) } ?? .unknown

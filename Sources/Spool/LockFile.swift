@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
+import CSystem
 
 /// A file that exists to be locked: made once, never renamed, rewritten or removed.
 ///

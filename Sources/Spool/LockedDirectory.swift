@@ -1,10 +1,5 @@
+import CSystem
 import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// A directory that belongs to one live process: `tmp/<writer>/` or `claimed/<run>/`, with a locked file `lock` in it.
 ///

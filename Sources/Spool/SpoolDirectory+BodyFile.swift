@@ -1,10 +1,5 @@
+import CSystem
 package import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// Files that are bodies: they stay where they are, and are sent only while they are what they were.
 extension SpoolDirectory {

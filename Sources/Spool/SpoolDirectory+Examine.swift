@@ -1,10 +1,5 @@
+import CSystem
 package import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// What `check` looks for. Nothing is changed here, and nothing that is alive is taken for damaged: who holds a lock is.
 extension SpoolDirectory {

@@ -1,10 +1,5 @@
+import CSystem
 import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// Single files: what every function of the queue is made of.
 extension SpoolDirectory {

@@ -1,10 +1,5 @@
+import CSystem
 package import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// What `check --repair` does. Each step is one that a run or a person could make: a rename, an unlink of what nobody is
 /// promised, a mode. A crash in between leaves less damage than there was.

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
+import CSystem
 
 /// `state/`: what runs remember. Each file is replaced in one step, under the lock on `state/lock`: a reader sees the old
 /// one or the new one, and two writers do not undo each other's work.

@@ -1,10 +1,5 @@
+import CSystem
 import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// Whom the queue trusts: who can write to its directories can take away what was accepted, or put words into its mouth.
 extension SpoolDirectory {

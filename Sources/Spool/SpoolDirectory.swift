@@ -1,10 +1,5 @@
+import CSystem
 import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// A queue directory, opened. Used from one thread.
 ///

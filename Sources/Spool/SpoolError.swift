@@ -1,10 +1,5 @@
+import CSystem
 import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// What the queue could not do, to which path, and why.
 package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,10 +1,5 @@
+import CSystem
 package import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// The end of a claim.
 extension SpoolRun {

@@ -1,12 +1,6 @@
 import CSystem
 import Policy
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 /// Every system call of the queue, as closures, so that a test can fail the nth; EINTR is retried here and nowhere else.
 ///
 /// Paths are relative to the directory `Int32`. Descriptors are close-on-exec: a child that outlives a run must not
@@ -62,11 +56,7 @@ extension SystemCalls {
             },
             // After EINTR the descriptor is gone on Linux: closing again could close another one.
             close: { (descriptor) throws(Errno) in
-                #if canImport(Glibc)
-                    if Glibc.close(descriptor) < 0, errno != EINTR { throw Errno(errno) }
-                #else
-                    if Darwin.close(descriptor) < 0, errno != EINTR { throw Errno(errno) }
-                #endif
+                if CSystem.close(descriptor) < 0, errno != EINTR { throw Errno(errno) }
             },
             write: { (descriptor, bytes) throws(Errno) in
                 try checked { posixWrite(descriptor, bytes.baseAddress, bytes.count) }
@@ -148,7 +138,7 @@ private func posixFsync(_ descriptor: Int32) -> Int32 {
 
 private func openedPath(_ descriptor: Int32) throws(Errno) -> [UInt8] {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
-    #if canImport(Glibc)
+    #if os(Linux)
         let count: Int
         do throws(Errno) {
             count = try checked { readlink("/proc/self/fd/\(descriptor)", &buffer, buffer.count) }

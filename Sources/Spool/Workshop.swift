@@ -1,10 +1,5 @@
+import CSystem
 import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// A writer's own directory under `tmp/`: row W. What is still in it when the writer is gone was never promised.
 final class Workshop {

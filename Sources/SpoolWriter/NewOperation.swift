@@ -18,8 +18,7 @@ public struct NewOperation: Hashable, Sendable {
     /// 1 to 64 of `A-Z a-z 0-9 _ - .`, not beginning with a dot.
     public var type: String
     /// What operations have in common of which only the newest counts, or which go out in order; at most 1,024 bytes.
-    /// The `key` that a route gives in the queue's configuration is not looked at: it is for the command and for files that
-    /// are dropped.
+    /// `nil` is the `key` of the type's route, if the queue's configuration has one.
     public var key: String?
     /// 1 to 64 of `A-Z a-z 0-9 _ -`; a UUID where it is `nil`. One that is in the queue already is not added again, so
     /// a program that cannot know whether it has added an operation may add it once more under the id it chose.

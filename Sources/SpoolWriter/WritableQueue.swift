@@ -18,31 +18,33 @@ private import Synchronization
 /// ```
 ///
 /// Nothing is sent here: `drainq run`, from a timer, does that. A queue may be written to by any number of programs and
-/// threads at once, and is to be kept open rather than opened for each operation. The configuration is not read: limits
-/// are those given here.
+/// threads at once, and is to be kept open rather than opened for each operation. Limits, and what a type asks of its
+/// operations, such as the `key` that is made of the payload, are those of the queue's configuration (drainq-config(5)),
+/// which is read again when its file has changed.
 public final class WritableQueue: Sendable {
     private let spool: Mutex<Writer>
 
     private struct Writer {
         let directory: SpoolDirectory
+        var configuration: ConfigurationSource
         var admittance: Admittance
         var last = Timestamp(microseconds: 0)
     }
 
     /// Opens a queue that `drainq init` has made.
     ///
-    /// - Parameters:
-    ///   - operations: how many may wait, those others have added among them; `nil` is as many as there is room for.
-    ///   - minimumFree: how many bytes have to stay free on the file system.
-    public init(at path: String, operations: Int? = nil, minimumFree: Int? = nil) throws(WriteError) {
+    /// - Parameter configuration: the file that `drainq run --config` names; `nil` is `drainq.json` in the queue, and the
+    ///   defaults where there is none.
+    public init(at path: String, configuration: String? = nil) throws(WriteError) {
+        let directory: SpoolDirectory
         do throws(SpoolError) {
-            let limits = Limits(operations: operations, minimumFree: minimumFree)
-            // A route that lets operations say all they can: what could never be sent is the giver's mistake.
-            let configuration = Configuration(defaultRoute: Route(url: "http://localhost/"), limits: limits)
-            spool = Mutex(Writer(directory: try SpoolDirectory(opening: path), admittance: Admittance(configuration)))
+            directory = try SpoolDirectory(opening: path)
         } catch {
             throw WriteError(error)
         }
+        var source = ConfigurationSource(configuration, ofQueue: path)
+        let admittance = Admittance(try source.readIfChanged() ?? Configuration())
+        spool = Mutex(Writer(directory: directory, configuration: source, admittance: admittance))
     }
 
     /// Adds one operation and returns its id. When it returns, the operation survives a power cut; when it throws,
@@ -68,6 +70,7 @@ public final class WritableQueue: Sendable {
     }
 
     private static func add(_ operations: [NewOperation], _ writer: inout Writer) throws(WriteError) -> [String] {
+        if let changed = try writer.configuration.readIfChanged() { writer.admittance = Admittance(changed) }
         var taken: [Submission] = []
         for operation in operations {
             // Names are in the order of the times: no two operations of a program have the same.

@@ -1,3 +1,4 @@
+internal import Configuration
 internal import Spool
 
 /// Why nothing was added.
@@ -10,6 +11,8 @@ public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
         case newerFormat
         /// The system does not let this user write there, or others could meddle with the queue.
         case permission
+        /// The configuration cannot be read, or is wrong: `drainq check` tells where.
+        case configuration
         /// The operation is none that could be sent.
         case invalid
         /// A limit would be passed.
@@ -39,6 +42,19 @@ public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
     init(_ limit: FullLimit) {
         kind = .full
         description = "cannot add: \(limit)"
+    }
+
+    /// The first of what is wrong in the configuration.
+    init(_ errors: ConfigurationErrors) {
+        kind = .configuration
+        description = errors.errors.first?.description ?? errors.description
+        hint = errors.errors.first?.hint
+    }
+
+    init(reading file: String, _ error: Errno) {
+        kind = .configuration
+        description = "cannot read '\(file)': \(error)"
+        code = error.code
     }
 
     init(_ error: SpoolError) {

@@ -1,10 +1,5 @@
+import CSystem
 import Delivery
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 // The delivery agent whose transport is URLSession. A program of its own, because FoundationNetworking makes a program that
 // begins slowly: drainq itself has none of it.

@@ -116,7 +116,7 @@ struct Law: Sendable, CustomTestStringConvertible {
                 let long = """
                     unlink(path)
                     """
-                Glibc.unlink(path)
+                CSystem.unlink(path)
                 """#)
         let found = file.calls(of: ["unlink", "unlinkat", "rmdir"]).map { $0.split(separator: ":")[1] }
         #expect(found == ["1", "2", "3", "12"])

@@ -4,24 +4,29 @@ import Testing
 @Suite struct `Who may import whom` {
     /// What a target may import: a new target needs a row, and a new import a reason.
     static let allowed: [String: Set<String>] = [
+        "CSystem": cLibraries.union(["CPlatform"]),
         "Policy": foundation,
-        "Spool": machine.union(["Policy", "CSystem"]),
-        "SpoolWriter": machine.union(["Policy", "Spool"]),
-        "Delivery": machine.union(["Policy", "CSystem", "CCurl"]),
+        "Spool": machine.union(["Policy"]),
+        "Configuration": ["Policy"],
+        "SpoolWriter": machine.union(["Policy", "Configuration", "Spool"]),
+        "Delivery": machine.union(["Policy", "CCurl"]),
         "drainq-urlsession": machine.union(["Policy", "Delivery", "FoundationNetworking"]),
-        "LoopbackReceiver": machine.union(["CSystem"]),
+        "LoopbackReceiver": machine,
         "Drain": machine.union(["Policy", "Spool", "Delivery"]),
-        "DrainqCLI": machine.union(["Policy", "Spool", "Delivery", "Drain", "LoopbackReceiver", "CSystem"]),
+        "DrainqCLI": machine.union(["Policy", "Configuration", "Spool", "Delivery", "Drain", "LoopbackReceiver"]),
         "drainq": ["DrainqCLI"],
     ]
 
     static let foundation: Set<String> = ["FoundationEssentials", "Foundation"]
-    static let machine = foundation.union(["Glibc", "Musl", "Darwin", "Dispatch", "Synchronization"])
+    static let machine = foundation.union(["CSystem", "Dispatch", "Synchronization"])
+    static let cLibraries: Set<String> = ["Glibc", "Musl", "Darwin"]
 
     static let reasons = [
+        "CSystem": "CSystem is the C library, and nothing else",
         "Policy": "Policy decides on values and touches no machine: pass in what it needs to know",
         "Spool":
             "the queue directory knows nothing of attempts; Spool and Delivery never meet, Drain stands between them",
+        "Configuration": "drainq.json becomes values of Policy: a text in, a value or findings out",
         "SpoolWriter": "who enqueues needs the queue directory, not what sends: keep the library small",
         "Delivery":
             "attempts know nothing of the queue directory; Spool and Delivery never meet, Drain stands between them",
@@ -40,6 +45,16 @@ import Testing
                 "\(file.path):\(line) imports \(module), but \(Self.reasons[file.target, default: "that is not its business"])"
             )
         }
+    }
+
+    @Test(arguments: House.sources + House.tests)
+    func `only CSystem names a C library`(file: SourceFile) {
+        if file.target == "CSystem" || file.path.hasPrefix("Tests/Benchmarks/") { return }
+        let lines = file.lines { line in
+            guard line.words.contains("import") || line.words.contains("canImport(") else { return false }
+            return !Self.cLibraries.isDisjoint(with: line.words)
+        }
+        for line in lines { Issue.record("\(line)\nimport CSystem: it has the C library of every system") }
     }
 
     @Test func `URLSession is in one file, of a program of its own`() {

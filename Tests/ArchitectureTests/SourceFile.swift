@@ -71,7 +71,7 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
             default:
                 if !word.isEmpty {
                     let name = String(decoding: word, as: UTF8.self)
-                    let isModules = before == UInt8(ascii: ".") && ["Glibc", "Darwin", "Swift"].contains(words.last)
+                    let isModules = before == UInt8(ascii: ".") && ["CSystem", "Swift"].contains(words.last)
                     words.append(
                         (before == UInt8(ascii: ".") && !isModules ? "." : "") + name
                             + (byte == UInt8(ascii: "(") ? "(" : ""))

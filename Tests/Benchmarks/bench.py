@@ -83,7 +83,7 @@ def crc32c(*parts):
     """The checksum that ends a header line: that of drainq itself, built as a library."""
     global _crc32c
     if _crc32c is None:
-        sources = root / "Sources/CSystem"
+        sources = root / "Sources/CPlatform"
         library = scratch / "crc32c.so"
         subprocess.run(
             ["clang", "-O2", "-shared", "-fPIC", "-I",

@@ -1,5 +1,5 @@
+import CSystem
 import Foundation
-import Glibc
 import LoopbackReceiver
 import Policy
 import Testing
@@ -253,7 +253,7 @@ import Testing
         throws
     {
         let inherited = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        let lock = Glibc.open(inherited.path, O_CREAT | O_RDWR, 0o600)  // without O_CLOEXEC, as a careless caller
+        let lock = CSystem.open(inherited.path, O_CREAT | O_RDWR, 0o600)  // without O_CLOEXEC, as a careless caller
         defer {
             close(lock)
             unlink(inherited.path)

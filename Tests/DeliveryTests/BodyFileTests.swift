@@ -1,6 +1,5 @@
 import CSystem
 import Foundation
-import Glibc
 import LoopbackReceiver
 import Policy
 import Testing

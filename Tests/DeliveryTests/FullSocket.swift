@@ -1,4 +1,4 @@
-import Glibc
+import CSystem
 
 /// A listening socket that accepts nothing and whose queue is full: the next connection stays in the air.
 final class FullSocket {

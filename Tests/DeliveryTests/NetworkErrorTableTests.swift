@@ -1,4 +1,4 @@
-import Glibc
+import CSystem
 import Policy
 import Testing
 

@@ -1,10 +1,5 @@
+import CSystem
 import Foundation
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A server that a test plays itself, step by step: nothing is read or sent but when the test says so.
 final class PlayedServer {

@@ -1,5 +1,5 @@
+import CSystem
 import Foundation
-import Glibc
 import LoopbackReceiver
 import Policy
 import Testing

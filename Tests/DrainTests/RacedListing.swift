@@ -1,10 +1,5 @@
+import CSystem
 import Spool
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// System calls whose listings are no snapshots, as those of a large directory: names come in parts, in an order of their
 /// hashes, and between two parts other processes change the directory. A file that is renamed meanwhile is seen under both

@@ -1,15 +1,10 @@
+import CSystem
 import Delivery
 import Policy
 import Spool
 import Testing
 
 @testable import Drain
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 @Suite final class SendingTests {
     /// What could not be remembered.

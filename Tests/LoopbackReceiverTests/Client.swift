@@ -1,11 +1,6 @@
+import CSystem
 import Dispatch
 import LoopbackReceiver
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// A client that writes bytes and reads bytes: a raw socket, so that the tests see the wire and nothing else.
 final class Client {
@@ -48,19 +43,10 @@ final class Client {
     deinit { close(descriptor) }
 
     private static func connect<Address>(_ family: Int32, _ address: Address) -> Int32 {
-        #if canImport(Glibc)
-            let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        #else
-            let type = SOCK_STREAM
-        #endif
-        let descriptor = socket(family, type, 0)
+        let descriptor = socket(family, streamSocket, 0)
         let result = withUnsafePointer(to: address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { raw in
-                #if canImport(Glibc)
-                    Glibc.connect(descriptor, raw, socklen_t(MemoryLayout<Address>.size))
-                #else
-                    Darwin.connect(descriptor, raw, socklen_t(MemoryLayout<Address>.size))
-                #endif
+                CSystem.connect(descriptor, raw, socklen_t(MemoryLayout<Address>.size))
             }
         }
         precondition(result == 0, "cannot connect: \(errno)")
@@ -74,11 +60,7 @@ final class Client {
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes {
-                #if canImport(Glibc)
-                    Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-                #else
-                    Darwin.send(descriptor, $0.baseAddress, $0.count, 0)
-                #endif
+                CSystem.send(descriptor, $0.baseAddress, $0.count, noSignal)
             }
             if count < 0 { return false }
             sent += count

@@ -1,13 +1,8 @@
+import CSystem
 import DrainqCLI
 import LoopbackReceiver
 import Synchronization
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 @Suite struct ReceiveCommandTests {
     /// The lines of a command that gets these requests, one connection each, in order.

@@ -1,12 +1,7 @@
+import CSystem
 import Policy
 import Spool
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 struct FullDiskTests {
     let queue: TemporaryQueue

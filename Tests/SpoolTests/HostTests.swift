@@ -1,13 +1,8 @@
+import CSystem
 import Foundation
 import Policy
 import Spool
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// Hosts that share a directory: whose run is alive, and what a run does that has been taken for dead.
 @Suite struct `Several hosts` {

@@ -1,11 +1,6 @@
+import CSystem
 import Spool
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// The real system calls, of which the nth fails, or after which nothing happens any more, as after a crash.
 ///

@@ -1,13 +1,8 @@
+import CSystem
 import Foundation
 import Policy
 import Spool
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// Broken queues: what `check` finds in each, and what `--repair` leaves.
 struct RepairTests {

@@ -46,6 +46,79 @@ struct WritableQueueTests {
         }
     }
 
+    /// Writes the queue's configuration.
+    func configure(_ text: String) throws {
+        try Data(text.utf8).write(to: URL(filePath: "\(path)/drainq.json"))
+    }
+
+    @Test func `an operation without a key gets that of its route, and keeps its own`() throws {
+        try withQueue { spool in
+            try configure(#"{ routes: { upgrade: { key: "user-{payload.user}" } } }"#)
+            let queue = try WritableQueue(at: path)
+            try queue.add(NewOperation(json: #"{"user": 7}"#, type: "upgrade"))
+            try queue.add(NewOperation(json: #"{"user": 8}"#, type: "upgrade", key: "own"))
+            try queue.add(NewOperation(json: #"{"user": 9}"#))
+            #expect(try operations(spool).map(\.header.key) == ["user-7", "own", nil])
+        }
+    }
+
+    @Test func `what the route's key cannot be made of is refused`() throws {
+        try withQueue { spool in
+            try configure(
+                #"{ routes: { default: { url: "https://api.example.com/" }, upgrade: { key: "user-{payload.user}" } } }"#
+            )
+            let error = try #require(throws: WriteError.self) {
+                try WritableQueue(at: path).add(NewOperation(json: "{}", type: "upgrade"))
+            }
+            #expect(error.kind == .invalid)
+            #expect(try operations(spool).isEmpty)
+        }
+    }
+
+    @Test func `a configuration that changes holds from the next operation on`() throws {
+        try withQueue { spool in
+            let queue = try WritableQueue(at: path)
+            try queue.add(NewOperation(json: #"{"user": 7}"#))
+            try configure(#"{ routes: { default: { key: "{payload.user}" } } }"#)
+            try queue.add(NewOperation(json: #"{"user": 8}"#))
+            #expect(try operations(spool).map(\.header.key) == [nil, "8"])
+            try configure("{ limits: { operations: 2 } }")
+            #expect(throws: WriteError.self) { try queue.add(NewOperation(json: "3")) }
+        }
+    }
+
+    @Test func `a wrong configuration stops the writer until it is mended`() throws {
+        try withQueue { spool in
+            let queue = try WritableQueue(at: path)
+            try configure("{ limit: 3 }")
+            let errors = [
+                try #require(throws: WriteError.self) { try WritableQueue(at: path) },
+                try #require(throws: WriteError.self) { try queue.add(NewOperation(json: "1")) },
+            ]
+            for error in errors {
+                #expect(error.kind == .configuration)
+                #expect(error.description.hasPrefix("\(path)/drainq.json:1:3: limit: "))
+                #expect(error.hint == "did you mean 'limits'?")
+            }
+            try configure("{}")
+            try queue.add(NewOperation(json: "2"))
+            #expect(try operations(spool).count == 1)
+        }
+    }
+
+    @Test func `a configuration that was named is read, and has to be there`() throws {
+        try withQueue { spool in
+            try configure("{ limit: 1 }")
+            let file = "\(path)/tmp/other.json"
+            let error = try #require(throws: WriteError.self) { try WritableQueue(at: path, configuration: file) }
+            #expect(error.kind == .configuration)
+            #expect(error.description == "cannot read '\(file)': No such file or directory")
+            try Data("{}".utf8).write(to: URL(filePath: file))
+            try WritableQueue(at: path, configuration: file).add(NewOperation(json: "1"))
+            #expect(try operations(spool).count == 1)
+        }
+    }
+
     @Test func `many keep their order, under ids of their own`() throws {
         try withQueue { spool in
             let queue = try WritableQueue(at: path)
@@ -113,6 +186,7 @@ struct WritableQueueTests {
 
     @Test func `a header that would smuggle in another one is refused`() throws {
         try withQueue { _ in
+            try configure(#"{ routes: { default: { url: "https://api.example.com/" } } }"#)
             var operation = NewOperation(json: "1")
             operation.headers = ["X-A": "1\r\nX-B: 2"]
             #expect(throws: WriteError.self) { try WritableQueue(at: path).add(operation) }
@@ -121,7 +195,8 @@ struct WritableQueueTests {
 
     @Test func `a full queue takes none of a batch that would pass its limit`() throws {
         try withQueue { spool in
-            let queue = try WritableQueue(at: path, operations: 2)
+            try configure("{ limits: { operations: 2 } }")
+            let queue = try WritableQueue(at: path)
             try queue.add(NewOperation(json: "1"))
             let error = try #require(throws: WriteError.self) {
                 try queue.add([NewOperation(json: "2"), NewOperation(json: "3")])

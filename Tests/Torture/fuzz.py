@@ -24,13 +24,12 @@ wanted = [
     "Policy/**/*.swift", "Spool/Admission/Envelope.swift", "Spool/Operation*.swift", "Spool/Checksum.swift",
     "Spool/JSONText.swift", "Spool/Errno.swift",
     "Spool/FileStatus.swift", "Spool/BodyFileRefusal.swift", "Spool/QueueState.swift", "Spool/QueuePath.swift",
-    "Delivery/Agents/Frame.swift", "DrainqCLI/Configuration/*.swift", "DrainqCLI/Quantities.swift",
-    "DrainqCLI/CommandLine/PointInTime.swift",
+    "Delivery/Agents/Frame.swift", "Configuration/*.swift", "DrainqCLI/CommandLine/PointInTime.swift",
     "LoopbackReceiver/Request*.swift", "LoopbackReceiver/HeaderLine.swift",
 ]
 # Documents, which read nothing.
 unwanted = re.compile("Chapters|Manual|File\\+Template")
-ours = re.compile(r"^(package |public )?import (Policy|Spool|Delivery|CSystem|LoopbackReceiver)$", re.M)
+ours = re.compile(r"^(package |public )?import (Policy|Spool|Delivery|Configuration|LoopbackReceiver)$", re.M)
 targets = {
     "json": 4096, "pointer": 512, "name": 255, "file": 4096, "envelope": 4096, "configuration": 4096, "time": 128,
     "frame": 4096, "redirect": 512, "display": 2048, "request": 2048,
@@ -49,13 +48,13 @@ def build():
             # One module: its parts do not import each other.
             copy = module / str(source.relative_to(sources)).replace("/", "-")
             copy.parent.mkdir(exist_ok=True)
-            copy.write_text(ours.sub("", source.read_text()))
+            copy.write_text(ours.sub("", source.read_text()).replace("import CSystem", "import Glibc"))
             files.append(str(copy))
     files.append(str(here / "Fuzz" / "Targets.swift"))
     checksum = scratch / "CRC32C.o"
-    system = sources / "CSystem"
+    system = sources / "CPlatform"
     subprocess.run(["clang", "-O2", "-c", str(system / "CRC32C.c"), "-I", str(system / "include"), "-o", str(checksum)], check=True)
-    files += [str(checksum), "-import-objc-header", str(system / "include" / "CSystem.h")]
+    files += [str(checksum), "-import-objc-header", str(system / "include" / "CPlatform.h")]
     features = ["ExistentialAny", "InternalImportsByDefault", "MemberImportVisibility"]
     result = subprocess.run(
         ["swiftc", "-O", "-sanitize=fuzzer,address", "-parse-as-library", "-swift-version", "6", "-package-name", "drainq",

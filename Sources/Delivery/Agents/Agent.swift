@@ -1,12 +1,6 @@
 import CSystem
 import Policy
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// A delivery agent as its parent sees it: a child process, and the parent's end of the socket pair between them.
 ///
 /// Nothing here blocks but `end`, which waits for a process that has been killed or is about to go.
@@ -47,19 +41,11 @@ final class Agent {
     /// they go when the socket closes.
     static func start(_ program: AgentProgram, for transport: Transport) throws(Errno) -> Agent {
         var ends: [Int32] = [-1, -1]
-        #if os(Linux)
-            let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-        #else
-            let kind = SOCK_STREAM
-        #endif
-        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw Errno(errno) }
+        guard socketpair(AF_UNIX, streamSocket, 0, &ends) == 0 else { throw Errno(errno) }
         _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
         _ = fcntl(ends[1], F_SETFD, FD_CLOEXEC)
         _ = fcntl(ends[0], F_SETFL, fcntl(ends[0], F_GETFL) | O_NONBLOCK)
-        #if canImport(Darwin)
-            var yes: Int32 = 1
-            setsockopt(ends[0], SOL_SOCKET, SO_NOSIGPIPE, &yes, socklen_t(MemoryLayout<Int32>.size))
-        #endif
+        preventSIGPIPE(on: ends[0])
         defer { _ = closeDescriptor(ends[1]) }
         var journal: [Int32] = [-1, -1]
         guard pipe(&journal) == 0 else {
@@ -220,12 +206,6 @@ extension Duration {
         return Int32(seconds) * 1000 + Int32((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }
-
-#if os(Linux)
-    let noSignal = Int32(MSG_NOSIGNAL)
-#else
-    let noSignal: Int32 = 0
-#endif
 
 // The C functions, under names that a method of the same name does not hide.
 private func closeDescriptor(_ descriptor: Int32) -> Int32 { close(descriptor) }

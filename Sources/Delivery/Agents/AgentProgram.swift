@@ -1,12 +1,6 @@
 import CSystem
 package import Policy
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// What is started to be a delivery agent.
 package struct AgentProgram: Hashable, Sendable {
     /// Its path; a name alone where this program could not find out where it is.

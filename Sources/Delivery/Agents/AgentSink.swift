@@ -1,10 +1,5 @@
+import CSystem
 package import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// Attempts made by delivery agents: child processes that talk to servers in place of this one.
 ///

@@ -2,12 +2,6 @@ import CSystem
 import Policy
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The child's side: makes attempts for the run at the other end of descriptor 0. `drainq-urlsession` is one, and so is the
 /// hidden command `drainq agent`, whose transport is libcurl.
 ///
@@ -110,11 +104,7 @@ package enum DeliveryAgent {
 }
 
 private func writeDescriptor(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
-    #if canImport(Darwin)
-        Darwin.write(descriptor, bytes, count)
-    #else
-        Glibc.write(descriptor, bytes, count)
-    #endif
+    CSystem.write(descriptor, bytes, count)
 }
 
 private func write(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {

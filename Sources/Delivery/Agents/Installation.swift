@@ -1,12 +1,6 @@
 import CSystem
 import Policy
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// What was installed with the running program, found from where the program is.
 package enum Installation {
     /// Where the running binary is, or was; empty where that cannot be found out.

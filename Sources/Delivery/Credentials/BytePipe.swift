@@ -1,11 +1,5 @@
 import CSystem
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// A pipe whose ends are closed once each, at the latest with it, and inherited by nobody.
 final class BytePipe {
     private(set) var reader: Int32

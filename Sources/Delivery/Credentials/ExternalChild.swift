@@ -1,11 +1,5 @@
 import CSystem
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The process of an external command, with its three pipes, until it has ended.
 final class ExternalChild {
     private let process: pid_t

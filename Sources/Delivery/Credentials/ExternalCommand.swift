@@ -1,10 +1,5 @@
+import CSystem
 import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// A program that the configuration names: run to its end by its argument vector, never through a shell.
 package struct ExternalCommand: Sendable {

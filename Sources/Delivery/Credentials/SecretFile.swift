@@ -1,12 +1,6 @@
 import CSystem
 import Policy
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// A file that holds a secret.
 struct SecretFile {
     let path: String

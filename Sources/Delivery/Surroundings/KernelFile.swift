@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import CSystem
 
 /// The small text files in /sys and /proc.
 enum KernelFile {

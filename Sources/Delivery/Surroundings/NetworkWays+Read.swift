@@ -1,10 +1,5 @@
+import CSystem
 package import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 extension NetworkWays {
     /// What this machine has of a network now, as its process sees it: interfaces by getifaddrs(3), routes and name servers

@@ -1,11 +1,6 @@
 import CCurl
+import CSystem
 import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// What a request asks of libcurl, set on a handle.
 struct CurlOptions {

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import CSystem
 
 /// The sockets that a multi handle of libcurl has open, and how each has been used.
 ///

@@ -1,11 +1,6 @@
 import CCurl
+import CSystem
 import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// One attempt by libcurl: its handle, what is sent, and what has come back.
 ///

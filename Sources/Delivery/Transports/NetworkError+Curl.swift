@@ -1,10 +1,5 @@
+import CSystem
 import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 /// How a transfer of libcurl's ended without an answer, as far as its name depends on it.
 struct CurlFailure {

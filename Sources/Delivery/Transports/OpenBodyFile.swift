@@ -1,12 +1,6 @@
 import CSystem
 import Policy
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// A body file that has been opened and was then what the operation says it is.
 ///
 /// It is looked at again before its last bytes are handed out, so a request whose body changed on the way never

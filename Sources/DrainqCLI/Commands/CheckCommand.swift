@@ -1,12 +1,8 @@
+import CSystem
+import Configuration
 import Delivery
 import Policy
 import Spool
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// `drainq check`: would a run work here? Configuration, permissions, what the file system can do, and every waiting file.
 ///

@@ -1,3 +1,4 @@
+import Configuration
 import Spool
 
 /// `drainq init`: makes the directory and a commented configuration, or that of a service; a queue that is there already

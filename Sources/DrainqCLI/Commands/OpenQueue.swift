@@ -1,3 +1,5 @@
+import CSystem
+import Configuration
 import Drain
 import Policy
 import Spool
@@ -6,11 +8,6 @@ import Spool
     import FoundationEssentials
 #else
     import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
 #endif
 
 /// The queue and its configuration, as the options and the environment name them.
@@ -32,7 +29,7 @@ struct OpenQueue {
         let path = try queuePath(option: command.text(.queue), environment: environment)
         spool = try SpoolDirectory(opening: path)
         configuration = try readConfiguration(at: command.text(.config), queue: path)
-        directory = configurationDirectory(command.text(.config) ?? "\(path)/drainq.json")
+        directory = absoluteDirectory(of: command.text(.config) ?? "\(path)/drainq.json")
         self.environment = environment
     }
 
@@ -57,20 +54,6 @@ struct OpenQueue {
     }
 }
 
-/// The path from the root, without symbolic links: the same queue by any name.
-func absolutePath(_ path: String) -> String {
-    guard let real = realpath(path.rawCString, nil) else { return path }
-    defer { free(real) }
-    return String(raw: UnsafeRawBufferPointer(start: real, count: strlen(real)))
-}
-
-/// What is relative in a configuration starts from where the file is, wherever the process is.
-private func configurationDirectory(_ file: String) -> String {
-    guard let slash = file.utf8.lastIndex(of: UInt8(ascii: "/")) else { return absolutePath(".") }
-    if slash == file.startIndex { return "/" }
-    return file.utf8.first == UInt8(ascii: "/") ? String(file[..<slash]) : "\(absolutePath("."))/\(file[..<slash])"
-}
-
 /// Reads the configuration that was asked for, else the queue's own; a queue without one has the defaults.
 func readConfiguration(at path: String?, queue: String) throws -> Configuration {
     let file = path ?? "\(queue)/drainq.json"
@@ -92,7 +75,7 @@ func readConfiguration(at path: String?, queue: String) throws -> Configuration 
             hint: status == .inputOutput ? nil : "the configuration must be readable by the user that runs drainq")
     }
     return try ConfigurationFile.read(
-        bytes, name: file, directory: configurationDirectory(file))
+        bytes, name: file, directory: absoluteDirectory(of: file))
 }
 
 extension ExitStatus {

@@ -1,10 +1,5 @@
+import CSystem
 import LoopbackReceiver
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// `drainq receive`: the receiver by itself.
 func receive(_ command: ParsedCommand) throws(CommandFailure) -> ExitStatus {

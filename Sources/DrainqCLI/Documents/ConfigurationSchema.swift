@@ -1,3 +1,4 @@
+import Configuration
 import Policy
 
 #if canImport(FoundationEssentials)
@@ -24,7 +25,7 @@ private struct Schema: Encodable {
         var fields = encoder.container(keyedBy: Keyword.self)
         try fields.encode("http://json-schema.org/draft-07/schema#", forKey: .schema)
         try fields.encode("The configuration of a drainq queue, see drainq-config(5)", forKey: .title)
-        try ConfigurationShape.object(of: ConfigurationKeys.file).encode(into: &fields)
+        try ConfigurationShape.file.encode(into: &fields)
     }
 }
 
@@ -35,7 +36,7 @@ private enum Keyword: String, CodingKey {
 }
 
 extension ConfigurationShape: Encodable {
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: Keyword.self)
         try encode(into: &fields)
     }
@@ -119,13 +120,7 @@ private enum Property: Encodable {
             var fields = encoder.container(keyedBy: Keyword.self)
             try fields.encode(member.entry.prose, forKey: .description)
             try member.shape.encode(into: &fields)
-            guard let text = member.entry.defaultText else { return }
-            var findings = ConfigurationFindings(directory: "/")
-            if let value = try? JSON5Parser.value(of: Array(text.utf8)),
-                let json = ConfigurationValue<JSONValue>.json.read(value, &findings)
-            {
-                try fields.encode(json, forKey: .default)
-            }
+            try fields.encodeIfPresent(member.entry.defaultJSON, forKey: .default)
         }
     }
 }

@@ -1,11 +1,6 @@
+import CSystem
 import Policy
 import Spool
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// A file or standard input, read in pieces as they come, so that a pipeline is answered line by line.
 final class InputSource {

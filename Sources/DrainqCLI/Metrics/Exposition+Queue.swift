@@ -1,4 +1,5 @@
 import Policy
+import Spool
 
 extension Exposition {
     init(of queue: OpenQueue, at now: Timestamp) throws {

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
+import CSystem
 
 /// What `JOURNAL_STREAM` says: which device and inode the stream to the journal has (systemd.exec(5)).
 struct JournalStream: Hashable {

@@ -41,6 +41,20 @@ extension AnswerPattern: CustomStringConvertible {
     }
 }
 
+extension AnswerPattern {
+    /// Everything an answer can be called but its status.
+    package static let errorNames =
+        NetworkError.allCases.map(\.rawValue).filter { Self($0) != nil } + CanonicalStatus.allCases.map(\.rawValue)
+
+    /// Those that the route can meet.
+    package static func errorNames(on route: Route) -> [String] {
+        switch route.protocol {
+        case .callable: errorNames
+        case .plain: errorNames.filter { CanonicalStatus(rawValue: $0) == nil }
+        }
+    }
+}
+
 extension ClosedRange<Int> {
     /// `404` or `500-599`.
     var shortDescription: String {

@@ -1,10 +1,5 @@
+import CSystem
 import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// A batch that enters as a whole: the file `committed` in the writer's directory names each file that it has written, and
 /// where that goes.

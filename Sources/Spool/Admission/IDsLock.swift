@@ -1,10 +1,5 @@
+import CSystem
 import Policy
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// The ids lock: while a process holds it, no other process adds an operation under an id that its submitter chose.
 ///

@@ -1,7 +1,10 @@
 #define _GNU_SOURCE
-#include "CSystem.h"
+#include "CPlatform.h"
 #include <fcntl.h>
 #include <stdio.h>
+#ifdef __APPLE__
+#include <crt_externs.h>
+#endif
 #ifdef __linux__
 #include <signal.h>
 #include <sys/auxv.h>
@@ -74,6 +77,16 @@ __attribute__((constructor)) static void keep_arguments(int count, char **values
 char *const *csystem_arguments(void) {
     return arguments;
 }
+
+#ifdef __APPLE__
+char **csystem_environment(void) {
+    return *_NSGetEnviron();
+}
+#else
+char **csystem_environment(void) {
+    return environ;
+}
+#endif
 
 const char *csystem_executable(void) {
 #ifdef __linux__

@@ -1,3 +1,4 @@
+import Configuration
 import Policy
 
 extension ConfigurationFile {
@@ -217,12 +218,12 @@ enum ConfigurationManual {
                 .Pp
                 or an object with these keys:
 
-                """, ConfigurationKeys.schedule.map { item($0.entry) })
+                """, ConfigurationKeys.scheduleEntries.map(item))
     }()
 
     private static let answers =
         section(
-            "ANSWERS", intro: ConfigurationChapters.answersIntro, ConfigurationKeys.answer.map { item($0.entry) })
+            "ANSWERS", intro: ConfigurationChapters.answersIntro, ConfigurationKeys.answerEntries.map(item))
         + ConfigurationChapters.answersExamples
 
     private static let conditions = section(
@@ -240,7 +241,7 @@ enum ConfigurationManual {
             .Ic pointer
             and one of the other keys, or a list of such objects, all of which must hold.
 
-            """, ConfigurationKeys.condition.map { item($0.entry) })
+            """, ConfigurationKeys.conditionEntries.map(item))
 
     private static let values = """
         .Sh VALUES

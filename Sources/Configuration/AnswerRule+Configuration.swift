@@ -125,17 +125,3 @@ extension ConfigurationValue<AnswerRule> {
         return nil
     }
 }
-
-extension AnswerPattern {
-    /// Everything an answer can be called but its status.
-    static let errorNames =
-        NetworkError.allCases.map(\.rawValue).filter { Self($0) != nil } + CanonicalStatus.allCases.map(\.rawValue)
-
-    /// Those that the route can meet.
-    static func errorNames(on route: Route) -> [String] {
-        switch route.protocol {
-        case .callable: errorNames
-        case .plain: errorNames.filter { CanonicalStatus(rawValue: $0) == nil }
-        }
-    }
-}

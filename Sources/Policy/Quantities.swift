@@ -1,7 +1,5 @@
 // The numbers with units that the command line and the configuration share: one grammar, one place.
 
-import Policy
-
 extension Duration {
     /// Reads `500ms`, `90s`, `5m`, `2h`, `3d`, fractions such as `1.5s`, and combinations in falling order such as `1h30m`.
     ///

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@testable import DrainqCLI
+@testable import Configuration
 
 /// The keys of hooks and metrics.
 struct ConfigurationHooksTests {

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@testable import DrainqCLI
+@testable import Configuration
 
 /// Destinations, secrets and conditions.
 @Suite struct `The configuration of destinations` {

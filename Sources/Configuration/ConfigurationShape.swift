@@ -1,7 +1,7 @@
 /// The JSON that a value of the configuration may be, as far as JSON Schema can say it.
 ///
 /// A shape may admit what the reader refuses, never the other way round: an editor must not underline what works.
-indirect enum ConfigurationShape: Sendable {
+package indirect enum ConfigurationShape: Sendable {
     case any
     case null
     case boolean
@@ -18,10 +18,13 @@ indirect enum ConfigurationShape: Sendable {
     case oneOf([ConfigurationShape])
 
     /// A key of a table. Dots in its path stand for objects within objects.
-    struct Member: Sendable {
-        var entry: ConfigurationEntry
-        var shape: ConfigurationShape
+    package struct Member: Sendable {
+        package var entry: ConfigurationEntry
+        package var shape: ConfigurationShape
     }
+
+    /// The shape of the whole file.
+    package static var file: ConfigurationShape { .object(of: ConfigurationKeys.file) }
 
     static func object<Draft>(of keys: [ConfigurationKey<Draft>]) -> ConfigurationShape {
         .object(keys.map { Member(entry: $0.entry, shape: $0.shape()) })

@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@testable import DrainqCLI
+@testable import Configuration
 
 /// What a route says of payloads, answers and order.
 @Suite struct `The configuration of a route` {

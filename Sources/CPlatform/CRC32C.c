@@ -1,4 +1,4 @@
-#include "CSystem.h"
+#include "CPlatform.h"
 #include <pthread.h>
 #include <string.h>
 

@@ -1,11 +1,16 @@
 import Policy
 
 /// Every key there is. A row that is here is read, checked, written by `drainq init` and documented.
-enum ConfigurationKeys {
+package enum ConfigurationKeys {
     /// All rows as the manual lists them, with their whole path.
-    static let entries: [ConfigurationEntry] = file.flatMap(\.entries)
+    package static let entries: [ConfigurationEntry] = file.flatMap(\.entries)
 
     static let file = general + metrics + hooks
+
+    /// The rows of an object of `retry`, of `answers` and of their conditions, with paths that begin below it.
+    package static let (scheduleEntries, answerEntries, conditionEntries) = (
+        schedule.map(\.entry), answer.map(\.entry), condition.map(\.entry)
+    )
 
     private static let general: [ConfigurationKey<Configuration>] = [
         ConfigurationKey(

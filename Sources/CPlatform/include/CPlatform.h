@@ -1,6 +1,6 @@
-// Declarations the Glibc module lacks, and a checksum that needs instructions of the processor.
-#ifndef CSYSTEM_H
-#define CSYSTEM_H
+// What the C library's Swift module lacks, and a checksum that needs instructions of the processor. Swift code imports CSystem.
+#ifndef CPLATFORM_H
+#define CPLATFORM_H
 
 #include <spawn.h>
 #include <stddef.h>
@@ -41,6 +41,9 @@ int64_t csystem_changed(const struct stat *status);
 /// The arguments of main(), ended by a null pointer; NULL where nothing but /proc knows them. Swift's own come from
 /// /proc/self/cmdline, which is not there in every container.
 char *const *csystem_arguments(void);
+
+/// The variables of this process, `NAME=value`, ended by a null pointer.
+char **csystem_environment(void);
 
 /// The path that execve(2) was given for this program, from the directory that the process began in; NULL where the kernel
 /// does not say.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import DrainqCLI
+@testable import Configuration
 
 @Suite struct `JSON5 as the configuration reads it` {
     private func content(_ text: String) throws -> JSON5Value.Content {
@@ -72,7 +72,21 @@ import Testing
 
     @Test(arguments: 0..<200)
     func `no prefix of a file and no byte changed in it makes the reader trap`(seed: Int) throws {
-        let text = Array(ConfigurationManual.examples[1].text.utf8)
+        let text = Array(
+            """
+            {
+              version: 1,
+              routes: {
+                default: {
+                  url: "https://api.example.com/v1/{type}",
+                  timeouts: { connect: "5s", total: "1m" },
+                  classify: { "404": "defer", "520-599": "hold", tls: "hold" },
+                },
+                // a value that is worth a few tries only
+                telemetry: { retry: { base: '1s', multiplier: 3, max: "1m", attempts: 5 }, headers: { "X-Source": null } },
+              },
+            }
+            """.utf8)
         var generator = SplitMix(state: UInt64(seed))
         var bytes = Array(text.prefix(Int.random(in: 0...text.count, using: &generator)))
         for _ in 0..<3 where !bytes.isEmpty {

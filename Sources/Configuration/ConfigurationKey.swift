@@ -1,17 +1,17 @@
 /// What a configuration key is called, how it is written and what is said of it: a row of the manual.
-struct ConfigurationEntry: Hashable, Sendable {
+package struct ConfigurationEntry: Hashable, Sendable {
     /// From the top, with dots: `routes.<type>.timeouts.total`.
-    var path: String
+    package var path: String
     /// What is written in its place: `duration`.
-    var kind: String
+    package var kind: String
     /// As JSON5: what holds where the key is left out; `nil` where that is nothing.
-    var defaultText: String?
+    package var defaultText: String?
     /// As JSON5: how it is written; `nil` where the default shows that.
-    var exampleText: String?
+    package var exampleText: String?
     /// A few words behind the key in the commented configuration.
-    var summary: String
+    package var summary: String
     /// Sentences for the manual.
-    var prose: String
+    package var prose: String
 
     func prefixed(_ prefix: String) -> ConfigurationEntry {
         var entry = self

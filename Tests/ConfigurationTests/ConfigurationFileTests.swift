@@ -1,7 +1,7 @@
 import Policy
 import Testing
 
-@testable import DrainqCLI
+@testable import Configuration
 
 @Suite struct `The configuration file` {
     private func read(_ text: String) throws(ConfigurationErrors) -> Configuration {

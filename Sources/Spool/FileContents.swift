@@ -1,0 +1,44 @@
+import CSystem
+import Policy
+
+/// Returns the bytes of a file, a pipe or a device, the first `limit` of them.
+package func contents(of path: String, upTo limit: Int) throws(Errno) -> [UInt8] {
+    var descriptor: Int32
+    repeat { descriptor = open(path.rawCString, O_RDONLY | O_CLOEXEC) } while descriptor < 0 && errno == EINTR
+    if descriptor < 0 { throw Errno(errno) }
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    while bytes.count < limit {
+        let more = try someBytes(of: descriptor, atMost: min(limit - bytes.count, 16_384))
+        if more.isEmpty { break }
+        bytes += more
+    }
+    return bytes
+}
+
+/// read(2), once more where a signal came between: the next bytes, at least one; none at the end.
+package func someBytes(of descriptor: Int32, atMost count: Int) throws(Errno) -> [UInt8] {
+    while true {
+        var result = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            result = read(descriptor, buffer.baseAddress, count)
+            initialized = max(0, result)
+        }
+        if result >= 0 { return bytes }
+        if errno != EINTR { throw Errno(errno) }
+    }
+}
+
+/// Returns the path from the root, without symbolic links; the path itself where nothing is there.
+package func absolutePath(_ path: String) -> String {
+    guard let real = realpath(path.rawCString, nil) else { return path }
+    defer { free(real) }
+    return String(raw: UnsafeRawBufferPointer(start: real, count: strlen(real)))
+}
+
+/// Returns the directory that relative paths in a file start from, from the root, wherever the process is.
+package func absoluteDirectory(of file: String) -> String {
+    guard let slash = file.utf8.lastIndex(of: UInt8(ascii: "/")) else { return absolutePath(".") }
+    if slash == file.startIndex { return "/" }
+    return file.utf8.first == UInt8(ascii: "/") ? String(file[..<slash]) : "\(absolutePath("."))/\(file[..<slash])"
+}

@@ -1,0 +1,96 @@
+import Policy
+import Testing
+
+@testable import Configuration
+
+@Suite struct `The table of configuration keys` {
+    @Test func `the example of every key can be read, and is not its default`() throws {
+        try readExamples(of: ConfigurationKeys.file, into: Configuration())
+        try readExamples(of: ConfigurationKeys.route, into: Route())
+        try readExamples(of: ConfigurationKeys.destination, into: DestinationSettings())
+        try readExamples(of: ConfigurationKeys.accept, into: AnswerRule.accept())
+        try readExamples(of: ConfigurationKeys.answer, into: AnswerDraft())
+        try readExamples(of: ConfigurationKeys.batch, into: Batch(max: 7))
+        try readExamples(of: ConfigurationKeys.schedule, into: ScheduleDraft())
+    }
+
+    private func readExamples<Draft: Equatable>(of keys: [ConfigurationKey<Draft>], into draft: Draft) throws {
+        // What only an editor reads changes nothing.
+        for key in keys where key.entry.path != "$schema" {
+            guard let text = key.entry.exampleText else { continue }
+            var findings = ConfigurationFindings(directory: "/")
+            var changed = draft
+            key.read(try JSON5Parser.value(of: Array(text.utf8)), &changed, &findings)
+            #expect(findings.isEmpty, "\(key.entry.path)")
+            if text != key.entry.defaultText { #expect(changed != draft, "\(key.entry.path)") }
+        }
+    }
+
+    @Test(arguments: [nil, "https://example.com/{type}?k={key}"])
+    func `the template says nothing but its version and its URL`(url: String?) throws {
+        let configuration = try ConfigurationFile.read(
+            Array(ConfigurationFile.template(url: url).utf8), name: "t", directory: "/")
+        #expect(configuration == Configuration(defaultRoute: Route(url: url)))
+    }
+
+    @Test func `every line of the template can be taken out of its comment`() throws {
+        let lines = ConfigurationFile.template(url: nil).split(separator: "\n", omittingEmptySubsequences: false)
+        let uncommented = lines.map { line in
+            let isMember = line.contains(/^ *\/\/ +([a-zA-Z]+: |},)/)
+            return isMember ? String(line).replacing("//", with: "", maxReplacements: 1) : String(line)
+        }.joined(separator: "\n")
+        let configuration = try ConfigurationFile.read(Array(uncommented.utf8), name: "template", directory: "/")
+        #expect(configuration.defaultRoute.url == "https://api.example.com/v1/{type}")
+        #expect(configuration.defaultRoute.expiresAfter == .seconds(7 * 86_400))
+        #expect(configuration.routes[TypeName("telemetry")!]?.method == "PUT")
+        #expect(configuration.limits.bytes == 1_000_000_000)
+        #expect(configuration.secrets["api"] == .file("/api.token"))
+        #expect(configuration.destinations["https://api.example.com"]?.concurrency == 5)
+        #expect(configuration.defaultRoute.batch == Batch(max: 100))
+        #expect(configuration.retention.failed == .seconds(30 * 86_400))
+    }
+
+    @Test func `the defaults that are printed are the defaults that hold`() throws {
+        var route = Route(
+            method: "GET", protocol: .callable,
+            require: [JSONCondition(pointer: JSONPointer(tokens: []), test: .notEmpty)],
+            answers: [AnswerRule(.answers(0), .statuses(nil), .failed)],
+            retry: .init(delays: .list([]), attempts: 1), coalesce: true, ordering: .strict, redirects: .sameOrigin,
+            overrides: [], answerLimit: 1)
+        route.timeouts = Timeouts(connect: .zero, request: .zero, total: .zero)
+        try readDefaults(of: ConfigurationKeys.route, into: &route)
+        #expect(route == Route())
+        var configuration = Configuration(
+            conditions: Conditions(network: .online, power: .mains), bodyFileRoots: ["/"],
+            limits: Limits(operationBytes: 1, whenFull: .dropOldest), retention: Retention(delivered: .seconds(1)),
+            hooks: Hooks(atMostEvery: .zero))
+        try readDefaults(of: ConfigurationKeys.file, into: &configuration)
+        #expect(configuration == Configuration())
+        var settings = DestinationSettings(
+            connection: ConnectionOptions(proxy: .direct), transport: .libcurl, holdProbe: nil, circuitBreaker: 1,
+            coolDown: .zero, coolDownMax: .zero, retryAfterMax: .zero, stormGuard: 1)
+        try readDefaults(of: ConfigurationKeys.destination, into: &settings)
+        #expect(settings == DestinationSettings())
+        var accept = AnswerRule.accept(
+            json: [JSONCondition(pointer: JSONPointer(tokens: []), test: .notEmpty)], otherwise: .held)
+        try readDefaults(of: ConfigurationKeys.accept, into: &accept)
+
+        #expect(accept == AnswerRule.accept())
+        var batch = Batch(max: 7, maxBytes: 1, format: .ndjson)
+        try readDefaults(of: ConfigurationKeys.batch, into: &batch)
+        #expect(batch == Batch(max: 7))
+        var secret = SecretDraft()
+        try readDefaults(of: ConfigurationKeys.secret, into: &secret)
+        #expect(secret.ttl == SecretDraft.defaultTTL)
+    }
+
+    private func readDefaults<Draft>(of keys: [ConfigurationKey<Draft>], into draft: inout Draft) throws {
+        var findings = ConfigurationFindings(directory: "/")
+        // What only an editor reads changes nothing.
+        for key in keys where key.entry.path != "$schema" {
+            guard let text = key.entry.defaultText else { continue }
+            key.read(try JSON5Parser.value(of: Array(text.utf8)), &draft, &findings)
+        }
+        #expect(findings.isEmpty)
+    }
+}
