@@ -46,9 +46,9 @@ struct ForeignNumber: Sendable, CustomTestStringConvertible {
             "operations are counted one by one, not read"
         ),
         ("Policy/Answers/BackoffSchedule+Next.swift", "inSeconds * factor", "floating point; no factor is above 2"),
-        ("DrainqCLI/Reports/InWords.swift", "inSeconds * 1000", "floating point"),
-        ("DrainqCLI/Commands/OpenQueue.swift", "timeIntervalSince1970 * 1_000_000", "floating point"),
-        ("DrainqCLI/ReceivedLine.swift", "request.arrival - start", "moments of one process"),
+        ("DrainqCLI/Output/InWords.swift", "inSeconds * 1000", "floating point"),
+        ("DrainqCLI/Output/Timestamp+Now.swift", "timeIntervalSince1970 * 1_000_000", "floating point"),
+        ("DrainqCLI/Commands/ReceivedLine.swift", "request.arrival - start", "moments of one process"),
         ("SpoolWriter/NewOperation.swift", "timeIntervalSince1970 * 1_000_000", "floating point"),
         ("DrainqCLI/Commands/WatchedStatus.swift", ".now() + interval.inSeconds", "Dispatch saturates"),
         ("drainq-urlsession/URLSessionTransport.swift", "patience.inSeconds.rounded(.up) + 1", "floating point"),
