@@ -29,7 +29,7 @@ struct Law: Sendable, CustomTestStringConvertible {
                 "rmdir", "link", "linkat",
             ],
             // The receiver removes the socket that it has made itself.
-            places: ["Spool/SystemCalls.swift", "LoopbackReceiver/LoopbackReceiver.swift"],
+            places: ["Spool/FileSystem/SystemCalls.swift", "LoopbackReceiver/LoopbackReceiver.swift"],
             reason: "rename is the transaction: call it through SystemCalls, so that a test can fail the nth"),
         Law(
             functions: ["socket", "connect", "getaddrinfo"],
@@ -53,7 +53,10 @@ struct Law: Sendable, CustomTestStringConvertible {
             reason: "FileManager.moveItem is not race-free: only SystemCalls renames and unlinks"),
         Law(
             functions: [".readState(", ".updateState(", ".writeState("],
-            places: ["Drain/State/StateFile.swift", "Spool/SpoolDirectory.swift", "Spool/SpoolDirectory+State.swift"],
+            places: [
+                "Drain/State/StateFile.swift", "Spool/SpoolDirectory.swift",
+                "Spool/FileSystem/SpoolDirectory+State.swift",
+            ],
             reason: "what runs remember is a case of StateFile: one list of the files of state/"),
         Law(
             functions: [".standardOutput", ".standardError"], places: ["DrainqCLI/Output/Messages.swift"],

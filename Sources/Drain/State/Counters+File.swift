@@ -1,4 +1,4 @@
-package import Policy
+import Policy
 package import Spool
 
 /// `state/metrics.json`:

@@ -1,4 +1,3 @@
-package import Policy
 package import Spool
 
 #if canImport(FoundationEssentials)
