@@ -66,7 +66,8 @@ let package = Package(
             name: "DrainTests", dependencies: ["Drain", "Spool", "Delivery", "Policy", "CSystem"], swiftSettings: strict
         ),
         .testTarget(
-            name: "DrainqCLITests", dependencies: ["DrainqCLI", "Configuration", "Policy"], swiftSettings: strict),
+            name: "DrainqCLITests", dependencies: ["DrainqCLI", "Drain", "Configuration", "Policy"],
+            swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests", dependencies: ["LoopbackReceiver", "DrainqCLI", "Policy", "drainq"],
             exclude: ["Fixtures"], swiftSettings: strict),

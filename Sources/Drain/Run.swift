@@ -388,19 +388,19 @@ package final class Run {
         if summary.end == .done { summary.end = .broken(error.description) }
     }
 
-    /// `state/retention`: when `failed/` was last looked through.
-    private static let lastLook = "retention"
-
     private func prune() {
         let now = world.now()
         let retention = configuration.retention
         do throws(SpoolError) {
-            let last = try spool.readState(Self.lastLook).flatMap {
+            let last = try StateFile.retention.contents(in: spool).flatMap {
                 Timestamp(rfc3339: String(decoding: $0, as: UTF8.self).filter { !$0.isNewline })
             }
             if let look = retention.look(last: last, now: now) {
                 if let limit = look.limit { _ = try spool.prune(.failed, olderThan: limit) }
-                if look.isRemembered { try spool.writeState(Self.lastLook, Array("\(now.rfc3339)\n".utf8)) }
+                if look.isRemembered {
+                    try StateFile.retention.replace(
+                        with: Array("\(now.rfc3339)\n".utf8), durable: true, in: spool)
+                }
             }
             if retention.delivered > .zero { _ = try spool.prune(.delivered, olderThan: now - retention.delivered) }
         } catch {

@@ -46,9 +46,9 @@ struct ForeignNumber: Sendable, CustomTestStringConvertible {
             "operations are counted one by one, not read"
         ),
         ("Policy/Answers/BackoffSchedule+Next.swift", "inSeconds * factor", "floating point; no factor is above 2"),
-        ("DrainqCLI/Reports/InWords.swift", "inSeconds * 1000", "floating point"),
-        ("DrainqCLI/Commands/OpenQueue.swift", "timeIntervalSince1970 * 1_000_000", "floating point"),
-        ("DrainqCLI/ReceivedLine.swift", "request.arrival - start", "moments of one process"),
+        ("DrainqCLI/Output/InWords.swift", "inSeconds * 1000", "floating point"),
+        ("DrainqCLI/Output/Timestamp+Now.swift", "timeIntervalSince1970 * 1_000_000", "floating point"),
+        ("DrainqCLI/Commands/ReceivedLine.swift", "request.arrival - start", "moments of one process"),
         ("SpoolWriter/NewOperation.swift", "timeIntervalSince1970 * 1_000_000", "floating point"),
         ("DrainqCLI/Commands/WatchedStatus.swift", ".now() + interval.inSeconds", "Dispatch saturates"),
         ("drainq-urlsession/URLSessionTransport.swift", "patience.inSeconds.rounded(.up) + 1", "floating point"),
@@ -104,7 +104,9 @@ struct ForeignNumber: Sendable, CustomTestStringConvertible {
 
     @Test func `what the system says of a file is read in few places`() {
         let fields = ["st_size", "st_mtim", "st_ctim", "st_mtimespec", "tv_sec", "tv_nsec", "f_bavail", "f_blocks"]
-        let places = ["Spool/SystemCalls.swift", "Delivery/Transports/OpenBodyFile.swift"].map { "Sources/\($0)" }
+        let places = ["Spool/FileSystem/SystemCalls.swift", "Delivery/Transports/OpenBodyFile.swift"].map {
+            "Sources/\($0)"
+        }
         for file in House.sources where !places.contains(file.path) {
             for line in file.lines(where: { line in fields.contains { line.words.contains(".\($0)") } }) {
                 Issue.record("\(line)\nask SystemCalls.status: its numbers are bounded")
@@ -135,7 +137,8 @@ struct ForeignNumber: Sendable, CustomTestStringConvertible {
         let calls: Set = ["open(", "openat(", "stat(", "access(", "realpath(", "strdup(", "opendir(", "mkdir("]
         // The first has pointers already, the others name files of the kernel.
         let places = [
-            "Spool/SystemCalls.swift", "Spool/FileSystem+Read.swift", "Delivery/Surroundings/KernelFile.swift",
+            "Spool/FileSystem/SystemCalls.swift", "Spool/FileSystem/FileSystem+Read.swift",
+            "Delivery/Surroundings/KernelFile.swift",
         ]
         for file in House.sources where !["Policy", "LoopbackReceiver", "Drain"].contains(file.target) {
             if places.contains(where: { file.path == "Sources/\($0)" }) { continue }

@@ -10,7 +10,7 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
         var words: [String]
     }
 
-    /// From the package's root: `Sources/Spool/SystemCalls.swift`.
+    /// From the package's root: `Sources/Spool/FileSystem/SystemCalls.swift`.
     var path: String
     var lines: [Line]
 

@@ -669,7 +669,7 @@ import Testing
         let bench = try Bench()
         try bench.add(3)
         _ = try bench.run { _ in .status(401) }
-        try bench.spool.writeState(LedgerFile.name, Array("{ not json".utf8))
+        try bench.spool.writeState(StateFile.destinations.rawValue, Array("{ not json".utf8))
         #expect(try bench.run().delivered == 3)
     }
 
@@ -679,14 +679,14 @@ import Testing
         let bench = try Bench()
         try bench.add(1)
         let newer = Array(#"{"version": 2, "pauses": ["http://one"]}"#.utf8)
-        try bench.spool.writeState(LedgerFile.name, newer)
+        try bench.spool.writeState(StateFile.destinations.rawValue, newer)
         let refusal = SpoolError(kind: .newerFormat(2), verb: "read", path: "state/destinations.json", code: 0)
         #expect(throws: refusal) { try bench.run() }
         #expect(throws: refusal) {
             try LedgerFile(spool: bench.spool).record(
                 [("http://one", .paused)], settings: { _ in DestinationSettings() }, at: bench.now, durable: true)
         }
-        #expect(try bench.spool.readState(LedgerFile.name) == newer)
+        #expect(try bench.spool.readState(StateFile.destinations.rawValue) == newer)
     }
 
     @Test func `runs that share a destination do not undo each other's knowledge`() throws {

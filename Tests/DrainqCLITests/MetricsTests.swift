@@ -2,6 +2,7 @@ import Foundation
 import Policy
 import Testing
 
+@testable import Drain
 @testable import DrainqCLI
 
 /// What Prometheus is told, and what is counted between runs.
@@ -10,7 +11,9 @@ struct MetricsTests {
     private let odd = "a\\b\"c\nd{e=\"f\"},#"
 
     private func row(_ name: String, _ state: DestinationState = DestinationState()) -> QueueStatus.Row {
-        QueueStatus.Row(Destination(named: name), state, state.availability(DestinationSettings(), at: now))
+        QueueStatus.Row(
+            QueueCount.Tally(
+                Destination(named: name), state, state.availability(DestinationSettings(), at: now)))
     }
 
     private func status(_ rows: [QueueStatus.Row]) -> QueueStatus {
@@ -34,7 +37,7 @@ struct MetricsTests {
         view.destinations[0].nextDue = now.rfc3339
         view.lastRun = try JSONDecoder().decode(SummaryView.self, from: Data(Self.summary.utf8))
         var counters = Counters()
-        counters.countRun(.ok)
+        counters.countRun(exitStatus: 0)
         let parsed = try ParsedExposition(Exposition(of: view, counters).text)
         #expect(parsed.order == MetricFamily.table.map(\.name))
         for family in MetricFamily.table {
@@ -156,11 +159,11 @@ struct MetricsTests {
         var first = Counters()
         first.count(.attempts, at: "a", now)
         first.count(.attempts, at: "a", now + .seconds(1))
-        first.countRun(.ok)
+        first.countRun(exitStatus: 0)
         first.countQuarantined(3)
         var second = first
         second.count(.expired, at: "b", now)
-        second.countRun(.held)
+        second.countRun(exitStatus: ExitStatus.held.rawValue)
         first.add(second)
         #expect(first.runs == ["0": 2, "69": 1] && first.quarantined == 6)
         #expect(first.destinations["a"]?[.attempts] == 4 && first.destinations["b"]?[.expired] == 1)
@@ -182,7 +185,7 @@ struct MetricsTests {
                 #"{"version":1,"runs":{"0":9223372036854775807},"quarantined":-5,"destinations":{"a":{"at":"x","counts":{"attempts":-9223372036854775808}}}}"#
                     .utf8))
         var more = Counters()
-        more.countRun(.ok)
+        more.countRun(exitStatus: 0)
         more.countQuarantined(2)
         more.count(.attempts, at: "a", now)
         counters.add(more)

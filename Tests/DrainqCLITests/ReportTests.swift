@@ -1,3 +1,4 @@
+import Drain
 import Policy
 import Testing
 
@@ -64,7 +65,8 @@ struct ReportTests {
 
     private var status: QueueStatus {
         var status = QueueStatus(at: "2026-11-21T12:00:00Z", queue: "/q", paused: false)
-        var first = QueueStatus.Row(Destination(named: "https://a.example"), DestinationState(), .open(atOnce: 1))
+        var first = QueueStatus.Row(
+            QueueCount.Tally(Destination(named: "https://a.example"), DestinationState(), .open(atOnce: 1)))
         first.deferred = 12
         first.held = 3
         first.failed = 2
@@ -73,7 +75,8 @@ struct ReportTests {
         first.ages["1d"] = 9
         first.ages["older"] = 1
         first.nextDue = "2026-11-21T12:05:00Z"
-        var second = QueueStatus.Row(Destination(named: "https://b.example"), DestinationState(), .open(atOnce: 1))
+        var second = QueueStatus.Row(
+            QueueCount.Tally(Destination(named: "https://b.example"), DestinationState(), .open(atOnce: 1)))
         second.new = 20_000
         second.ages["5m"] = 20_000
         status.destinations = [first, second]

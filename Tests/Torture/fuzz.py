@@ -21,14 +21,14 @@ from torture import effort, end, expect, here, scratch, test
 sources = here.parent.parent / "Sources"
 # What the targets need, compiled as one module.
 wanted = [
-    "Policy/**/*.swift", "Spool/Admission/Envelope.swift", "Spool/Operation*.swift", "Spool/Checksum.swift",
-    "Spool/JSONText.swift", "Spool/Errno.swift",
-    "Spool/FileStatus.swift", "Spool/BodyFileRefusal.swift", "Spool/QueueState.swift", "Spool/QueuePath.swift",
-    "Delivery/Agents/Frame.swift", "Configuration/*.swift", "DrainqCLI/CommandLine/PointInTime.swift",
+    "Policy/**/*.swift", "Spool/Admission/Envelope.swift", "Spool/Format/*.swift", "Spool/QueueState.swift",
+    "Spool/FileSystem/Errno.swift", "Spool/FileSystem/FileStatus.swift", "Spool/FileSystem/QueuePath.swift",
+    "Spool/FileSystem/BodyFileRefusal.swift", "Delivery/Agents/Frame.swift", "Configuration/*.swift",
+    "DrainqCLI/CommandLine/PointInTime.swift",
     "LoopbackReceiver/Request*.swift", "LoopbackReceiver/HeaderLine.swift",
 ]
 # Documents, which read nothing.
-unwanted = re.compile("Chapters|Manual|File\\+Template")
+unwanted = re.compile("File\\+Template")
 ours = re.compile(r"^(package |public )?import (Policy|Spool|Delivery|Configuration|LoopbackReceiver)$", re.M)
 targets = {
     "json": 4096, "pointer": 512, "name": 255, "file": 4096, "envelope": 4096, "configuration": 4096, "time": 128,

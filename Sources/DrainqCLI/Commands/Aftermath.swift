@@ -34,11 +34,10 @@ struct Aftermath {
         let view = SummaryView(summary, status)
         // A run that had nothing to do writes nothing, so that an idle timer costs no sync.
         if view.didSomething {
-            counters.countRun(status)
+            counters.countRun(exitStatus: status.rawValue)
             do throws(SpoolError) {
                 // A power cut may take it: what has become of operations is in the queue.
-                let text = Array((JSONLine.text(view) + "\n").utf8)
-                _ = try queue.spool.updateState("last-run.json", durable: false) { _ in text }
+                try StateFile.lastRun.replace(with: Array((JSONLine.text(view) + "\n").utf8), in: queue.spool)
                 try counters.addToFile(in: queue.spool)
             } catch {
                 warn(error)

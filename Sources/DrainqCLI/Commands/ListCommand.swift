@@ -1,3 +1,4 @@
+import Drain
 import Policy
 import Spool
 
@@ -12,7 +13,7 @@ func list(_ command: ParsedCommand, environment: [String: String]) throws(Comman
         let limit = command.count(.limit) ?? .max
         let entries = try queue.entries(filter, known).prefix(limit)
         let terminal = Terminal.forResults(environment)
-        var waitReasons = try WaitReasons(queue, known, at: now)
+        var waitReasons = try WaitReasons(queue.spool, queue.configuration, known, at: now)
         var rows: [[Table.Cell]] = []
         var strange: [[Table.Cell]] = []
         for entry in entries {
@@ -75,20 +76,4 @@ private func row(_ item: QuarantineItem, _ now: Timestamp) -> [Table.Cell] {
         Table.Cell(ShownState.quarantined.rawValue, .bad), Table.Cell(created ?? "-"), Table.Cell("-"), Table.Cell("-"),
         Table.Cell(item.reason ?? "-"),
     ]
-}
-
-/// `3 of 8`, or the bare count where only the age ends it.
-func attemptsInWords(_ view: EntryView) -> String {
-    view.attemptsAllowed.map { "\(view.attempts) of \($0)" } ?? "\(view.attempts)"
-}
-
-extension ShownState {
-    var paint: Paint {
-        switch self {
-        case .held, .failed, .quarantined: .bad
-        case .deferred: .waiting
-        case .delivered: .good
-        case .new, .claimed: .plain
-        }
-    }
 }

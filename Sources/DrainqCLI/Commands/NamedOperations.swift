@@ -55,7 +55,7 @@ struct NamedOperations {
         let now = Timestamp.now()
         let known = try queue.knownDestinations()
         let found = try queue.mentioned(unsent.map { .id($0) })
-        var waitReasons = try WaitReasons(queue, known, at: now, named: ids)
+        var waitReasons = try WaitReasons(queue.spool, queue.configuration, known, at: now, named: ids)
         var statuses = statuses
         for id in unsent {
             guard case .operation(let entry)? = found[.id(id)]?.first else {

@@ -1,3 +1,4 @@
+import Drain
 import Policy
 import Spool
 
@@ -58,7 +59,7 @@ private struct Showing {
         case .newerFormat(let version):
             Messages.error("'\(entry.path)' has format \(version), newer than this drainq reads")
         case .operation(let stored):
-            if waitReasons == nil { waitReasons = try WaitReasons(queue, known, at: now) }
+            if waitReasons == nil { waitReasons = try WaitReasons(queue.spool, queue.configuration, known, at: now) }
             let waiting = waitReasons?.waiting(of: entry)
             var view = queue.view(entry, known)
             view.add(stored.operation)

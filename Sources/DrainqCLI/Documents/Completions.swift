@@ -1,3 +1,4 @@
+import Drain
 import Policy
 
 /// The completions for one shell, made from the tables.

@@ -163,7 +163,7 @@ enum ConfigurationManual {
     // MARK: - Sections
 
     private static let head = """
-        .\\" Made from Sources/DrainqCLI/Configuration; DRAINQ_RECORD=1 swift test writes it anew.
+        .\\" Made from Sources/Configuration; DRAINQ_RECORD=1 swift test writes it anew.
         .Dd November 21, 2026
         .Dt DRAINQ-CONFIG 5
         .Os

@@ -2,7 +2,7 @@
 /// them. A field that is not here must not be printed, and one that is not optional must be.
 struct OutputObject: Hashable, Sendable {
     /// The version of all of them: fields may be added to it, and none changes its meaning.
-    static let schema = 1
+    static let schema = JSONLine.schema
 
     /// What it stands for: lower case, no period.
     var title: String

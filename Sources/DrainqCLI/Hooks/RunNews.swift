@@ -2,12 +2,6 @@ import Drain
 import Policy
 import Spool
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// What a run has to tell hooks. A hold that begins and ends within it is no news.
 struct RunNews {
     private struct Key: Hashable {
@@ -58,12 +52,7 @@ struct RunNews {
     /// returned again.
     mutating func due(by hooks: Hooks, in spool: SpoolDirectory, at now: Timestamp) throws(SpoolError) -> [HookNews] {
         var due: [HookNews] = []
-        _ = try spool.updateState("hooks.json", durable: false) { old in
-            let before = old.flatMap { try? JSONDecoder().decode(HookLedger.self, from: Data($0)) } ?? HookLedger()
-            var ledger = before
-            due = ledger.take(Array(news.values), hooks: hooks, at: now)
-            return ledger == before ? nil : Array((JSONLine.text(ledger) + "\n").utf8)
-        }
+        try StateFile.hooks.update(HookLedger(), in: spool) { due = $0.take(Array(news.values), hooks: hooks, at: now) }
         news = [:]
         return due
     }

@@ -1,3 +1,5 @@
+import Drain
+
 /// One metric: what the exposition and the manual say of it.
 struct MetricFamily: Hashable, Sendable {
     enum Kind: String, Sendable {

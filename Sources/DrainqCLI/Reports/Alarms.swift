@@ -2,16 +2,8 @@ import Drain
 import Policy
 import Spool
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// What a run says where nobody watches, held against what earlier runs have said.
 struct Alarms {
-    private static let file = "alarms.json"
-
     private let spool: SpoolDirectory
     /// One moment decides for the whole run what is quiet.
     private let now: Timestamp
@@ -27,7 +19,7 @@ struct Alarms {
     init(of spool: SpoolDirectory, at now: Timestamp) {
         self.spool = spool
         self.now = now
-        ledger = Self.decoded((try? spool.readState(Self.file)) ?? nil)
+        ledger = (try? StateFile.alarms.read(AlarmLedger.self, in: spool)) ?? AlarmLedger()
     }
 
     /// Whether a line is due for the operation, which has failed for good.
@@ -73,16 +65,9 @@ struct Alarms {
     /// Leaves for the next run what this one has said. A run that said nothing, and kept quiet about nothing, writes nothing.
     func leave() throws(SpoolError) {
         if failed.isEmpty, held.isEmpty, storms.isEmpty, released.isEmpty, ledger.owed(at: now).isEmpty { return }
-        _ = try spool.updateState(Self.file, durable: false) { old in
-            let before = Self.decoded(old)
-            var after = before
-            after.record(failed: failed, held: held, storms: storms, released: released, at: now)
-            return after == before ? nil : Array((JSONLine.text(after) + "\n").utf8)
+        try StateFile.alarms.update(AlarmLedger(), in: spool) {
+            $0.record(failed: failed, held: held, storms: storms, released: released, at: now)
         }
-    }
-
-    private static func decoded(_ bytes: [UInt8]?) -> AlarmLedger {
-        bytes.flatMap { try? JSONDecoder().decode(AlarmLedger.self, from: Data($0)) } ?? AlarmLedger()
     }
 }
 

@@ -2,33 +2,6 @@ import Drain
 import Policy
 import Spool
 
-/// A line of the log: the object of an event, with when and how much it matters besides.
-struct LogLine<Event: Encodable>: Encodable {
-    var time: Timestamp
-    var level: Messages.Level
-    var event: Event
-
-    private enum CodingKeys: String, CodingKey {
-        case time
-        case level
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(time.rfc3339, forKey: .time)
-        try fields.encode("\(level)", forKey: .level)
-        try event.encode(to: encoder)
-    }
-}
-
-/// What was said in words.
-struct MessageView: Encodable {
-    var event = "message"
-    var schema = 1
-    var message: String
-    var hint: String?
-}
-
 /// A destination is held from now on.
 struct HeldView: Encodable {
     var event = "held"

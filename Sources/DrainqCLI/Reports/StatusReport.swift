@@ -1,3 +1,4 @@
+import Drain
 import Policy
 import Spool
 
@@ -112,7 +113,7 @@ struct StatusReport {
 
     /// In as many groups of age as there is room for.
     private var table: [String] {
-        let fine = table(QueueStatus.ages.map { ($0.word == "older" ? "3d+" : $0.word, [$0.word]) })
+        let fine = table(QueueCount.ages.map { ($0.word == "older" ? "3d+" : $0.word, [$0.word]) })
         if fine.fits(terminal) || fine.fits(terminal, stacked: true) { return fine.lines(for: terminal) }
         let coarse = table([("1h", ["1m", "5m", "1h"]), ("1d", ["6h", "1d"]), ("3d", ["3d"]), ("3d+", ["older"])])
         return coarse.lines(for: terminal)

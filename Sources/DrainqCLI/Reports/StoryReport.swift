@@ -1,3 +1,4 @@
+import Drain
 import Policy
 import Spool
 

@@ -236,3 +236,8 @@ struct SummaryView: Codable {
         attempts + failed + quarantined + recovered + ambiguous + superseded + inputOutputErrors > 0
     }
 }
+
+/// `3 of 8`, or the bare count where only the age ends it.
+func attemptsInWords(_ view: EntryView) -> String {
+    view.attemptsAllowed.map { "\(view.attempts) of \($0)" } ?? "\(view.attempts)"
+}

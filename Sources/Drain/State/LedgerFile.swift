@@ -13,7 +13,7 @@ package import Spool
 /// destination do not undo each other. A file that cannot be understood counts as empty, which costs a probe; a newer
 /// drainq's is neither read nor replaced (`newerFormat`).
 package struct LedgerFile {
-    package static let name = "destinations.json"
+    private static let file = StateFile.destinations
 
     let spool: SpoolDirectory
 
@@ -22,7 +22,7 @@ package struct LedgerFile {
     }
 
     package func read() throws(SpoolError) -> DestinationLedger {
-        try Self.decode(try spool.readState(Self.name)).get()
+        try Self.decode(try Self.file.contents(in: spool)).get()
     }
 
     /// Applies the events in their order, and returns what stands there then. `durable` is for a person's own words, which
@@ -33,7 +33,7 @@ package struct LedgerFile {
         salt: String? = nil, at now: Timestamp, durable: Bool
     ) throws(SpoolError) -> DestinationLedger {
         var result: Result<DestinationLedger, SpoolError> = .success(DestinationLedger())
-        _ = try spool.updateState(Self.name, durable: durable) { old in
+        try Self.file.update(in: spool, durable: durable) { old in
             result = Self.decode(old)
             guard case .success(var ledger) = result else { return nil }
             let before = ledger
@@ -50,7 +50,7 @@ package struct LedgerFile {
 
     /// Notes since when this machine has no network; `nil` where it has one again.
     func record(offline: DestinationLedger.Offline?) throws(SpoolError) {
-        _ = try spool.updateState(Self.name, durable: false) { old in
+        try Self.file.update(in: spool, durable: false) { old in
             guard case .success(var ledger) = Self.decode(old), (ledger.offline == nil) != (offline == nil) else {
                 return nil
             }
@@ -65,7 +65,7 @@ package struct LedgerFile {
         of destination: String, _ settings: DestinationSettings, at now: Timestamp
     ) throws(SpoolError) -> Bool {
         var isDue = false
-        _ = try spool.updateState(Self.name, durable: false) { old in
+        try Self.file.update(in: spool, durable: false) { old in
             guard case .success(var ledger) = Self.decode(old),
                 ledger[destination].availability(settings, at: now) == .probe
             else { return nil }
@@ -82,7 +82,7 @@ package struct LedgerFile {
             return .success(try JSONDecoder().decode(DestinationLedger.self, from: Data(bytes)))
         } catch let newer as DestinationLedger.NewerVersion {
             return .failure(
-                SpoolError(kind: .newerFormat(newer.version), verb: "read", path: "state/\(name)", code: 0))
+                SpoolError(kind: .newerFormat(newer.version), verb: "read", path: "state/\(file.rawValue)", code: 0))
         } catch {
             return .success(DestinationLedger())
         }

@@ -1,9 +1,9 @@
 import Policy
-import Spool
+package import Spool
 
 /// An operation's state as users read it: where its file is, but `held` for one that would be sent if it, its destination,
 /// or the failed operation that it stands behind did not hold it.
-enum ShownState: String, Hashable, CaseIterable, Sendable {
+package enum ShownState: String, Hashable, CaseIterable, Sendable {
     case new
     case deferred
     case claimed
@@ -12,12 +12,12 @@ enum ShownState: String, Hashable, CaseIterable, Sendable {
     case quarantined
     case delivered
 
-    init(of entry: Entry, isHeldWithOthers: Bool) {
+    package init(of entry: Entry, isHeldWithOthers: Bool) {
         let isWaiting = entry.state == .new || entry.state == .deferred
         self = isWaiting && (entry.name.isHeld || isHeldWithOthers) ? .held : Self(entry.state)
     }
 
-    init(_ state: QueueState) {
+    package init(_ state: QueueState) {
         self =
             switch state {
             case .new: .new
@@ -30,7 +30,7 @@ enum ShownState: String, Hashable, CaseIterable, Sendable {
     }
 
     /// Where such operations can be.
-    var queueStates: [QueueState] {
+    package var queueStates: [QueueState] {
         switch self {
         case .new: [.new]
         case .deferred: [.deferred]
@@ -45,5 +45,5 @@ enum ShownState: String, Hashable, CaseIterable, Sendable {
 
 extension QueueState {
     /// The state's name as users read it: the directory's, but `quarantined`.
-    var word: String { ShownState(self).rawValue }
+    package var word: String { ShownState(self).rawValue }
 }

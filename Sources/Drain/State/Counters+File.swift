@@ -1,11 +1,5 @@
 import Policy
-import Spool
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+package import Spool
 
 /// `state/metrics.json`:
 ///
@@ -15,23 +9,15 @@ import Spool
 /// ```
 /// Written once by a run that did something, and once a second by `send`, not synced. A file that is lost or cannot be understood begins at 0 again.
 extension Counters {
-    static let fileName = "metrics.json"
-
-    static func read(from spool: SpoolDirectory) throws(SpoolError) -> Counters {
-        decode(try spool.readState(fileName))
+    package static func read(from spool: SpoolDirectory) throws(SpoolError) -> Counters {
+        decode(try StateFile.metrics.contents(in: spool))
     }
+
+    static func decode(_ bytes: [UInt8]?) -> Counters { StateFile.decode(Counters.self, bytes) ?? Counters() }
 
     /// Adds these to what stands there, under its lock: runs at the same time add up.
-    func addToFile(in spool: SpoolDirectory) throws(SpoolError) {
-        _ = try spool.updateState(Self.fileName, durable: false) { old in
-            var counters = Self.decode(old)
-            counters.add(self)
-            return Array((JSONLine.text(counters) + "\n").utf8)
-        }
-    }
-
-    static func decode(_ bytes: [UInt8]?) -> Counters {
-        bytes.flatMap { try? JSONDecoder().decode(Counters.self, from: Data($0)) } ?? Counters()
+    package func addToFile(in spool: SpoolDirectory) throws(SpoolError) {
+        try StateFile.metrics.update(Counters(), in: spool) { $0.add(self) }
     }
 }
 
@@ -45,7 +31,7 @@ extension Counters: Codable {
         case lastDelivery
     }
 
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         guard try fields.decode(Int.self, forKey: .version) == 1 else {
             throw DecodingError.dataCorruptedError(forKey: .version, in: fields, debugDescription: "another version")
@@ -59,7 +45,7 @@ extension Counters: Codable {
                 .flatMap { Timestamp(rfc3339: $0) })
     }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encode(1, forKey: .version)
         try fields.encode(runs, forKey: .runs)
@@ -76,7 +62,7 @@ extension Counters.Tally: Codable {
         case counts
     }
 
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         let at = try fields.decode(String.self, forKey: .at)
         self.init(
@@ -84,7 +70,7 @@ extension Counters.Tally: Codable {
             at: Timestamp(rfc3339: at) ?? Timestamp(microseconds: 0))
     }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encode(at.rfc3339, forKey: .at)
         try fields.encode(counts, forKey: .counts)

@@ -7,6 +7,9 @@
 /// NDJSON on standard output: one object a line, names sorted, slashes as they are, absent where there is no value. Each
 /// has the version of the format, whatever it is (`OutputObject`).
 enum JSONLine {
+    /// The version of every object: fields may be added to it, and none changes its meaning.
+    static let schema = 1
+
     static func write(_ value: some Encodable) {
         standardOutput.line(text(value))
     }
@@ -32,7 +35,7 @@ enum JSONLine {
         func encode(to encoder: any Encoder) throws {
             try value.encode(to: encoder)
             var fields = encoder.container(keyedBy: CodingKeys.self)
-            try fields.encode(OutputObject.schema, forKey: .schema)
+            try fields.encode(JSONLine.schema, forKey: .schema)
         }
     }
 }

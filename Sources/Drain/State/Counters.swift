@@ -1,11 +1,10 @@
-import Drain
-import Policy
+package import Policy
 import Spool
 
 /// What runs and `send` have done, in numbers that only grow.
-struct Counters: Hashable {
+package struct Counters: Hashable {
     /// What is counted of operations at each destination.
-    enum Count: String, CaseIterable {
+    package enum Count: String, CaseIterable {
         case attempts
         case delivered
         case deferred
@@ -14,7 +13,7 @@ struct Counters: Hashable {
         case superseded
 
         /// For the metrics' `# HELP`.
-        var meaning: String {
+        package var meaning: String {
             switch self {
             case .attempts: "Attempts of operations; in a batch each of its operations counts."
             case .delivered: "Operations that were delivered."
@@ -27,12 +26,12 @@ struct Counters: Hashable {
     }
 
     /// The counts at one destination.
-    struct Tally: Hashable {
-        var counts: [String: Int] = [:]
+    package struct Tally: Hashable {
+        package var counts: [String: Int] = [:]
         /// When something was counted last.
-        var at: Timestamp
+        package var at: Timestamp
 
-        subscript(count: Count) -> Int { counts[count.rawValue] ?? 0 }
+        package subscript(count: Count) -> Int { counts[count.rawValue] ?? 0 }
 
         mutating func add(_ count: Count, _ now: Timestamp) {
             counts[count.rawValue] = sum(counts[count.rawValue], 1)
@@ -47,20 +46,20 @@ struct Counters: Hashable {
 
     /// With operations that bring their own urls there may be any number of destinations: those that were met last are
     /// kept. One that comes back begins at 0 again, which Prometheus takes for a restart.
-    static let mostDestinations = 1000
+    package static let mostDestinations = 1000
 
     /// By exit status; runs that did nothing are not counted.
-    private(set) var runs: [String: Int] = [:]
-    private(set) var quarantined = 0
-    private(set) var destinations: [String: Tally] = [:]
+    package private(set) var runs: [String: Int] = [:]
+    package private(set) var quarantined = 0
+    package private(set) var destinations: [String: Tally] = [:]
     /// Operations that were delivered, also to destinations that are not kept any more.
-    private(set) var delivered = 0
+    package private(set) var delivered = 0
     /// When the last of them was; `nil` before the first.
-    private(set) var lastDelivery: Timestamp?
+    package private(set) var lastDelivery: Timestamp?
 
-    init() {}
+    package init() {}
 
-    init(
+    package init(
         runs: [String: Int], quarantined: Int, destinations: [String: Tally], delivered: Int? = nil,
         lastDelivery: Timestamp? = nil
     ) {
@@ -72,7 +71,7 @@ struct Counters: Hashable {
     }
 
     /// Whether nothing has been counted.
-    var isEmpty: Bool { self == Counters() }
+    package var isEmpty: Bool { self == Counters() }
 
     mutating func count(_ count: Count, at destination: String, _ now: Timestamp) {
         destinations[destination, default: Tally(at: now)].add(count, now)
@@ -81,8 +80,9 @@ struct Counters: Hashable {
         lastDelivery = now
     }
 
-    mutating func countRun(_ status: ExitStatus) {
-        runs["\(status.rawValue)"] = sum(runs["\(status.rawValue)"], 1)
+    /// Counts a run by its exit status.
+    package mutating func countRun(exitStatus: Int32) {
+        runs["\(exitStatus)"] = sum(runs["\(exitStatus)"], 1)
     }
 
     mutating func countQuarantined(_ number: Int) {
@@ -106,7 +106,7 @@ struct Counters: Hashable {
 }
 
 extension Counters {
-    mutating func take(_ event: RunEvent, at now: Timestamp) {
+    package mutating func take(_ event: RunEvent, at now: Timestamp) {
         switch event {
         case .attempted(let attempt):
             count(.attempts, at: attempt.destination, now)

@@ -4,12 +4,6 @@ import Drain
 import Policy
 import Spool
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// The queue and its configuration, as the options and the environment name them.
 struct OpenQueue {
     var spool: SpoolDirectory
@@ -43,14 +37,9 @@ struct OpenQueue {
         configuration.transportOfEnvironment = try transport(of: environment)
     }
 
-    /// With what runs remember of destinations at this moment.
+    /// Returns the destinations, with what runs remember of them at this moment.
     func knownDestinations() throws -> KnownDestinations {
-        var known = KnownDestinations(configuration, try LedgerFile(spool: spool).read())
-        guard configuration.holdsBehindFailed else { return known }
-        var chooser = Chooser(
-            spool: spool, configuration: configuration, destinations: known.table, now: .now(), order: .shown)
-        known.failed = try chooser.failedSequences()
-        return known
+        try KnownDestinations(of: spool, configuration, at: .now())
     }
 }
 
@@ -87,13 +76,5 @@ extension ExitStatus {
             case ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: .configuration
             default: .inputOutput
             }
-    }
-}
-
-extension Timestamp {
-    /// The wall clock, read here and passed on: no room below asks for the time itself.
-    static func now() -> Timestamp {
-        // A Double holds microseconds exactly until the year 2255.
-        Timestamp(microseconds: Int64(saturating: (Date().timeIntervalSince1970 * 1_000_000).rounded(.down)))
     }
 }

@@ -1,19 +1,20 @@
-import Policy
+package import Policy
+package import Spool
 
-/// What a command knows of destinations: which there are, which entry goes where, and what runs remember of each.
-struct KnownDestinations {
-    let table: DestinationTable
+/// What is known of destinations: which there are, which entry goes where, and what runs remember of each.
+package struct KnownDestinations {
+    package let table: DestinationTable
     /// By name; none for a destination of which there is nothing to remember.
-    let states: [String: DestinationState]
+    package let states: [String: DestinationState]
     /// Since when a run has found this machine without a network.
-    let offline: DestinationLedger.Offline?
+    package let offline: DestinationLedger.Offline?
     /// The operations that failed and hold those behind them.
-    var failed = FailedSequences()
+    package private(set) var failed = FailedSequences()
     /// Those that messages may propose.
-    private let names: [String]
+    package let names: [String]
     private let configuration: Configuration
 
-    init(_ configuration: Configuration, _ ledger: DestinationLedger) {
+    package init(_ configuration: Configuration, _ ledger: DestinationLedger) {
         self.configuration = configuration
         states = ledger.destinations
         offline = ledger.offline
@@ -25,51 +26,45 @@ struct KnownDestinations {
         names = Set(routed.map(\.name)).union(states.keys).union(configuration.destinations.keys).sorted()
     }
 
-    func isHeld(_ destination: Destination) -> Bool {
+    /// Reads what runs remember at this moment, and the names of the failed operations that hold others.
+    package init(of spool: SpoolDirectory, _ configuration: Configuration, at now: Timestamp) throws(SpoolError) {
+        self.init(configuration, try LedgerFile(spool: spool).read())
+        guard configuration.holdsBehindFailed else { return }
+        var chooser = Chooser(
+            spool: spool, configuration: configuration, destinations: table, now: now, order: .shown)
+        failed = try chooser.failedSequences()
+    }
+
+    package func isHeld(_ destination: Destination) -> Bool {
         states[destination.name]?.hold != nil
     }
 
     /// Whether an operation that waits is held, if not by itself: with its destination, or behind one that failed.
-    func holds(_ name: EntryName) -> Bool {
+    package func holds(_ name: EntryName) -> Bool {
         isHeld(table.destination(of: name)) || failedHolder(of: name) != nil
     }
 
     /// The failed operation that an operation is held behind; `nil` where it is held behind none.
-    func failedHolder(of name: EntryName) -> OperationID? {
+    package func failedHolder(of name: EntryName) -> OperationID? {
         failed.isEmpty
             ? nil
             : failed.holder(of: name, of: configuration.route(of: name.type), to: table.destination(of: name))
     }
 
-    func availability(of destination: Destination, at now: Timestamp) -> Availability {
+    package func availability(of destination: Destination, at now: Timestamp) -> Availability {
         (states[destination.name] ?? DestinationState()).availability(table.settings(of: destination), at: now)
     }
 
     /// Whether a route, the configuration or a run has named the destination.
-    func isKnown(_ destination: Destination) -> Bool { names.contains(destination.name) }
-
-    /// An error that names the nearest destination there is.
-    func unknown(_ name: String) -> CommandFailure {
-        CommandFailure(
-            .usage, "there is no destination '\(name)'",
-            hint: nearest(to: name, in: names).map { "did you mean '\($0)'?" }
-                ?? "'\(pasted("status", "--json"))' lists all; name a new one in 'destinations' of drainq.json"
-        )
-    }
+    package func isKnown(_ destination: Destination) -> Bool { names.contains(destination.name) }
 
     /// The operations that wait for a witness, and until when.
-    func parked(at now: Timestamp) -> [Digest: [OperationID: Timestamp]] {
+    package func parked(at now: Timestamp) -> [Digest: [OperationID: Timestamp]] {
         var parked: [Digest: [OperationID: Timestamp]] = [:]
         for (name, state) in states where !state.parking.isEmpty {
             let destination = Destination(named: name)
             parked[destination.digest] = state.parking.waits(table.settings(of: destination), at: now)
         }
         return parked
-    }
-
-    /// The destination that a person means: an origin in any spelling, or a name that status shows.
-    func destination(named name: String) throws(CommandFailure) -> Destination {
-        if let destination = table.destination(named: name) { return destination }
-        throw unknown(name)
     }
 }

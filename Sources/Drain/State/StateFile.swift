@@ -1,0 +1,72 @@
+package import Spool
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The files of `state/`: what runs remember. No other code reads or writes them.
+///
+/// Each is replaced in one step under the lock of `state/`: runs at the same time do not undo each other's work.
+package enum StateFile: String, CaseIterable {
+    /// `DestinationLedger`, by `LedgerFile`.
+    case destinations = "destinations.json"
+    /// `Counters`.
+    case metrics = "metrics.json"
+    /// `HookLedger`: what hooks have been told.
+    case hooks = "hooks.json"
+    /// `AlarmLedger`: what standard error has said where nobody watches.
+    case alarms = "alarms.json"
+    /// The summary of the last run that did something.
+    case lastRun = "last-run.json"
+    /// When `failed/` was last looked through.
+    case retention
+
+    /// Returns the file's bytes; `nil` if there is no such file.
+    package func contents(in spool: SpoolDirectory) throws(SpoolError) -> [UInt8]? {
+        try spool.readState(rawValue)
+    }
+
+    /// Replaces the file. Unless `durable`, a power cut may bring the old one back.
+    package func replace(with bytes: [UInt8], durable: Bool = false, in spool: SpoolDirectory) throws(SpoolError) {
+        if durable { return try spool.writeState(rawValue, bytes) }
+        _ = try spool.updateState(rawValue, durable: false) { _ in bytes }
+    }
+
+    /// Changes the file's bytes under the lock, see `SpoolDirectory.updateState`.
+    func update(
+        in spool: SpoolDirectory, durable: Bool, _ change: (_ old: [UInt8]?) -> [UInt8]?
+    ) throws(SpoolError) {
+        _ = try spool.updateState(rawValue, durable: durable, change)
+    }
+
+    /// Returns what the file says; `nil` if it says nothing that can be understood.
+    package func read<Value: Decodable>(_ type: Value.Type, in spool: SpoolDirectory) throws(SpoolError) -> Value? {
+        Self.decode(type, try contents(in: spool))
+    }
+
+    /// Changes what the file says, under its lock. A file that cannot be understood counts as `blank`; one that does not
+    /// change is not written. Nothing is synced: a power cut may lose it.
+    package func update<Value: Codable & Equatable>(
+        _ blank: Value, in spool: SpoolDirectory, _ change: (inout Value) -> Void
+    ) throws(SpoolError) {
+        try update(in: spool, durable: false) { old in
+            let before = Self.decode(Value.self, old) ?? blank
+            var after = before
+            change(&after)
+            return after == before ? nil : Self.encode(after)
+        }
+    }
+
+    static func decode<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]?) -> Value? {
+        bytes.flatMap { try? JSONDecoder().decode(type, from: Data($0)) }
+    }
+
+    /// Returns one line of JSON, names sorted; `nil`, which leaves the file as it is, if JSON cannot say the value.
+    static func encode(_ value: some Encodable) -> [UInt8]? {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(value)).map { Array($0) + [UInt8(ascii: "\n")] }
+    }
+}

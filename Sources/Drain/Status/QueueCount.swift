@@ -1,0 +1,110 @@
+package import Policy
+package import Spool
+
+/// What is where in a queue, counted in one pass over its names.
+package struct QueueCount {
+    /// The operations of one destination that are in the queue, and what runs remember of it.
+    package struct Tally {
+        package let destination: Destination
+        package let state: DestinationState
+        package let availability: Availability
+        package var operations: [ShownState: Int] = [:]
+        /// How many of those that wait are younger than each of `QueueCount.ages`.
+        package var ages: [String: Int] = [:]
+        /// When the oldest that waits was created.
+        package var oldest: Timestamp?
+        /// When the next one may be sent.
+        package var next: Timestamp?
+
+        package init(_ destination: Destination, _ state: DestinationState, _ availability: Availability) {
+            self.destination = destination
+            self.state = state
+            self.availability = availability
+        }
+    }
+
+    /// The groups of an age × destination table; the last one has no end.
+    package static let ages: [(word: String, limit: Duration)] =
+        ["1m", "5m", "1h", "6h", "1d", "3d"].map { ($0, Duration(quantity: $0)!) } + [("older", .seconds(Int64.max))]
+
+    private let known: KnownDestinations
+    private let now: Timestamp
+    private var waitReasons: WaitReasons
+    private var byDestination: [Digest: Tally] = [:]
+    package private(set) var states: [ShownState: Int] = [:]
+    /// Operations that are held although their destination is not.
+    package private(set) var heldByThemselves = 0
+    /// Operations that are held behind one of their sequence that failed for good.
+    package private(set) var heldBehindFailed = 0
+    /// Waiting operations that may be tried now.
+    package private(set) var due = 0
+    /// Waiting operations that an older one of their sequence goes before.
+    package private(set) var behind = 0
+    /// Waiting operations that a newer one stands for.
+    package private(set) var superseded = 0
+    /// Waiting operations that go with a newer one, in one request.
+    package private(set) var merged = 0
+
+    /// Lists the queue. Takes no lock and opens no operation's file.
+    package init(
+        of spool: SpoolDirectory, _ configuration: Configuration, _ known: KnownDestinations, at now: Timestamp
+    ) throws(SpoolError) {
+        self.known = known
+        self.now = now
+        waitReasons = try WaitReasons(spool, configuration, known, at: now)
+        for state in QueueState.allCases where state != .quarantine {
+            let foreign = try spool.forEachEntry(in: state) { take($0) }
+            if state == .new {
+                // They become operations of the default type as soon as a run comes.
+                states[.new, default: 0] += foreign
+                due += foreign
+            }
+        }
+        states[.quarantined] = try spool.quarantined().count
+        // Destinations for which nothing waits have their row too.
+        for (name, state) in known.states where !state.isBlank {
+            let destination = Destination(named: name)
+            byDestination[destination.digest] = tally(of: destination)
+        }
+    }
+
+    /// One for each destination that something waits for or that runs remember something of, by name.
+    package var tallies: [Tally] { byDestination.values.sorted { $0.destination.name < $1.destination.name } }
+
+    private func tally(of destination: Destination) -> Tally {
+        if let tally = byDestination[destination.digest] { return tally }
+        let state = known.states[destination.name] ?? DestinationState()
+        return Tally(destination, state, known.availability(of: destination, at: now))
+    }
+
+    private mutating func take(_ entry: Entry) {
+        let destination = known.table.destination(of: entry.name)
+        let state = ShownState(of: entry, isHeldWithOthers: known.holds(entry.name))
+        states[state, default: 0] += 1
+        var tally = tally(of: destination)
+        defer { byDestination[destination.digest] = tally }
+        switch state {
+        case .new, .deferred, .claimed, .failed: tally.operations[state, default: 0] += 1
+        case .held:
+            tally.operations[state, default: 0] += 1
+            if known.isHeld(destination) { break }
+            if entry.name.isHeld { heldByThemselves += 1 } else { heldBehindFailed += 1 }
+        case .quarantined, .delivered: return
+        }
+        if state == .failed { return }
+        tally.oldest = min(tally.oldest ?? entry.name.createdAt, entry.name.createdAt)
+        let age = now - entry.name.createdAt
+        let group = Self.ages.first { age < $0.limit }?.word ?? "older"
+        tally.ages[group, default: 0] += 1
+        guard let waiting = waitReasons.waiting(of: entry) else { return }
+        switch waiting {
+        case .older: behind += 1
+        case .newer: superseded += 1
+        case .merged: merged += 1
+        case .failed, .nothing, .time, .person, .destination, .witness, .resume: break
+        }
+        guard let time = waiting.until(now) else { return }
+        if time <= now { due += 1 }
+        tally.next = min(tally.next ?? time, max(time, now))
+    }
+}

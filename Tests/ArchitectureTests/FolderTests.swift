@@ -1,0 +1,39 @@
+import Testing
+
+/// Within DrainqCLI too one thing rests on another, and never the other way round.
+@Suite struct `The folders of DrainqCLI` {
+    /// From the ground up: a folder uses the types of those before it. A new folder needs a place.
+    static let floors = [
+        "CommandLine", "Output", "Queue", "Input", "Reports", "Metrics", "Hooks", "Documents", "Commands",
+    ]
+
+    /// The floor of a file; what is in no folder rests on all of them.
+    static func floor(of file: SourceFile) -> Int? {
+        let parts = file.path.split(separator: "/")
+        return parts.count < 4 ? floors.count : floors.firstIndex(of: String(parts[2]))
+    }
+
+    static let files = House.sources.filter { $0.target == "DrainqCLI" }
+
+    /// The floor of each type that is declared for more than its file. A type's member has its type's floor.
+    static let types: [String: Int] = files.reduce(into: [:]) { types, file in
+        let kinds: Set = ["struct", "class", "enum", "actor", "protocol", "typealias"]
+        for line in file.lines where line.code.first != " " && line.words.first?.hasSuffix("private") == false {
+            guard let kind = line.words.firstIndex(where: kinds.contains), kind + 1 < line.words.count else { continue }
+            types[line.words[kind + 1]] = floor(of: file)
+        }
+    }
+
+    @Test(arguments: files)
+    func `a folder uses the types of those below it`(file: SourceFile) throws {
+        let own = try #require(Self.floor(of: file), "a new folder needs a place in FolderTests.floors")
+        let lines = file.lines { line in
+            line.words.contains { Self.types[$0.hasSuffix("(") ? String($0.dropLast()) : $0] ?? 0 > own }
+        }
+        for line in lines { Issue.record("\(line)\nthis type stands on a floor above: move one of the two") }
+    }
+
+    @Test func `the reader of types sees them`() {
+        #expect(Self.types["ParsedCommand"] == 0 && Self.types["OpenQueue"] == 2 && Self.types.count > 50)
+    }
+}
