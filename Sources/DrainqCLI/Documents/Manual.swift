@@ -1,8 +1,4 @@
-/// A manual page that `drainq manual` prints, by its name.
-enum ManualPage: String, CaseIterable, Sendable {
-    case drainq
-    case json = "drainq-json"
-
+extension ManualPage {
     /// The page in mdoc(7), made from the tables.
     var text: String {
         switch self {
