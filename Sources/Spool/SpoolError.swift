@@ -8,6 +8,8 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case permission
         /// The disk is full, or the file system failed.
         case io
+        /// Something else stands where a file of the queue belongs, or one too large to be it: why.
+        case notTheFile(String)
         case notAQueue
         /// A newer drainq has written it, in this format.
         case newerFormat(Int)
@@ -54,6 +56,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         let reason =
             switch kind {
+            case .notTheFile(let reason): reason
             case .notAQueue: "not a queue"
             case .newerFormat(let version): "a newer drainq has written it (format \(version))"
             case .lostHold: "its lock is lost: \(Errno(code))"
@@ -74,6 +77,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notRemovedAfterDelivery: "it has been delivered; it will be delivered again unless the file is removed"
         case .lostHold: "this run stops and touches nothing more; the next one takes over what it had claimed"
         case .untrusted(let distrust): distrust.hint(for: "\(path)")
+        case .notTheFile: "move it away: drainq has not made it"
         case .full: "see limits in drainq-config(5); what was dropped into new waits there for room"
         case .io:
             switch code {

@@ -64,7 +64,7 @@ public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
             case .newerFormat: .newerFormat
             case .permission, .untrusted: .permission
             case .full: .full
-            case .io, .notRemovedAfterDelivery, .lostHold: .inputOutput
+            case .io, .notTheFile, .notRemovedAfterDelivery, .lostHold: .inputOutput
             }
         description = error.description
         hint = error.hint

@@ -89,10 +89,12 @@ class Ground:
 
     def ours(
             self, name, count, transport="libcurl", url=None, batch=None, ordered=False, at_once=concurrency,
-            checksums=True):
-        """A run over a new queue; `ordered`: all of one key, each after the one before. `checksums`: the files have them."""
-        label = f"ours-{transport}-{count}-{batch}-{ordered}-{at_once}"
-        route = {"batch": {"max": batch}} if batch else {"key": "{type}", "ordering": "key"} if ordered else {}
+            checksums=True, envelope=False):
+        """A run over a new queue; `ordered`: all of one key, each after the one before. `checksums`: the files have
+        them. `envelope`: something stands around the batch and around each of its operations."""
+        label = f"ours-{transport}-{count}-{batch}-{ordered}-{at_once}-{envelope}"
+        around = {"body": '{"value":{payload}}', "batch": {"max": batch, "body": '{"records":[{items}]}'}}
+        route = around if envelope else {"batch": {"max": batch}} if batch else {"key": "{type}", "ordering": "key"} if ordered else {}
         queues = []
         target = url or self.nginx.url
 

@@ -65,7 +65,7 @@ def memory(program, sample):
 def rows(ground):
     """All rows, each made only when it is asked for: key → a function that makes those that are measured together."""
     return {
-        "drain": draining, "urlsession": draining, "batch": draining, "cpu": draining, "latency": latency, "ordered": ordered,
+        "drain": draining, "urlsession": draining, "batch": draining, "cpu": draining, "latency": latency, "ordered": ordered, "envelope": envelope,
         "empty": empty, "add": adding, "bulk": bulk, "take": taking, "memory": memories, "growth": growth,
         "slow": slow, "checksum": checksum,
     }
@@ -129,6 +129,14 @@ def ordered(ground, wanted):
         ground.ours("drainq, libcurl, ordering: key", count, url=slow.url, ordered=True),
         unordered, ground.curl_in_order(count, slow.url)],
         [Aim("≤ 1.06 × the same without an order: 3 ms a step", unordered.name, at_most=1.06)])]
+
+
+def envelope(ground, wanted):
+    count, slow = 5_000, ground.slow(5)
+    single = ground.ours("drainq, libcurl, one a request", count, url=slow.url)
+    return [Row("envelope", f"drain {count:,}, 5 ms a request, in batches of 100 with an envelope", "operations/s", rate, [
+        ground.ours("drainq, libcurl, batch: 100", count, url=slow.url, batch=100, envelope=True), single],
+        [Aim("≥ 5 × one a request", single.name, at_least=5)])]
 
 
 def built(ground):

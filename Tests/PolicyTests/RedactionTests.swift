@@ -36,6 +36,11 @@ import Testing
         #expect(redacted("you sent \(echo), twice \(echo)!") == "you sent [secret], twice [secret]!")
     }
 
+    @Test func `a secret is found in capitals and in small letters`() {
+        #expect(redacted("YOU SENT S3CRET-TOKEN, s3Cret") == "YOU SENT [secret], [secret]")
+        #expect(redacted("ABC%2FDEF%2B%22GEHE%3CIM%22%3D1%C3%A92!") == "[secret]!")
+    }
+
     @Test func `a blank that a form writes as a plus is one`() {
         let redaction = Redaction(SecretValues(values: ["a": "two words?"]))
         #expect(redacted("q=two+words%3F&b=1", redaction) == "q=[secret]&b=1")

@@ -19,7 +19,8 @@ struct StateTests {
         #expect(try open.readState("destinations") == [3])
         #expect(queue.names("tmp").isEmpty)
         try FileManager.default.createDirectory(atPath: queue.path + "/state/odd", withIntermediateDirectories: true)
-        #expect(throws: SpoolError.self) { try open.readState("odd") }
+        let error = #expect(throws: SpoolError.self) { try open.readState("odd") }
+        #expect(error?.description == "cannot read 'state/odd': it is a directory")
     }
 
     @Test(arguments: [true, false])

@@ -153,7 +153,14 @@ with test("a run that recovers a dead one loses nothing by a call that fails") a
     run.mkdir(mode=0o700)
     for path in list(dead.files("new"))[:2]:
         path.rename(run / path.name)
-    sweep(told, dead, "run", check=afterRun(types))
+
+    def orLeavesIt(usual, result, hits, error):
+        # An empty file is a lock file. One that is stale was removed by another host, which has taken the dead run over.
+        if error == "ESTALE" and any("st_size=0" in hit for hit in hits) and (result.returncode, result.stderr) == (0, ""):
+            return
+        judge(usual, result, hits, error)
+
+    sweep(told, dead, "run", check=afterRun(types), judge=orLeavesIt)
 
 with test("files that others drop in are not lost by a call that fails, and admitted once") as told:
     dropped = queue()

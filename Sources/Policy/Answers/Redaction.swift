@@ -1,6 +1,6 @@
 /// Replaces the secrets of one request in text that comes back from its server, from a proxy or from the network.
 ///
-/// A secret is found as it is, and percent-encoded, escaped as in JSON or HTML, in Base64 at any offset, and in up to
+/// A secret is found as it is, in capitals or small letters, and percent-encoded, escaped as in JSON or HTML, in Base64 at any offset, and in up to
 /// three layers of these. A secret that is Base64 itself, as that of Basic authentication, is found decoded as well.
 package struct Redaction: Sendable {
     /// Stands in the place of a secret.
@@ -9,6 +9,7 @@ package struct Redaction: Sendable {
     package static let none = Redaction(.none)
 
     private struct Needle: Hashable {
+        /// In small letters.
         var bytes: [UInt8]
         /// The whole word around it is the secret with its neighbours.
         var isBase64 = false
@@ -25,18 +26,20 @@ package struct Redaction: Sendable {
         let values = plain + signed.flatMap(Self.secrets(in:))
         var needles: Set<Needle> = []
         for value in values + values.flatMap(Self.decoded) {
-            needles.insert(Needle(bytes: value))
+            needles.insert(Needle(bytes: value.map(\.small)))
             for offset in 0..<3 {
                 let letters = Base64.letters(of: value, after: offset)
                 guard letters.count >= Self.shortestBase64 else { continue }
-                needles.insert(Needle(bytes: letters, isBase64: true))
-                needles.insert(Needle(bytes: letters.map(Self.inURLAlphabet), isBase64: true))
+                needles.insert(Needle(bytes: letters.map(\.small), isBase64: true))
+                needles.insert(Needle(bytes: letters.map(Self.inURLAlphabet).map(\.small), isBase64: true))
             }
         }
         self.needles = needles.sorted { $0.bytes.count > $1.bytes.count }
         var canBegin = [Bool](repeating: false, count: 256)
-        for needle in needles { canBegin[Int(needle.bytes[0])] = true }
-        for byte in UInt8.min ... .max where Escape.canBegin(with: byte) { canBegin[Int(byte)] = true }
+        let first = Set(needles.map { $0.bytes[0] })
+        for byte in UInt8.min ... .max where first.contains(byte.small) || Escape.canBegin(with: byte) {
+            canBegin[Int(byte)] = true
+        }
         self.canBegin = canBegin
     }
 
@@ -112,7 +115,7 @@ package struct Redaction: Sendable {
     private func matches(in text: [UInt8]) -> [Range<Int>] {
         var found: [Range<Int>] = []
         for start in text.indices where canBegin[Int(text[start])] {
-            for needle in needles where needle.bytes[0] == text[start] || Escape.canBegin(with: text[start]) {
+            for needle in needles where needle.bytes[0] == text[start].small || Escape.canBegin(with: text[start]) {
                 guard let end = end(of: needle.bytes, in: text, from: start) else { continue }
                 found.append(needle.isBase64 ? Self.word(around: start..<end, in: text) : start..<end)
                 break
@@ -132,11 +135,11 @@ package struct Redaction: Sendable {
             }
             if let escape = Escape(in: text, at: place) {
                 if escape.isCut, matched >= Self.shortestBeginning { return text.count }
-                if !escape.bytes.isEmpty, needle[matched...].starts(with: escape.bytes) {
+                if !escape.bytes.isEmpty, needle[matched...].starts(with: escape.bytes.lazy.map(\.small)) {
                     open.append((place + escape.length, matched + escape.bytes.count))
                 }
             }
-            if text[place] == needle[matched] { open.append((place + 1, matched + 1)) }
+            if text[place].small == needle[matched] { open.append((place + 1, matched + 1)) }
         }
         return nil
     }
@@ -171,6 +174,11 @@ package struct Redaction: Sendable {
         }
         return inner.count == text.count ? nil : (inner, innerPlaces + [places[text.count]])
     }
+}
+
+extension UInt8 {
+    /// An ASCII capital as a small letter.
+    fileprivate var small: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
 }
 
 /// Only the number of secrets is shown, in a dump and in a debugger too.

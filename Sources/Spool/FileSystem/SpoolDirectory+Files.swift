@@ -156,7 +156,11 @@ extension SpoolDirectory {
         switch content {
         case .bytes(let bytes, _): return bytes
         case .missing: return nil
-        case .notAFile, .tooLong: throw SpoolError(Errno(EOVERFLOW), "read", path)
+        case .notAFile(let reason): throw unusable(reason)
+        case .tooLong(let size): throw unusable("it has \(size) bytes, and at most \(limit) are read")
+        }
+        func unusable(_ reason: String) -> SpoolError {
+            SpoolError(kind: .notTheFile(reason), verb: "read", path: path.description, code: EIO)
         }
     }
 
