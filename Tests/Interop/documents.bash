@@ -8,7 +8,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 world=$work/world
 mkdir "$work/bin"
-ln -s "$(realpath "$binary")" "$work/bin/drainq"
+ln -s "$(realpath --canonicalize-missing "$binary")" "$work/bin/drainq"
 root=$PWD
 export PATH=$work/bin:$PATH
 
