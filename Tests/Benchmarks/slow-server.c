@@ -22,7 +22,7 @@ static struct timespec delay;
 static void *serve(void *argument) {
     static const char answer[] = "HTTP/1.1 204 No Content\r\n\r\n";
     int connection = (int)(long)argument;
-    char request[65536];
+    char request[1 << 20];
     size_t held = 0;
     for (;;) {
         char *end;
