@@ -27,7 +27,7 @@ receiver() {
     local answers=() answer
     for answer; do answers+=(--answer "$answer"); done
     rm -f "$work/url"
-    "$binary" receive --url-file "$work/url" "${answers[@]}" >"$work/received" 2>&1 &
+    "$binary" receive --max-time 20m --url-file "$work/url" "${answers[@]}" >"$work/received" 2>&1 &
     pids+=($!)
     until [[ -s $work/url ]]; do kill -0 "${pids[-1]}" || exit; sleep 0.05; done
     url=$(<"$work/url") address=${url#http://}
