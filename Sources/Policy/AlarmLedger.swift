@@ -34,7 +34,7 @@ package struct AlarmLedger: Hashable, Sendable {
         var isOwed: Bool { untold > 0 || isHeld }
     }
 
-    /// What is to be told of a cause once its quiet time is over.
+    /// The failures and the hold of one cause that are told when its quiet time is over.
     package struct Owed: Hashable, Sendable {
         package var cause: Cause
         /// The failures that were not told.

@@ -1,7 +1,7 @@
 package import Policy
 package import Spool
 
-/// What is known of destinations: which there are, which entry goes where, and what runs remember of each.
+/// The destinations of a queue: their names, the entries that go to each, and the state that runs have recorded.
 package struct KnownDestinations {
     package let table: DestinationTable
     /// By name; none for a destination of which there is nothing to remember.

@@ -1,7 +1,7 @@
 package import Policy
 package import Spool
 
-/// What is where in a queue, counted in one pass over its names.
+/// The numbers of a queue's entries by state, counted in one pass over their names.
 package struct QueueCount {
     /// The operations of one destination that are in the queue, and what runs remember of it.
     package struct Tally {

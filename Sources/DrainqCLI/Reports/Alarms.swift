@@ -31,7 +31,7 @@ struct Alarms {
 
     /// Whether a line is due for the hold of a destination.
     ///
-    /// A hold by the storm guard has the cause of the failures before it: there is nothing else to do about it.
+    /// A hold by the storm guard has the same cause as the failures before it, and needs no other action.
     mutating func tells(holdOf destination: String, for record: AttemptRecord, byStormGuard: Bool) -> Bool {
         released.remove(destination)
         guard byStormGuard else {
