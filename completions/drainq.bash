@@ -53,22 +53,22 @@ _drainq() {
         esac
     done
     case $command:$previous in
-        init:--url|init:--example|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--delay|add:--at|add:--expires|send:--expires|add:--id|send:--id|send:--timeout|send:--retry-within|send:--fallback|send:--select|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--rate|retry:--rate|hold:--reason|status:--interval|list:--limit|retry:--limit|drop:--limit|hold:--limit|release:--limit|list:--key|export:--key|retry:--key|drop:--key|hold:--key|release:--key|list:--since|export:--since|retry:--since|drop:--since|hold:--since|release:--since|list:--before|export:--before|retry:--before|drop:--before|hold:--before|release:--before|receive:--port|receive:--answer|receive:--count|receive:--max-time)
+        init:--url|init:--example|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--expires|send:--expires|add:--id|send:--id|add:--delay|add:--at|send:--timeout|send:--retry-within|send:--fallback|send:--select|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--rate|list:--limit|status:--interval|retry:--rate|retry:--limit|drop:--limit|hold:--limit|release:--limit|hold:--reason|receive:--port|receive:--answer|receive:--count|receive:--max-time|list:--key|retry:--key|drop:--key|hold:--key|release:--key|export:--key|list:--since|retry:--since|drop:--since|hold:--since|release:--since|export:--since|list:--before|retry:--before|drop:--before|hold:--before|release:--before|export:--before)
             return
             ;;
-        add:--type|add:-t|send:--type|send:-t|run:--type|run:-t|explain:--type|explain:-t|list:--type|list:-t|export:--type|export:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t)
+        add:--type|add:-t|send:--type|send:-t|run:--type|run:-t|explain:--type|explain:-t|list:--type|list:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t|export:--type|export:-t)
             _drainq_queue type list --limit 1000
-            return
-            ;;
-        add:--sync|import:--sync)
-            _drainq_words 'full none'
             return
             ;;
         add:--body-file|send:--body-file|explain:--answer|receive:--url-file|*:--config)
             compopt -o default
             return
             ;;
-        run:--destination|pause:--destination|resume:--destination|list:--destination|export:--destination|retry:--destination|drop:--destination|hold:--destination|release:--destination)
+        add:--sync|import:--sync)
+            _drainq_words 'full none'
+            return
+            ;;
+        run:--destination|pause:--destination|resume:--destination|list:--destination|retry:--destination|drop:--destination|hold:--destination|release:--destination|export:--destination)
             _drainq_queue destination status
             return
             ;;
@@ -80,11 +80,11 @@ _drainq() {
             _drainq_words 'auto text json journal'
             return
             ;;
-        list:--state|export:--state|retry:--state|drop:--state|hold:--state|release:--state)
+        list:--state|retry:--state|drop:--state|hold:--state|release:--state|export:--state)
             _drainq_words 'new deferred claimed held failed quarantined delivered'
             return
             ;;
-        list:--status|export:--status|retry:--status|drop:--status|hold:--status|release:--status)
+        list:--status|retry:--status|drop:--status|hold:--status|release:--status|export:--status)
             _drainq_words 'dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED'
             return
             ;;
@@ -96,47 +96,47 @@ _drainq() {
     case $command in
         '')
             words='init add send run list show status retry drop hold release pause resume export import check explain demo receive completions manual schema version help'
-            options='-q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-q --queue --config -v --verbose --quiet --json -h --help --version'
             ;;
         init)
             options='--url --example -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         add)
-            options='-t --type --key --url --method -H --header --content-type --delay --at --expires --id --envelope --atomic --sync --body-file -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-t --type --key --url --method -H --header --content-type --body-file --expires --id --envelope --delay --at --atomic --sync --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || compopt -o default
             ;;
         send)
-            options='-t --type --key --url --method -H --header --content-type --expires --id --envelope --body-file --no-queue --timeout --retry-within --fallback --select -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-t --type --key --url --method -H --header --content-type --body-file --expires --id --envelope --no-queue --timeout --retry-within --fallback --select --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || compopt -o default
             ;;
         run)
-            options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --stats --progress --log -n --dry-run -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --stats --progress --log -n --dry-run --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100 --state new --state deferred
             ;;
         list)
-            options='--limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--limit --state --destination -t --type --key --status --since --before --json -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         show)
-            options='-q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         status)
-            options='--prometheus --watch --interval -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--prometheus --watch --interval --json -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         retry)
-            options='--rate -n --dry-run --all --limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--rate --all --limit -n --dry-run --state --destination -t --type --key --status --since --before --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100 --state failed --state deferred --state held
             ;;
         drop)
-            options='-n --dry-run --all --limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--all --limit -n --dry-run --state --destination -t --type --key --status --since --before --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         hold)
-            options='-n --dry-run --all --reason --limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--reason --all --limit -n --dry-run --state --destination -t --type --key --status --since --before --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100 --state new --state deferred
             ;;
         release)
-            options='-n --dry-run --all --limit --state --destination -t --type --key --status --since --before -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--all --limit -n --dry-run --state --destination -t --type --key --status --since --before --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100 --state held
             ;;
         pause)
@@ -150,14 +150,14 @@ _drainq() {
             [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         import)
-            options='--atomic --replace --sync -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--atomic --replace --sync --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || compopt -o default
             ;;
         check)
-            options='--repair -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='--repair --json -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         explain)
-            options='-t --type --answer -q --queue --config --json -v --verbose --quiet -h --help --version'
+            options='-t --type --answer --json -q --queue --config -v --verbose --quiet -h --help --version'
             words='dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED'
             ;;
         demo)

@@ -13,9 +13,9 @@ package func run(
             status = try withoutCommand(environment: environment)
         } else {
             let command = try parsed(arguments)
-            standardOutput.setWhenClosed(command.command.outputWhenClosed)
-            proposeCommands(for: command.text(.queue))
-            status = try perform(command, environment: environment)
+            standardOutput.setWhenClosed(command.name.outputWhenClosed)
+            proposeCommands(for: command.queue)
+            status = try perform(command.command, environment: environment)
         }
     } catch {
         for message in error.messages { Messages.error(message.text, hint: message.hint) }
@@ -34,32 +34,32 @@ private func parsed(_ arguments: [String]) throws(CommandFailure) -> ParsedComma
     }
 }
 
-private func perform(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    switch command.command {
-    case .initialize: try initialize(command, environment: environment)
-    case .add: try add(command, environment: environment)
-    case .send: try send(command, environment: environment)
-    case .run: try runQueue(command, environment: environment)
-    case .list: try list(command, environment: environment)
-    case .show: try show(command, environment: environment)
-    case .status: try DrainqCLI.status(command, environment: environment)
-    case .retry: try retry(command, environment: environment)
-    case .drop: try drop(command, environment: environment)
-    case .hold: try hold(command, environment: environment)
-    case .release: try release(command, environment: environment)
-    case .pause: try pause(command, environment: environment)
-    case .resume: try resume(command, environment: environment)
-    case .export: try export(command, environment: environment)
-    case .import: try importOperations(command, environment: environment)
-    case .check: try check(command, environment: environment)
-    case .explain: try explain(command, environment: environment)
-    case .demo: try demo(command, environment: environment)
-    case .receive: try receive(command)
-    case .completions: completions(command)
-    case .manual: manual(command)
+private func perform(_ command: Command, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    switch command {
+    case .initialize(let arguments): try initialize(arguments, environment: environment)
+    case .add(let arguments): try add(arguments, environment: environment)
+    case .send(let arguments): try send(arguments, environment: environment)
+    case .run(let arguments): try runQueue(arguments, environment: environment)
+    case .list(let arguments): try list(arguments, environment: environment)
+    case .show(let arguments): try show(arguments, environment: environment)
+    case .status(let arguments): try DrainqCLI.status(arguments, environment: environment)
+    case .retry(let arguments): try retry(arguments, environment: environment)
+    case .drop(let arguments): try drop(arguments, environment: environment)
+    case .hold(let arguments): try hold(arguments, environment: environment)
+    case .release(let arguments): try release(arguments, environment: environment)
+    case .pause(let arguments): try pause(arguments, environment: environment)
+    case .resume(let arguments): try resume(arguments, environment: environment)
+    case .export(let arguments): try export(arguments, environment: environment)
+    case .importOperations(let arguments): try importOperations(arguments, environment: environment)
+    case .check(let arguments): try check(arguments, environment: environment)
+    case .explain(let arguments): try explain(arguments, environment: environment)
+    case .demo(let arguments): try demo(arguments, environment: environment)
+    case .receive(let arguments): try receive(arguments)
+    case .completions(let arguments): completions(arguments)
+    case .manual(let arguments): manual(arguments)
     case .schema: schema()
     case .version: version()
-    case .help: help(command)
+    case .help(let arguments): help(arguments)
     case .agent: beLibcurlsAgent()
     }
 }

@@ -1,10 +1,25 @@
-import DrainqCLI
 import Policy
 import Testing
 
+@testable import DrainqCLI
+
 struct ParserTests {
-    private func parse(_ line: String) throws -> ParsedCommand {
-        try ParsedCommand(arguments: shellWords(line))
+    /// The arguments of a command, which `line` has to be.
+    private func parse<Arguments>(_ line: String, as case: (Command) -> Arguments?) throws -> Arguments {
+        try #require(`case`(try ParsedCommand(arguments: shellWords(line)).command), "\(line)")
+    }
+
+    private func add(_ line: String) throws -> AddArguments {
+        try parse(line) { if case .add(let arguments) = $0 { arguments } else { nil } }
+    }
+    private func run(_ line: String) throws -> RunArguments {
+        try parse(line) { if case .run(let arguments) = $0 { arguments } else { nil } }
+    }
+    private func list(_ line: String) throws -> ListArguments {
+        try parse(line) { if case .list(let arguments) = $0 { arguments } else { nil } }
+    }
+    private func help(_ line: String) throws -> HelpArguments {
+        try parse(line) { if case .help(let arguments) = $0 { arguments } else { nil } }
     }
 
     @Test func `options may stand anywhere`() throws {
@@ -12,71 +27,71 @@ struct ParserTests {
             "add -q Q a b", "-q Q add a b", "add a -q Q b", "add a b --queue=Q", "add a -qQ -- b", "add a b -q=Q",
         ]
         for line in lines {
-            let command = try parse(line)
-            #expect(command.command == .add)
-            #expect(command.operands == ["a", "b"], "\(line)")
-            #expect(command.text(.queue) == "Q", "\(line)")
+            let arguments = try add(line)
+            #expect(arguments.input.files == ["a", "b"], "\(line)")
+            #expect(arguments.queue.path == "Q", "\(line)")
+            #expect(try ParsedCommand(arguments: shellWords(line)).queue == "Q")
         }
     }
 
     @Test func `after two dashes everything is an operand`() throws {
-        #expect(try parse("add -- --json -q -").operands == ["--json", "-q", "-"])
-        #expect(try parse("add -- --json").flag(.json) == false)
+        #expect(try add("add -- --json -q -").input.files == ["--json", "-q", "-"])
+        #expect(try add("add -- --json").isJSON == false)
     }
 
     @Test func `a dash alone is an operand`() throws {
-        #expect(try parse("show -").operands == ["-"])
+        #expect(try run("run -").ids == ["-"])
     }
 
     @Test func `short options may be bundled, the last with a value`() throws {
-        let command = try parse("run -vnt a -tb")
-        #expect(command.flag(.verbose))
-        #expect(command.flag(.dryRun))
-        #expect(command.typeNames(.type).map(\.description) == ["a", "b"])
+        let arguments = try run("run -vnt a -tb")
+        #expect(arguments.verbosity.isVerbose)
+        #expect(arguments.isRehearsal)
+        #expect(arguments.types.map(\.description) == ["a", "b"])
     }
 
     @Test func `values may begin with a dash`() throws {
         let now = Timestamp(microseconds: 1_000_000_000_000)
-        #expect(try parse("list --since -2h").time(.since, now: now) == now - .seconds(7200))
-        #expect(try parse("list --since 2h").time(.since, now: now) == now - .seconds(7200))
-        #expect(try parse("add --expires 2h").time(.expires, now: now) == now + .seconds(7200))
-        #expect(try parse("add --key=--json").text(.key) == "--json")
+        #expect(try list("list --since -2h").filter.since?.timestamp(now: now) == now - .seconds(7200))
+        #expect(try list("list --since 2h").filter.since?.timestamp(now: now) == now - .seconds(7200))
+        #expect(try add("add --expires 2h").input.expires?.timestamp(now: now) == now + .seconds(7200))
+        #expect(try list("list --key=--json").filter.key == "--json")
     }
 
     @Test func `the last one wins where an option does not repeat`() throws {
-        let command = try parse("run --limit 5 --limit 7")
-        #expect(command.count(.limit) == 7)
-        #expect(command.texts(.limit) == ["7"])
+        #expect(try run("run --limit 5 --limit 7").limit == 7)
+        #expect(try run("run --grace 5s --grace 7s").grace == .seconds(7))
     }
 
     @Test func `what repeats keeps its order`() throws {
-        let command = try parse("add -H 'A: 1' --header 'b:  two words  ' --header=C:")
         #expect(
-            command.headers(.header) == [
+            try add("add -H 'A: 1' --header 'b:  two words  ' --header=C:").input.headers == [
                 HeaderField(name: "A", value: "1"), HeaderField(name: "b", value: "two words"),
                 HeaderField(name: "C", value: ""),
             ])
     }
 
-    @Test func `an option that is not given has the initial value of the table`() throws {
-        let command = try parse("run")
-        #expect(command.count(.concurrency) == 5)
-        #expect(command.duration(.grace) == .seconds(10))
-        #expect(!command.isGiven(.concurrency))
-        #expect(command.duration(.maxTime) == nil)
-        #expect(command.typeNames(.type) == [])
-        #expect(command.time(.since, now: Timestamp(microseconds: 0)) == nil)
-        #expect(try parse("list").count(.limit) == nil)
-        #expect(try parse("add").typeNames(.type) == [.default])
-        #expect(try parse("add --id x").operationID(.id)?.description == "x")
+    @Test func `an option that is not given leaves what the arguments begin with`() throws {
+        let arguments = try run("run")
+        #expect(arguments.concurrency == 5)
+        #expect(arguments.grace == .seconds(10))
+        #expect(arguments.maxTime == nil)
+        #expect(arguments.types == [])
+        #expect(try list("list").limit == nil)
+        #expect(try add("add").input.type == nil)
+        #expect(try add("add --id x").input.id?.description == "x")
+        #expect(OptionDescription.row(.concurrency, of: .run)?.initial == "5")
+        #expect(OptionDescription.row(.grace, of: .run)?.initial == "10s")
+        #expect(OptionDescription.row(.progress, of: .run)?.initial == "auto")
     }
 
     @Test func `help and version end the reading where they stand`() throws {
-        #expect(try parse("--help") == parse("help"))
-        #expect(try parse("run -vh --nonsense") == parse("help run"))
-        #expect(try parse("drop --help") == parse("help drop"))
-        #expect(try parse("--version").command == .version)
-        #expect(try parse("run --version").command == .version)
+        #expect(try help("--help").topic == nil)
+        #expect(try help("help").topic == nil)
+        #expect(try help("run -vh --nonsense").topic == .run)
+        #expect(try help("drop --help").topic == .drop)
+        #expect(try ParsedCommand(arguments: ["--version"]).name == .version)
+        #expect(try ParsedCommand(arguments: ["run", "--version"]).name == .version)
     }
 
     @Test(

@@ -1,4 +1,4 @@
-/// One command: everything the parser, the help, the manual and the completions know of it but its options.
+/// One command: everything the parser, the help, the manual and the completions know of it.
 package struct CommandDescription: Sendable {
     package var name: CommandName
     /// A few words: lower case, no period.
@@ -6,6 +6,9 @@ package struct CommandDescription: Sendable {
     /// Paragraphs for the help and the manual. `--name` is an option, `` `text` `` is literal.
     package var details: String
     package var operands: Operands
+    package let options: [OptionDescription]
+    /// Makes the command of what was given. Throws at the first value that is not understood.
+    let read: @Sendable (_ given: [GivenOption], _ operands: [String]) throws(UsageError) -> Command
     /// Sets of options of which at most one may be given.
     package var exclusive: [[OptionName]]
     package var examples: [Example]
@@ -23,9 +26,10 @@ package struct CommandDescription: Sendable {
         }
     }
 
-    init(
-        _ name: CommandName, _ summary: String, _ details: String, operands: Operands = .none,
-        exclusive: [[OptionName]] = [], examples: [Example] = [], isHidden: Bool = false
+    /// `make` makes the command of its arguments, which say what its options are.
+    init<Arguments: CommandArguments>(
+        _ name: CommandName, _ make: @escaping @Sendable (Arguments) -> Command, _ summary: String, _ details: String,
+        operands: Operands = .none, exclusive: [[OptionName]] = [], examples: [Example] = [], isHidden: Bool = false
     ) {
         self.name = name
         self.summary = summary
@@ -34,6 +38,8 @@ package struct CommandDescription: Sendable {
         self.exclusive = exclusive
         self.examples = examples
         self.isHidden = isHidden
+        options = Arguments.options.map(\.description) + (isHidden ? [] : [.help, .version])
+        read = { given, operands throws(UsageError) in make(try Arguments(given, operands: operands)) }
     }
 
     package static func of(_ name: CommandName) -> CommandDescription {
@@ -51,7 +57,7 @@ package struct CommandDescription: Sendable {
 
     /// Whether there are options besides those that explain the command instead of doing it.
     var takesOptions: Bool {
-        OptionDescription.of(name).contains { $0.name != .help && $0.name != .version }
+        options.contains { $0.name != .help && $0.name != .version }
     }
 }
 

@@ -1,12 +1,11 @@
-/// One option of one or more commands: everything the parser, the help, the manual and the completions know of it.
-package struct OptionDescription: Sendable {
+/// One option: everything that help, manual and completions know of it.
+package struct OptionDescription: Hashable, Sendable {
     package var name: OptionName
     /// The letter of the short form, `nil` where there is none.
     package var short: Character?
     package var kind: ValueKind
     /// Whether each use adds a value; otherwise the last one wins, so that an alias can be overridden.
     package var repeats: Bool
-    package var commands: [CommandName]
     package var group: OptionGroup
     /// What holds when the option is not given, as it would be written; `nil` where prose has to say it.
     package var initial: String?
@@ -16,15 +15,13 @@ package struct OptionDescription: Sendable {
     package var details: String
 
     init(
-        _ name: OptionName, short: Character? = nil, _ kind: ValueKind = .flag, repeats: Bool = false,
-        of commands: [CommandName], group: OptionGroup = .own, initial: String? = nil, _ summary: String,
-        _ details: String
+        _ name: OptionName, short: Character? = nil, _ kind: ValueKind, repeats: Bool = false,
+        group: OptionGroup = .own, initial: String? = nil, _ summary: String, _ details: String
     ) {
         self.name = name
         self.short = short
         self.kind = kind
         self.repeats = repeats
-        self.commands = commands
         self.group = group
         self.initial = initial
         self.summary = summary
@@ -36,27 +33,47 @@ package struct OptionDescription: Sendable {
         (short.map { "-\($0), " } ?? "") + name.spelling + (kind.placeholder.map { " " + $0 } ?? "")
     }
 
+    /// The commands that have exactly this option, in the order of the commands.
+    package var commands: [CommandName] {
+        CommandDescription.table.filter { $0.options.contains(self) }.map(\.name)
+    }
+
     /// The command with which the manual explains it: the first, in the order of the commands.
     var home: CommandName? {
-        CommandDescription.visible.map(\.name).first(where: commands.contains)
+        CommandDescription.visible.first { $0.options.contains(self) }?.name
     }
 
-    /// The options of `command` in the order of the table.
+    /// All options, each once, in the order of the commands. Those that belong to many commands stand in the order of
+    /// their names.
+    package static let table: [OptionDescription] = {
+        var seen: Set<OptionDescription> = []
+        let all = CommandDescription.table.flatMap(\.options).filter { seen.insert($0).inserted }
+        let names = OptionName.allCases
+        return OptionGroup.allCases.flatMap { group in
+            let members = all.filter { $0.group == group }
+            return group == .own ? members : names.flatMap { name in members.filter { $0.name == name } }
+        }
+    }()
+
+    /// The options of `command` in the order of the documents.
     package static func of(_ command: CommandName) -> [OptionDescription] {
-        table.filter { $0.commands.contains(command) }
+        CommandDescription.of(command).options
     }
 
-    /// The row for `name` in `command`, or before any command where it is `nil`: there only the global ones have a place.
-    static func row(_ name: OptionName, of command: CommandName?) -> OptionDescription? {
-        table.first { $0.name == name && $0.applies(to: command) }
+    /// The option `name` of `command`, or before any command where it is `nil`: there only the global ones have a place.
+    package static func row(_ name: OptionName, of command: CommandName?) -> OptionDescription? {
+        row(of: command) { $0.name == name }
     }
 
     static func row(short: Character, of command: CommandName?) -> OptionDescription? {
-        table.first { $0.short == short && $0.applies(to: command) }
+        row(of: command) { $0.short == short }
     }
 
-    private func applies(to command: CommandName?) -> Bool {
-        command.map(commands.contains) ?? (group == .global)
+    private static func row(
+        of command: CommandName?, where isMeant: (OptionDescription) -> Bool
+    ) -> OptionDescription? {
+        guard let command else { return table.first { $0.group == .global && isMeant($0) } }
+        return of(command).first(where: isMeant)
     }
 }
 

@@ -5,7 +5,7 @@ struct Parser {
     private var rest: ArraySlice<String>
     private var command: CommandName?
     private var operands: [String] = []
-    private var given = GivenOptions()
+    private var given: [GivenOption] = []
     /// Set by `--help` and `--version`: the rest does not matter any more.
     private var interruption: CommandName?
 
@@ -26,20 +26,25 @@ struct Parser {
             }
         }
         switch interruption {
-        case .help:
-            return ParsedCommand(command: .help, operands: command.map { [$0.rawValue] } ?? [], given: GivenOptions())
-        case .some(let command): return ParsedCommand(command: command, operands: [], given: GivenOptions())
+        case .help: return ParsedCommand(.help, .help(HelpArguments(topic: command)))
+        case .some: return ParsedCommand(.version, .version(NoArguments()))
         case nil: break
         }
         guard let command else {
             throw UsageError("no command is given", hint: "'drainq help' lists the commands")
         }
-        for name in given.names.sorted(by: { $0.rawValue < $1.rawValue })
-        where OptionDescription.row(name, of: command) == nil {
-            throw foreign(option: name.spelling, name: name, in: command)
+        for one in given where OptionDescription.row(one.name, of: command) == nil {
+            throw foreign(option: one.name.spelling, name: one.name, in: command)
         }
-        try checkCombination(for: .of(command))
-        return ParsedCommand(command: command, operands: operands, given: given)
+        let description = CommandDescription.of(command)
+        let made = try description.read(given, operands)
+        try checkCombination(for: description)
+        return ParsedCommand(command, made, queue: given.last { $0.name == .queue }?.text)
+    }
+
+    /// Whether the option is on the command line.
+    private func isGiven(_ name: OptionName) -> Bool {
+        given.contains { $0.name == name }
     }
 
     // MARK: - Options
@@ -82,7 +87,7 @@ struct Parser {
         switch row.name {
         case .help: interruption = .help
         case .version: interruption = .version
-        default: given.take(row.name, [])
+        default: given.append(GivenOption(name: row.name, spelling: row.name.spelling))
         }
     }
 
@@ -98,10 +103,7 @@ struct Parser {
         guard let value = attached ?? rest.popFirst() else {
             throw UsageError("option '\(spelling)' needs a value", hint: usage)
         }
-        if let defect = row.kind.defect(of: value) {
-            throw UsageError("cannot read '\(spelling) \(value)': \(defect.reason)", hint: defect.hint)
-        }
-        given.take(row.name, row.repeats ? (given[row.name] ?? []) + [value] : [value])
+        given.append(GivenOption(name: row.name, spelling: spelling, text: value))
     }
 
     private func unknown(option: String) -> UsageError {
@@ -194,7 +196,7 @@ struct Parser {
 
     private func checkCombination(for description: CommandDescription) throws(UsageError) {
         for alternatives in description.exclusive + [[.verbose, .quiet]] {
-            let chosen = alternatives.filter { given[$0] != nil }
+            let chosen = alternatives.filter(isGiven)
             if chosen.count > 1 {
                 throw UsageError("options '\(chosen[0].spelling)' and '\(chosen[1].spelling)' exclude each other")
             }
@@ -207,7 +209,7 @@ struct Parser {
             }
         case .optionalIDs:
             if let first = operands.first,
-                let name = [OptionName.type, .destination].first(where: { given[$0] != nil })
+                let name = [OptionName.type, .destination].first(where: isGiven)
             {
                 throw UsageError(
                     "'\(first)' and '\(name.spelling)' exclude each other",
@@ -223,9 +225,8 @@ struct Parser {
     }
 
     private func checkSelection(of description: CommandDescription, isOptional: Bool = false) throws(UsageError) {
-        let rows = OptionDescription.of(description.name)
-        let filters = rows.filter { $0.group == .filter && given[$0.name] != nil }.map(\.name.spelling)
-        let ways = [operands.first.map { "'\($0)'" }, filters.first, given[.all].map { _ in "--all" }].compactMap { $0 }
+        let filter = description.options.first { $0.group == .filter && isGiven($0.name) }?.name.spelling
+        let ways = [operands.first.map { "'\($0)'" }, filter, isGiven(.all) ? "--all" : nil].compactMap { $0 }
         if ways.isEmpty, !isOptional {
             throw UsageError(
                 "drainq \(description.name.rawValue) needs to know which operations",

@@ -3,10 +3,10 @@ import Policy
 import Spool
 
 /// `drainq add`: one operation per JSON value of the files or of standard input, answered only when it is safe.
-func add(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+func add(_ arguments: AddArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
-        let queue = try OpenQueue(command, environment)
-        var addition = Addition(queue: queue, command: command)
+        let queue = try OpenQueue(arguments.queue, environment)
+        var addition = Addition(queue: queue, arguments: arguments)
         do {
             try addition.perform()
         } catch let error as SpoolError {
@@ -23,8 +23,7 @@ private struct Addition {
     private static let batchBytes = RefusedValues.batchBytes
 
     let queue: OpenQueue
-    let command: ParsedCommand
-    private let isAtomic: Bool
+    let arguments: AddArguments
     private var admittance: Admittance
     private var batch: [OperationInput.Given] = []
     private var batchLength = 0
@@ -33,18 +32,20 @@ private struct Addition {
     private(set) var applying: Set<ExitStatus> = []
     private(set) var hasAnswered = false
 
-    init(queue: OpenQueue, command: ParsedCommand) {
+    init(queue: OpenQueue, arguments: AddArguments) {
         self.queue = queue
-        self.command = command
-        isAtomic = command.flag(.atomic)
+        self.arguments = arguments
         admittance = Admittance(queue.configuration)
-        refused = RefusedValues(queue: queue, command: command)
+        refused = RefusedValues(
+            queue: queue, verb: "add", isAtomic: arguments.isAtomic, sync: arguments.sync, isJSON: arguments.isJSON)
     }
 
     mutating func perform() throws {
         // Nothing is accepted before all of the input has been seen.
-        let gathersAll = isAtomic || command.isGiven(.id)
-        var input = OperationInput(queue: queue, command: command)
+        let gathersAll = gathersAll
+        let now = Timestamp.now()
+        let notBefore = arguments.at?.timestamp(now: now) ?? arguments.delay.map { now + $0 }
+        var input = OperationInput(queue: queue, options: arguments.input, notBefore: notBefore, at: now)
         try input.read { item in
             try take(item)
         } pause: {
@@ -57,6 +58,9 @@ private struct Addition {
         try flush()
         if isAtomic, applying.contains(.dataInvalid) { throw nothingAdded }
     }
+
+    private var isAtomic: Bool { arguments.isAtomic }
+    private var gathersAll: Bool { isAtomic || arguments.input.id != nil }
 
     private var nothingAdded: CommandFailure {
         CommandFailure(.dataInvalid, "nothing was added", hint: "--atomic accepts all or none")
@@ -77,14 +81,14 @@ private struct Addition {
             // There is nothing to keep: the file is where it was.
             if case .system = refusal { applying.insert(.inputOutput) } else { applying.insert(.dataInvalid) }
             let reason = "the body file \(refusal)"
-            if command.flag(.json) { JSONLine.write(AddResult(error: reason, source: path)) }
+            if arguments.isJSON { JSONLine.write(AddResult(error: reason, source: path)) }
             Messages.error("cannot add '\(path)': \(reason)", hint: "see bodyFiles in drainq-config(5)")
         }
     }
 
     private mutating func flushIfFull() throws {
         let isFull = batch.count + refused.count >= Self.batchSize || batchLength >= Self.batchBytes
-        if isFull, !isAtomic, !command.isGiven(.id) { try flush() }
+        if isFull, !gathersAll { try flush() }
     }
 
     private mutating func tellRefused() {
@@ -103,7 +107,7 @@ private struct Addition {
         let accepted: Accepted
         do throws(SpoolError) {
             accepted = try queue.spool.accept(
-                taken.map(\.submission), within: &admittance, durable: command.text(.sync) != "none",
+                taken.map(\.submission), within: &admittance, durable: arguments.sync.isDurable,
                 allOrNone: isAtomic)
         } catch {
             throw CommandFailure(
@@ -118,7 +122,7 @@ private struct Addition {
 
     private mutating func answer(_ given: OperationInput.Given, _ result: Acceptance) {
         let id = given.operation.header.id.description
-        let isJSON = command.flag(.json)
+        let isJSON = arguments.isJSON
         switch result {
         case .accepted:
             if isJSON { JSONLine.write(AddResult(id: id)) } else { standardOutput.line(id) }

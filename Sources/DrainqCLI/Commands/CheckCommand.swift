@@ -8,14 +8,14 @@ import Spool
 ///
 /// Changes nothing but the directory of a run, which it makes and removes to prove that claims work; with `--repair` it
 /// mends the directory first.
-func check(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+func check(_ arguments: CheckArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
-        let path = try queuePath(option: command.text(.queue), environment: environment)
-        var findings = Findings(asJSON: command.flag(.json), isQuiet: command.flag(.quiet))
-        let isRepairing = command.flag(.repair)
+        let path = try queuePath(option: arguments.queue.path, environment: environment)
+        var findings = Findings(asJSON: arguments.isJSON, isQuiet: arguments.verbosity.isQuiet)
+        let isRepairing = arguments.isRepairing
         var configuration: Configuration?
         do {
-            configuration = try readConfiguration(at: command.text(.config), queue: path)
+            configuration = try readConfiguration(at: arguments.queue.configuration, queue: path)
             findings.fine("configuration")
         } catch let errors as ConfigurationErrors {
             findings.problems(CommandFailure(errors), "configuration")
@@ -30,7 +30,7 @@ func check(_ command: ParsedCommand, environment: [String: String]) throws(Comma
             try queue.applyTransport(of: environment)
             findings.fine("directory")
             do throws(SpoolError) {
-                try queue.checkTrustOfConfiguration(command)
+                try queue.checkTrustOfConfiguration(arguments.queue)
             } catch {
                 findings.problems(CommandFailure(error), "configuration")
             }

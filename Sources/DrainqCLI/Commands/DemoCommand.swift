@@ -11,7 +11,7 @@ import Spool
 
 /// `drainq demo`: a queue in a temporary directory, a receiver on this machine, and a drain of it, so that the first
 /// minute needs no server. The first request is answered 503, so that a retry can be seen.
-func demo(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+func demo(_ arguments: DemoArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let directory = FileManager.default.temporaryDirectory.appending(path: "drainq-demo-\(UUID().uuidString)")
         let spool = try SpoolDirectory.create(at: directory.path)
@@ -35,13 +35,16 @@ func demo(_ command: ParsedCommand, environment: [String: String]) throws(Comman
         }
         var admittance = Admittance(configuration)
         _ = try spool.accept(operations, within: &admittance)
-        if !command.flag(.quiet) {
+        if !arguments.verbosity.isQuiet {
             Messages.notice("\(operations.count) operations in '\(directory.path)', a receiver at \(receiver.url)")
         }
         var options = RunOptions(limit: 1000, maxTime: .seconds(60), stay: .untilEmpty)
         options.grace = .seconds(2)
+        var running = RunArguments()
+        running.verbosity = arguments.verbosity
+        running.progress = .never
         let status = try drain(
-            queue, options: options, command, voice: command.flag(.quiet) ? .actionable : .everything)
+            queue, options: options, running, voice: arguments.verbosity.isQuiet ? .actionable : .everything)
         for request in receiver.requests() {
             standardOutput.line(
                 escapedForDisplay(

@@ -1,15 +1,12 @@
 /// `drainq completions SHELL`
-func completions(_ command: ParsedCommand) -> ExitStatus {
-    for shell in command.operands.compactMap(Shell.init(rawValue:)) {
-        standardOutput.write(completionScript(for: shell))
-    }
+func completions(_ arguments: CompletionsArguments) -> ExitStatus {
+    if let shell = arguments.shell { standardOutput.write(completionScript(for: shell)) }
     return .ok
 }
 
 /// `drainq manual [PAGE]`
-func manual(_ command: ParsedCommand) -> ExitStatus {
-    let page = command.operands.first.flatMap(ManualPage.init(rawValue:)) ?? .drainq
-    standardOutput.write(page.text)
+func manual(_ arguments: ManualArguments) -> ExitStatus {
+    standardOutput.write(arguments.page.text)
     return .ok
 }
 
@@ -26,9 +23,9 @@ func version() -> ExitStatus {
 }
 
 /// `drainq help [COMMAND]`, and `--help` after any command
-func help(_ command: ParsedCommand) -> ExitStatus {
-    if let name = command.operands.first.flatMap(CommandName.init(rawValue:)) {
-        standardOutput.write(helpText(of: .of(name)))
+func help(_ arguments: HelpArguments) -> ExitStatus {
+    if let topic = arguments.topic {
+        standardOutput.write(helpText(of: .of(topic)))
     } else {
         standardOutput.write(helpOverview())
     }

@@ -3,15 +3,15 @@ import Policy
 import Spool
 
 /// `drainq explain`: what an answer means on a route, or what every answer does.
-func explain(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+func explain(_ arguments: ExplainArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
-        var (configuration, file) = try explainedConfiguration(command, environment)
+        var (configuration, file) = try explainedConfiguration(arguments, environment)
         configuration.transportOfEnvironment = try transport(of: environment)
         let route = ExplainedRoute(
-            of: command.typeNames(.type).last ?? .default, in: configuration,
+            of: arguments.type, in: configuration,
             available: installedTransports(), file: file)
-        let isJSON = command.flag(.json)
-        if let explanation = try explanation(command, on: route) {
+        let isJSON = arguments.isJSON
+        if let explanation = try explanation(arguments, on: route) {
             if isJSON { JSONLine.write(explanation) } else { write(explanation.lines) }
         } else {
             let table = AnswerTable(of: route)
@@ -22,15 +22,15 @@ func explain(_ command: ParsedCommand, environment: [String: String]) throws(Com
 }
 
 /// Explains the answer that the command line names; `nil` if it names none.
-private func explanation(_ command: ParsedCommand, on route: ExplainedRoute) throws -> Explanation? {
-    if let path = command.text(.answer) {
-        if let operand = command.operands.first {
+private func explanation(_ arguments: ExplainArguments, on route: ExplainedRoute) throws -> Explanation? {
+    if let path = arguments.recordedAnswer {
+        if let operand = arguments.answers.first {
             throw UsageError("'\(operand)' and '--answer' exclude each other", hint: "the file has the status in it")
         }
         let answer = try RecordedAnswer.read(path, limit: route.route.answerLimit)
         return Explanation(answer, on: route, now: .now())
     }
-    guard let text = command.operands.first, let answer = AnswerPattern(text) else { return nil }
+    guard let text = arguments.answers.first, let answer = AnswerPattern(text) else { return nil }
     if case .canonical = answer, route.route.protocol == .plain {
         throw CommandFailure(
             .usage, "no answer on the route '\(route.type)' says '\(text)': its protocol is plain",
@@ -41,10 +41,10 @@ private func explanation(_ command: ParsedCommand, on route: ExplainedRoute) thr
 
 /// The configuration that is named, which needs no queue, or the queue's; and its file.
 private func explainedConfiguration(
-    _ command: ParsedCommand, _ environment: [String: String]
+    _ arguments: ExplainArguments, _ environment: [String: String]
 ) throws -> (Configuration, file: String) {
-    guard let file = command.text(.config) else {
-        let queue = try OpenQueue(command, environment)
+    guard let file = arguments.queue.configuration else {
+        let queue = try OpenQueue(arguments.queue, environment)
         return (queue.configuration, queue.spool.path + "/drainq.json")
     }
     return (try readConfiguration(at: file, queue: ""), file)

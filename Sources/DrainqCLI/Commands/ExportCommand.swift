@@ -3,16 +3,16 @@ import Policy
 import Spool
 
 /// `drainq export`: operations with all that belongs to them, a line each, as they are found.
-func export(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+func export(_ arguments: ExportArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
-        let queue = try OpenQueue(command, environment)
+        let queue = try OpenQueue(arguments.queue, environment)
         var exportation = Exportation(queue: queue)
-        if command.operands.isEmpty {
-            try exportation.perform(command)
+        if arguments.ids.isEmpty {
+            try exportation.perform(arguments)
         } else {
-            try exportation.perform(try givenMentions(command))
+            try exportation.perform(try givenMentions(arguments.ids))
         }
-        if !command.flag(.quiet) { exportation.tellWhatIsMissing() }
+        if !arguments.verbosity.isQuiet { exportation.tellWhatIsMissing() }
         return .first(of: exportation.applying)
     }
 }
@@ -30,11 +30,12 @@ private struct Exportation {
         self.queue = queue
     }
 
-    mutating func perform(_ command: ParsedCommand) throws {
+    mutating func perform(_ arguments: ExportArguments) throws {
         let known = try queue.knownDestinations()
         let waitingAndFailed: Set<ShownState> = [.new, .deferred, .claimed, .held, .failed]
         let filter = try Filter(
-            command, states: command.flag(.all) ? waitingAndFailed.union([.delivered]) : waitingAndFailed, of: known,
+            arguments.filter, states: arguments.isForAll ? waitingAndFailed.union([.delivered]) : waitingAndFailed,
+            of: known,
             now: .now())
         if filter.states.contains(.quarantined) {
             throw CommandFailure(
@@ -56,7 +57,7 @@ private struct Exportation {
                 _ = try write(entry, filter)
             }
         }
-        if !command.selectsOperations { quarantined = try queue.spool.quarantined().count }
+        if !arguments.filter.isGiven { quarantined = try queue.spool.quarantined().count }
     }
 
     mutating func perform(_ mentions: [Mention]) throws {
@@ -111,12 +112,5 @@ private struct Exportation {
                 "\(quarantined) in quarantine are not exported: '\(pasted("list", "--state", "quarantined"))' shows them"
             )
         }
-    }
-}
-
-extension ParsedCommand {
-    /// Whether anything but `--all` says which operations.
-    fileprivate var selectsOperations: Bool {
-        !operands.isEmpty || OptionDescription.of(command).contains { $0.group == .filter && isGiven($0.name) }
     }
 }

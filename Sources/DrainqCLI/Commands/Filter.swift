@@ -15,17 +15,16 @@ struct Filter {
 
     /// `states` are those the command looks at where `--state` is not given.
     init(
-        _ command: ParsedCommand, states: Set<ShownState>, of known: KnownDestinations, now: Timestamp
+        _ options: FilterOptions, states: Set<ShownState>, of known: KnownDestinations, now: Timestamp
     ) throws(CommandFailure) {
-        let named = Set(command.texts(.state).compactMap(ShownState.init(rawValue:)))
-        self.states = named.isEmpty ? states : named
-        types = Set(command.typeNames(.type))
+        self.states = options.states.isEmpty ? states : Set(options.states)
+        types = Set(options.types)
         destinations = []
-        for text in command.texts(.destination) { destinations.insert(try known.destination(named: text).digest) }
-        keyDigest = command.text(.key).map { Digest(of: $0) }
-        since = command.time(.since, now: now)
-        before = command.time(.before, now: now)
-        answers = command.answers(.status)
+        for text in options.destinations { destinations.insert(try known.destination(named: text).digest) }
+        keyDigest = options.key.map { Digest(of: $0) }
+        since = options.since?.timestamp(now: now)
+        before = options.before?.timestamp(now: now)
+        answers = options.answers
     }
 
     /// Whether its name is one of those that are asked for.

@@ -3,14 +3,14 @@ import Policy
 import Spool
 
 /// `drainq hold`: operations, or a destination with all that comes to it, wait until a person releases them.
-func hold(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+func hold(_ arguments: HoldArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
-        let queue = try OpenQueue(command, environment)
-        if command.choosesDestinationsAlone {
-            let reason = command.text(.reason) ?? "held by a person"
-            return try tell(queue, .heldByHand(reason: reason), command)
+        let queue = try OpenQueue(arguments.action.queue, environment)
+        if arguments.action.choosesDestinationsAlone {
+            let reason = arguments.reason ?? "held by a person"
+            return try arguments.action.tell(queue, .heldByHand(reason: reason))
         }
-        if command.isGiven(.reason) {
+        if arguments.reason != nil {
             throw CommandFailure(
                 .usage, "'--reason' is for the hold of a destination",
                 hint: "name it, and nothing else that chooses: drainq hold --destination D --reason TEXT")
@@ -18,50 +18,53 @@ func hold(_ command: ParsedCommand, environment: [String: String]) throws(Comman
         let action = Action(verb: "hold", states: [.new, .deferred, .held], objection: objectionToHolding) {
             queue, entry, _ in try queue.spool.hold(entry) != nil
         }
-        return try action.perform(command, on: queue)
+        return try action.perform(arguments.action, on: queue)
     }
 }
 
 /// `drainq release`: ends holds; with `--all` of every destination and every operation.
-func release(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+func release(_ arguments: ReleaseArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
-        let queue = try OpenQueue(command, environment)
-        if command.choosesDestinationsAlone {
-            return try tell(queue, .released, command) { $0.isOpen ? "is not held" : nil }
+        let queue = try OpenQueue(arguments.action.queue, environment)
+        if arguments.action.choosesDestinationsAlone {
+            return try arguments.action.tell(queue, .released) { $0.isOpen ? "is not held" : nil }
         }
-        if command.flag(.all) {
+        if arguments.action.isForAll {
             let closed = try queue.knownDestinations().states.filter { !$0.value.isOpen }.map(\.key).sorted()
-            try record(.released, of: closed, in: queue, command)
+            try queue.record(
+                .released, of: closed, isRehearsal: arguments.action.isRehearsal, isJSON: arguments.action.isJSON)
         }
         let action = Action(verb: "release", states: [.held], objection: objectionToReleasing) { queue, entry, moment in
             try queue.spool.release(entry, now: moment.now) != nil
         }
-        return try action.perform(command, on: queue)
+        return try action.perform(arguments.action, on: queue)
     }
 }
 
 /// `drainq pause`: the whole queue, or destinations.
-func pause(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    try setPaused(true, command, environment)
+func pause(_ arguments: PauseArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    try setPaused(true, arguments, environment)
 }
 
 /// `drainq resume`: ends what `pause` began, for the queue or for destinations.
-func resume(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    try setPaused(false, command, environment)
+func resume(_ arguments: PauseArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    try setPaused(false, arguments, environment)
 }
 
 private func setPaused(
-    _ isPaused: Bool, _ command: ParsedCommand, _ environment: [String: String]
+    _ isPaused: Bool, _ arguments: PauseArguments, _ environment: [String: String]
 ) throws(CommandFailure) -> ExitStatus {
     try failing {
-        let queue = try OpenQueue(command, environment)
-        if command.isGiven(.destination) {
-            return try tell(queue, isPaused ? .paused : .resumed, command) { state in
+        let queue = try OpenQueue(arguments.queue, environment)
+        if !arguments.destinations.isEmpty {
+            return try queue.tell(
+                isPaused ? .paused : .resumed, arguments.destinations, isQuiet: arguments.verbosity.isQuiet
+            ) { state in
                 state.isPaused == isPaused ? (isPaused ? "is paused already" : "is not paused") : nil
             }
         }
         try queue.spool.setPaused(isPaused)
-        if !command.flag(.quiet) {
+        if !arguments.verbosity.isQuiet {
             Messages.notice(
                 isPaused ? "paused: no run attempts anything" : "resumed: the next run attempts what is due")
             for (name, state) in try queue.knownDestinations().states.sorted(by: { $0.key < $1.key })
@@ -91,49 +94,60 @@ private func objectionToReleasing(_ entry: Entry) -> String? {
 
 // MARK: - Destinations
 
-extension ParsedCommand {
+extension ActionOptions {
     /// `--destination` and nothing else that chooses: the destination itself is meant, and not what waits for it now.
     fileprivate var choosesDestinationsAlone: Bool {
-        isGiven(.destination) && operands.isEmpty
-            && ![OptionName.state, .status, .type, .key, .since, .before, .limit, .all].contains(where: isGiven)
+        !filter.destinations.isEmpty && ids.isEmpty && filter.states.isEmpty && !filter.namesOperations && limit == nil
+            && !isForAll
+    }
+
+    /// Tells the destinations that are named.
+    fileprivate func tell(
+        _ queue: OpenQueue, _ event: DestinationEvent, isAlready: (DestinationState) -> String? = { _ in nil }
+    ) throws -> ExitStatus {
+        try queue.tell(
+            event, filter.destinations, isQuiet: verbosity.isQuiet, isRehearsal: isRehearsal, isJSON: isJSON,
+            isAlready: isAlready)
     }
 }
 
-/// Tells the destinations that are named; of one that is so already, `isAlready` has the words for it.
-private func tell(
-    _ queue: OpenQueue, _ event: DestinationEvent, _ command: ParsedCommand,
-    isAlready: (DestinationState) -> String? = { _ in nil }
-) throws -> ExitStatus {
-    let known = try queue.knownDestinations()
-    let names = try command.texts(.destination).map { text in
-        let destination = try known.destination(named: text)
-        // An operation may have brought a URL of its own.
-        guard try known.isKnown(destination) || queue.spool.waits(for: destination, known.table) else {
-            throw known.unknown(text)
+extension OpenQueue {
+    /// Tells the destinations that are named; of one that is so already, `isAlready` has the words for it.
+    fileprivate func tell(
+        _ event: DestinationEvent, _ named: [String], isQuiet: Bool, isRehearsal: Bool = false, isJSON: Bool = false,
+        isAlready: (DestinationState) -> String?
+    ) throws -> ExitStatus {
+        let known = try knownDestinations()
+        let names = try named.map { text in
+            let destination = try known.destination(named: text)
+            // An operation may have brought a URL of its own.
+            guard try known.isKnown(destination) || spool.waits(for: destination, known.table) else {
+                throw known.unknown(text)
+            }
+            return destination.name
         }
-        return destination.name
+        for name in names where !isQuiet {
+            if let words = isAlready(known.states[name] ?? DestinationState()) { Messages.notice("'\(name)' \(words)") }
+        }
+        try record(event, of: names, isRehearsal: isRehearsal, isJSON: isJSON)
+        return .ok
     }
-    for name in names where !command.flag(.quiet) {
-        if let words = isAlready(known.states[name] ?? DestinationState()) { Messages.notice("'\(name)' \(words)") }
-    }
-    try record(event, of: names, in: queue, command)
-    return .ok
-}
 
-private func record(
-    _ event: DestinationEvent, of names: [String], in queue: OpenQueue, _ command: ParsedCommand
-) throws {
-    if !names.isEmpty, !command.flag(.dryRun) {
-        let table = DestinationTable(queue.configuration)
-        try LedgerFile(spool: queue.spool).record(
-            names.map { ($0, event) }, settings: { table.settings(of: Destination(named: $0)) }, at: .now(),
-            durable: true)
-    }
-    for name in names {
-        if command.flag(.json) {
-            JSONLine.write(ActionResult(destination: name))
-        } else {
-            standardOutput.line(escapedForDisplay(name))
+    fileprivate func record(
+        _ event: DestinationEvent, of names: [String], isRehearsal: Bool, isJSON: Bool
+    ) throws {
+        if !names.isEmpty, !isRehearsal {
+            let table = DestinationTable(configuration)
+            try LedgerFile(spool: spool).record(
+                names.map { ($0, event) }, settings: { table.settings(of: Destination(named: $0)) }, at: .now(),
+                durable: true)
+        }
+        for name in names {
+            if isJSON {
+                JSONLine.write(ActionResult(destination: name))
+            } else {
+                standardOutput.line(escapedForDisplay(name))
+            }
         }
     }
 }

@@ -3,12 +3,13 @@ import Policy
 import Spool
 
 /// `drainq import`: what `export` has printed, put back as it was, answered only when it is safe.
-func importOperations(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+func importOperations(_ arguments: ImportArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus
+{
     try failing {
-        let queue = try OpenQueue(command, environment)
-        var importation = try Importation(queue: queue, command: command)
+        let queue = try OpenQueue(arguments.queue, environment)
+        var importation = try Importation(queue: queue, arguments: arguments)
         do {
-            for path in command.operands.isEmpty ? ["-"] : command.operands { try importation.read(from: path) }
+            for path in arguments.files.isEmpty ? ["-"] : arguments.files { try importation.read(from: path) }
             try importation.end()
         } catch let error as SpoolError {
             throw CommandFailure(error, hasBegun: importation.hasAnswered)
@@ -26,7 +27,7 @@ private struct Importation {
     private static let longestLine = 512 * 1_048_576
 
     let queue: OpenQueue
-    let command: ParsedCommand
+    let arguments: ImportArguments
     private var admittance: Admittance
     private var last = Timestamp(microseconds: 0)
     private var batch: [(submission: Submission, text: [UInt8], source: String, line: Int)] = []
@@ -40,15 +41,16 @@ private struct Importation {
     private var duplicates = 0
     /// Operations of the last batch that have taken others' place.
     private var replaced: Set<OperationID> = []
-    private var isAtomic: Bool { command.flag(.atomic) }
+    private var isAtomic: Bool { arguments.isAtomic }
     /// Whether the whole input is read before anything is written. The input of `--replace` may be `export` of this queue.
-    private var gathersAll: Bool { isAtomic || command.flag(.replace) }
+    private var gathersAll: Bool { isAtomic || arguments.replaces }
 
-    init(queue: OpenQueue, command: ParsedCommand) throws {
+    init(queue: OpenQueue, arguments: ImportArguments) throws {
         self.queue = queue
-        self.command = command
+        self.arguments = arguments
         admittance = Admittance(queue.configuration)
-        refused = RefusedValues(queue: queue, command: command)
+        refused = RefusedValues(
+            queue: queue, verb: "import", isAtomic: arguments.isAtomic, sync: arguments.sync, isJSON: arguments.isJSON)
     }
 
     mutating func read(from path: String) throws {
@@ -118,8 +120,8 @@ private struct Importation {
         let accepted: Accepted
         do throws(SpoolError) {
             accepted = try queue.spool.accept(
-                taken.map(\.submission), within: &admittance, durable: command.text(.sync) != "none",
-                allOrNone: isAtomic, replacing: command.flag(.replace))
+                taken.map(\.submission), within: &admittance, durable: arguments.sync.isDurable,
+                allOrNone: isAtomic, replacing: arguments.replaces)
         } catch {
             throw CommandFailure(error, hasBegun: hasAnswered, verb: "import", from: taken[0].line, of: taken[0].source)
         }
@@ -140,7 +142,7 @@ private struct Importation {
         switch result {
         case .accepted:
             imported += 1
-            if command.flag(.json) {
+            if arguments.isJSON {
                 JSONLine.write(
                     AddResult(
                         id: id, state: submission.entry.state.word,
@@ -151,11 +153,11 @@ private struct Importation {
         case .inFlight:
             applying.insert(.deferred)
             let reason = "it is in flight, and was not replaced"
-            if command.flag(.json) { JSONLine.write(AddResult(id: id, state: QueueState.claimed.word, error: reason)) }
+            if arguments.isJSON { JSONLine.write(AddResult(id: id, state: QueueState.claimed.word, error: reason)) }
             Messages.warning("'\(id)': \(reason)", hint: pasted("show", id))
         case .duplicate(let state):
             duplicates += 1
-            if command.flag(.json) {
+            if arguments.isJSON {
                 JSONLine.write(AddResult(id: id, state: state.word, duplicate: true))
             } else {
                 standardOutput.line(id)
@@ -163,7 +165,7 @@ private struct Importation {
             }
         case .rejected(let limit):
             applying.insert(.inputOutput)
-            if command.flag(.json) {
+            if arguments.isJSON {
                 JSONLine.write(AddResult(error: "\(limit)", source: source, line: line))
             }
             Messages.error(
@@ -171,7 +173,7 @@ private struct Importation {
         case .refused(let reason): refuse(text, source, line, reason)
         case .notAttempted:
             if !applying.contains(.dataInvalid) { applying.insert(.inputOutput) }
-            if command.flag(.json) {
+            if arguments.isJSON {
                 JSONLine.write(AddResult(error: "not imported: --atomic", source: source, line: line))
             }
         }

@@ -3,18 +3,18 @@ import Spool
 
 /// `drainq init`: makes the directory and a commented configuration, or that of a service; a queue that is there already
 /// is left as it is.
-func initialize(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+func initialize(_ arguments: InitArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
-        if command.text(.example) == ExampleConfigurations.list {
+        if arguments.example == ExampleConfigurations.list {
             try ExampleConfigurations().lines().forEach(standardOutput.line)
             return .ok
         }
-        let path = try queuePath(option: command.text(.queue), environment: environment)
-        let url = command.text(.url)
+        let path = try queuePath(option: arguments.queue.path, environment: environment)
+        let url = arguments.url
         if let url, let reason = ConfigurationFile.urlError(url) {
             throw CommandFailure(.usage, "cannot use '\(url)' for --url: \(reason)")
         }
-        let example = try command.text(.example).map { try ExampleConfigurations().text(of: $0) }
+        let example = try arguments.example.map { try ExampleConfigurations().text(of: $0) }
         let queue = try SpoolDirectory.create(at: path)
         let isNew = try queue.createConfiguration(example ?? ConfigurationFile.template(url: url))
         if !isNew, url != nil || example != nil {
@@ -22,7 +22,7 @@ func initialize(_ command: ParsedCommand, environment: [String: String]) throws(
                 .configuration, "'\(path)/drainq.json' is there already and was not changed",
                 hint: url != nil ? "set routes.default.url in it" : "move it away first, or name another queue with -q")
         }
-        if !command.flag(.quiet) {
+        if !arguments.verbosity.isQuiet {
             Messages.notice("queue ready in '\(path)'")
             if example != nil {
                 Messages.notice(

@@ -3,14 +3,14 @@ import Policy
 import Spool
 
 /// `drainq list`: operations with their state, one a line, oldest first.
-func list(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+func list(_ arguments: ListArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
-        let queue = try OpenQueue(command, environment)
+        let queue = try OpenQueue(arguments.queue, environment)
         let now = Timestamp.now()
         let known = try queue.knownDestinations()
         let filter = try Filter(
-            command, states: [.new, .deferred, .claimed, .held, .failed, .quarantined], of: known, now: now)
-        let limit = command.count(.limit) ?? .max
+            arguments.filter, states: [.new, .deferred, .claimed, .held, .failed, .quarantined], of: known, now: now)
+        let limit = arguments.limit ?? .max
         let entries = try queue.entries(filter, known).prefix(limit)
         let terminal = Terminal.forResults(environment)
         var waitReasons = try WaitReasons(queue.spool, queue.configuration, known, at: now)
@@ -22,12 +22,12 @@ func list(_ command: ParsedCommand, environment: [String: String]) throws(Comman
             view.waitsFor = waiting.flatMap(WaitView.init)
             // The body is read for what its name cannot say: the key, and the last answer.
             if case .operation(let stored) = try queue.spool.read(entry) { view.add(stored.operation) }
-            if command.flag(.json) { JSONLine.write(view) } else { rows.append(row(view, waiting, now, terminal)) }
+            if arguments.isJSON { JSONLine.write(view) } else { rows.append(row(view, waiting, now, terminal)) }
         }
         if filter.states.contains(.quarantined) {
             let items = try queue.spool.quarantined().filter(filter.includes).suffix(max(0, limit - entries.count))
             for item in items {
-                if command.flag(.json) { JSONLine.write(QuarantineView(item)) } else { strange.append(row(item, now)) }
+                if arguments.isJSON { JSONLine.write(QuarantineView(item)) } else { strange.append(row(item, now)) }
             }
         }
         // One table for a program; at a terminal the long names of files would take the room of everything else.

@@ -66,8 +66,8 @@ extension OpenQueue {
 
 /// The names a command is given: operands, or one a line from standard input for `-` (text, or NDJSON objects as `list`
 /// prints them).
-func givenMentions(_ command: ParsedCommand) throws -> [Mention] {
-    try command.operands.flatMap { operand in
+func givenMentions(_ operands: [String]) throws -> [Mention] {
+    try operands.flatMap { operand in
         if operand != "-" { return [try mention(operand)] }
         var mentions: [Mention] = []
         while let line = readLine() {

@@ -2,18 +2,17 @@ import CSystem
 import LoopbackReceiver
 
 /// `drainq receive`: the receiver by itself.
-func receive(_ command: ParsedCommand) throws(CommandFailure) -> ExitStatus {
+func receive(_ arguments: ReceiveArguments) throws(CommandFailure) -> ExitStatus {
     let receiver = ReceiveCommand(
-        port: UInt16(command.count(.port) ?? 0), answers: command.texts(.answer), count: command.count(.count),
-        maxTime: command.duration(.maxTime), json: command.flag(.json), bodies: command.flag(.bodies),
-        urlFile: command.text(.urlFile))
+        port: UInt16(arguments.port), answers: arguments.answers, count: arguments.count, maxTime: arguments.maxTime,
+        json: arguments.isJSON, bodies: arguments.showsBodiesAlone, urlFile: arguments.urlFile)
     do throws(ReceiveCommand.Failure) {
         _ = try receiver.run(
             output: {
                 standardOutput.line($0)
                 standardOutput.flush()
             },
-            notice: { if Terminal.isOnStandardError, !command.flag(.quiet) { Messages.notice($0) } })
+            notice: { if Terminal.isOnStandardError, !arguments.verbosity.isQuiet { Messages.notice($0) } })
         return .ok
     } catch {
         switch error {

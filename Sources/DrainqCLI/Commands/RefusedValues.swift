@@ -16,13 +16,21 @@ struct RefusedValues {
     }
 
     private let queue: OpenQueue
-    private let command: ParsedCommand
+    /// As in `cannot add`.
+    private let verb: String
+    /// Whether the giver keeps what is refused.
+    private let isAtomic: Bool
+    private let sync: Sync
+    private let isJSON: Bool
     private var values: [Value] = []
     private var bytes = 0
 
-    init(queue: OpenQueue, command: ParsedCommand) {
+    init(queue: OpenQueue, verb: String, isAtomic: Bool, sync: Sync, isJSON: Bool) {
         self.queue = queue
-        self.command = command
+        self.verb = verb
+        self.isAtomic = isAtomic
+        self.sync = sync
+        self.isJSON = isJSON
     }
 
     var count: Int { values.count }
@@ -41,13 +49,13 @@ struct RefusedValues {
         bytes = 0
         if taken.isEmpty { return true }
         var hints: [Int: String] = [:]
-        let isKept = command.flag(.atomic) || keep(taken, &hints)
+        let isKept = isAtomic || keep(taken, &hints)
         for (index, value) in taken.enumerated() {
-            if command.flag(.json) {
+            if isJSON {
                 JSONLine.write(AddResult(error: value.reason, source: value.source, line: value.line))
             }
             Messages.error(
-                "cannot \(command.command.rawValue) line \(value.line) of '\(value.source)': \(value.reason)",
+                "cannot \(verb) line \(value.line) of '\(value.source)': \(value.reason)",
                 hint: hints[index])
         }
         return isKept
@@ -63,7 +71,7 @@ struct RefusedValues {
                 source: "\(taken[index].source) line \(taken[index].line)")
         }
         do throws(SpoolError) {
-            let items = try queue.spool.keepBadInput(inputs, durable: command.text(.sync) != "none", now: .now())
+            let items = try queue.spool.keepBadInput(inputs, durable: sync.isDurable, now: .now())
             for (index, item) in zip(kept, items) { hints[index] = "kept as 'quarantine/\(item.fileName)'" }
             return true
         } catch {

@@ -3,7 +3,7 @@ import Policy
 import Spool
 
 /// `drainq retry`: back to the queue with no attempts counted, due at once, or one after the other at a rate.
-func retry(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+func retry(_ arguments: RetryArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     var action = Action(verb: "retry", states: [.failed], objection: objectionToMoving) { queue, entry, moment in
         try queue.spool.retry(entry, now: moment.now, notBefore: moment.due) != nil
     }
@@ -19,19 +19,19 @@ func retry(_ command: ParsedCommand, environment: [String: String]) throws(Comma
             return .done
         }
     }
-    action.spacing = command.rate(.rate)?.interval
-    return try action.perform(command, environment)
+    action.spacing = arguments.rate?.interval
+    return try action.perform(arguments.action, environment)
 }
 
 /// `drainq drop`: gone for good, by a person's word.
-func drop(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+func drop(_ arguments: DropArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     var action = Action(verb: "drop", states: [.new, .deferred, .held, .failed], objection: objectionToMoving) {
         queue, entry, _ in try queue.spool.drop(entry)
     }
     action.onQuarantined = { queue, item, _, isRehearsal in
         try isRehearsal || queue.spool.drop(item) ? .done : .gone
     }
-    return try action.perform(command, environment)
+    return try action.perform(arguments.action, environment)
 }
 
 private func objectionToMoving(_ entry: Entry) -> String? {
@@ -84,22 +84,22 @@ struct Action {
         self.body = body
     }
 
-    func perform(_ command: ParsedCommand, _ environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-        try failing { try perform(command, on: try OpenQueue(command, environment)) }
+    func perform(_ options: ActionOptions, _ environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+        try failing { try perform(options, on: try OpenQueue(options.queue, environment)) }
     }
 
-    func perform(_ command: ParsedCommand, on queue: OpenQueue) throws -> ExitStatus {
+    func perform(_ options: ActionOptions, on queue: OpenQueue) throws -> ExitStatus {
         let now = Timestamp.now()
         var moment = Moment(now: now, due: spacing.map { _ in now })
-        let limit = command.count(.limit) ?? .max
+        let limit = options.limit ?? .max
         var entries: [Entry] = []
         var items: [QuarantineItem] = []
         var status = ExitStatus.ok
-        if command.operands.isEmpty {
+        if options.ids.isEmpty {
             let known = try queue.knownDestinations()
-            let filter = try Filter(command, states: states, of: known, now: now)
+            let filter = try Filter(options.filter, states: states, of: known, now: now)
             entries = try queue.entries(filter, known)
-            if !command.isGiven(.state) { entries.removeAll { objection($0) != nil } }
+            if options.filter.states.isEmpty { entries.removeAll { objection($0) != nil } }
             if filter.states.contains(.quarantined) {
                 if onQuarantined == nil {
                     throw CommandFailure(
@@ -108,7 +108,7 @@ struct Action {
                 items = try queue.spool.quarantined().filter(filter.includes)
             }
         } else {
-            let mentions = try givenMentions(command)
+            let mentions = try givenMentions(options.ids)
             let found = try queue.mentioned(mentions)
             for mention in mentions {
                 if found[mention] == nil {
@@ -125,15 +125,15 @@ struct Action {
         }
         entries = Array(entries.prefix(limit))
         items = Array(items.prefix(limit - entries.count))
-        status = .first(of: [status, try performOnQuarantined(items, command, queue, &moment)])
+        status = .first(of: [status, try performOnQuarantined(items, options, queue, &moment)])
         let before = try heldBehindFailed(queue)
-        defer { tellReleased(before, queue, command) }
+        defer { tellReleased(before, queue, options) }
         var hasBegun = false
         while !entries.isEmpty {
             let batch = entries.prefix(Self.batchSize)
             entries.removeFirst(batch.count)
             do {
-                try perform(on: batch, queue, command, &moment, &status, &hasBegun)
+                try perform(on: batch, queue, options, &moment, &status, &hasBegun)
             } catch let error as SpoolError {
                 throw CommandFailure(error, hasBegun: hasBegun)
             }
@@ -156,10 +156,10 @@ struct Action {
     }
 
     /// Says how many operations are not held any more because of what was done to those that failed.
-    private func tellReleased(_ before: Set<OperationID>, _ queue: OpenQueue, _ command: ParsedCommand) {
+    private func tellReleased(_ before: Set<OperationID>, _ queue: OpenQueue, _ options: ActionOptions) {
         guard !before.isEmpty, let after = try? heldBehindFailed(queue) else { return }
         let count = before.subtracting(after).count
-        guard count > 0, !command.flag(.quiet) else { return }
+        guard count > 0, !options.verbosity.isQuiet else { return }
         let operations = count == 1 ? "1 operation that was" : "\(count) operations that were"
         Messages.notice("\(operations) held behind what failed \(count == 1 ? "goes" : "go") on")
     }
@@ -168,7 +168,7 @@ struct Action {
     private static let batchSize = 1000
 
     private func perform(
-        on batch: some Sequence<Entry>, _ queue: OpenQueue, _ command: ParsedCommand, _ moment: inout Moment,
+        on batch: some Sequence<Entry>, _ queue: OpenQueue, _ options: ActionOptions, _ moment: inout Moment,
         _ status: inout ExitStatus, _ hasBegun: inout Bool
     ) throws {
         var done: [(entry: Entry, moment: Moment)] = []
@@ -180,7 +180,7 @@ struct Action {
                     if let reason = objection(entry) {
                         status = .failed
                         Messages.error("cannot \(verb) '\(id)': \(reason)", hint: pasted("show", id.description))
-                    } else if try command.flag(.dryRun) || body(queue, entry, moment) {
+                    } else if try options.isRehearsal || body(queue, entry, moment) {
                         hasBegun = true
                         done.append((entry, moment))
                         moment = moment.next(spacing)
@@ -193,21 +193,21 @@ struct Action {
             }
         }
         // What is answered has been made durable, also where the work ended early.
-        for (entry, moment) in done { answer(entry.name.id, entry, moment, command) }
+        for (entry, moment) in done { answer(entry.name.id, entry, moment, options) }
         try work.get()
     }
 
     private func performOnQuarantined(
-        _ items: [QuarantineItem], _ command: ParsedCommand, _ queue: OpenQueue, _ moment: inout Moment
+        _ items: [QuarantineItem], _ options: ActionOptions, _ queue: OpenQueue, _ moment: inout Moment
     ) throws -> ExitStatus {
         var status = ExitStatus.ok
         for item in items {
             let path = "quarantine/\(item.fileName)"
             let result =
-                try onQuarantined?(queue, item, moment, command.flag(.dryRun)) ?? .refused("it is quarantined")
+                try onQuarantined?(queue, item, moment, options.isRehearsal) ?? .refused("it is quarantined")
             switch result {
             case .done:
-                answer(ActionResult(state: QueueState.quarantine.word, path: path, due: moment.due), path, command)
+                answer(ActionResult(state: QueueState.quarantine.word, path: path, due: moment.due), path, options)
                 moment = moment.next(spacing)
             case .gone:
                 status = .failed
@@ -220,15 +220,15 @@ struct Action {
         return status
     }
 
-    private func answer(_ id: OperationID, _ entry: Entry, _ moment: Moment, _ command: ParsedCommand) {
-        answer(ActionResult(id: id, state: entry.state.word, due: moment.due), id.description, command)
+    private func answer(_ id: OperationID, _ entry: Entry, _ moment: Moment, _ options: ActionOptions) {
+        answer(ActionResult(id: id, state: entry.state.word, due: moment.due), id.description, options)
     }
 
     /// The name alone, for another command to read; with the time where that is what a person wants to see.
-    private func answer(_ result: ActionResult, _ name: String, _ command: ParsedCommand) {
-        if command.flag(.json) {
+    private func answer(_ result: ActionResult, _ name: String, _ options: ActionOptions) {
+        if options.isJSON {
             JSONLine.write(result)
-        } else if command.flag(.dryRun), let due = result.due {
+        } else if options.isRehearsal, let due = result.due {
             standardOutput.line("\(escapedForDisplay(name))  \(due)")
         } else {
             standardOutput.line(escapedForDisplay(name))

@@ -10,37 +10,35 @@ import Spool
 #endif
 
 /// `drainq run`: one pass over what is due, or more where the options ask the run to stay.
-func runQueue(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    Messages.format = Messages.Format(command, environment: environment)
+func runQueue(_ arguments: RunArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    Messages.format = Messages.Format(arguments.log, environment: environment)
     return try failing {
-        var queue = try OpenQueue(command, environment)
+        var queue = try OpenQueue(arguments.queue, environment)
         try queue.applyTransport(of: environment)
-        try queue.checkTrustOfConfiguration(command)
+        try queue.checkTrustOfConfiguration(arguments.queue)
         let named =
-            command.operands.isEmpty ? nil : try NamedOperations(try givenMentions(command), of: queue)
+            arguments.ids.isEmpty ? nil : try NamedOperations(try givenMentions(arguments.ids), of: queue)
         if let named, named.ids.isEmpty { return .first(of: named.statuses) }
-        var options = runOptions(command, named?.ids)
-        let destinations = command.texts(.destination)
+        var options = runOptions(arguments, named?.ids)
+        let destinations = arguments.destinations
         if !destinations.isEmpty {
             let known = try queue.knownDestinations()
             options.destinations = Set(try destinations.map { try known.destination(named: $0).name })
         }
-        return try drain(queue, options: options, command, named: named)
+        return try drain(queue, options: options, arguments, named: named)
     }
 }
 
-private func runOptions(_ command: ParsedCommand, _ ids: [OperationID]?) -> RunOptions {
+private func runOptions(_ arguments: RunArguments, _ ids: [OperationID]?) -> RunOptions {
     var options = RunOptions(
-        maxTime: command.duration(.maxTime), ignoresBackoff: command.flag(.now),
-        ids: ids.map { Set($0) }, types: Set(command.typeNames(.type)),
-        rate: command.rate(.rate), failsIfBusy: command.flag(.failIfBusy))
+        concurrency: arguments.concurrency, maxTime: arguments.maxTime, ignoresBackoff: arguments.ignoresBackoff,
+        ids: ids.map { Set($0) }, types: Set(arguments.types), rate: arguments.rate,
+        failsIfBusy: arguments.failsIfBusy, grace: arguments.grace)
     options.limit = max(options.limit, ids?.count ?? 0)
-    if let limit = command.count(.limit) ?? (options.maxTime == nil ? nil : .max) { options.limit = limit }
-    if let concurrency = command.count(.concurrency) { options.concurrency = concurrency }
-    if let grace = command.duration(.grace) { options.grace = grace }
-    if command.flag(.untilEmpty) {
+    if let limit = arguments.limit ?? (options.maxTime == nil ? nil : .max) { options.limit = limit }
+    if arguments.staysUntilEmpty {
         options.stay = .untilEmpty
-    } else if let wait = command.duration(.wait) {
+    } else if let wait = arguments.wait {
         options.stay = .during(wait)
     }
     return options
@@ -48,21 +46,22 @@ private func runOptions(_ command: ParsedCommand, _ ids: [OperationID]?) -> RunO
 
 /// Runs and reports; also what `demo` does.
 func drain(
-    _ queue: OpenQueue, options: RunOptions, _ command: ParsedCommand, named: NamedOperations? = nil,
+    _ queue: OpenQueue, options: RunOptions, _ arguments: RunArguments, named: NamedOperations? = nil,
     voice: RunReporter.Voice? = nil
 ) throws -> ExitStatus {
     var named = named
-    let log = Messages.format == .json ? RunLog(isQuiet: command.flag(.quiet)) : nil
+    let log = Messages.format == .json ? RunLog(isQuiet: arguments.verbosity.isQuiet) : nil
     var reporter = RunReporter(
-        voice: voice ?? RunReporter.voice(command), log: log, progress: Progress(command), queue: command.text(.queue),
-        tellsTime: command.flag(.stats), alarms: Alarms(of: queue.spool, at: .now()))
+        voice: voice ?? RunReporter.voice(arguments), log: log, progress: Progress(arguments),
+        queue: arguments.queue.path,
+        tellsTime: arguments.tellsTime, alarms: Alarms(of: queue.spool, at: .now()))
     var aftermath = Aftermath(of: queue)
     let world = queue.world()
-    if command.flag(.dryRun) {
+    if arguments.isRehearsal {
         let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) { _ in }
         for (entry, destination) in try run.plan() {
             let view = EntryView(entry, destination: destination, route: queue.configuration.route(of: entry.name.type))
-            if command.flag(.json) {
+            if arguments.isJSON {
                 JSONLine.write(view)
             } else {
                 standardOutput.line("\(view.id)  \(view.type)  \(destination)")

@@ -10,12 +10,12 @@ import Spool
 
 /// `drainq send`: the input of `add`, tried at once. Delivered: the answer's body is the output. A temporary failure goes
 /// into the queue, a permanent one nowhere.
-func send(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+func send(_ arguments: SendArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
-        var queue = try OpenQueue(command, environment)
+        var queue = try OpenQueue(arguments.queue, environment)
         try queue.applyTransport(of: environment)
-        try queue.checkTrustOfConfiguration(command)
-        if let fallback = command.text(.fallback), (try? JSONValue(Array(fallback.utf8))) == nil {
+        try queue.checkTrustOfConfiguration(arguments.queue)
+        if let fallback = arguments.fallback, (try? JSONValue(Array(fallback.utf8))) == nil {
             throw CommandFailure(.usage, "'--fallback \(fallback)' is not JSON", hint: "such as '[]' or 'null'")
         }
         var counting = SendCounting(queue.spool)
@@ -23,17 +23,17 @@ func send(_ command: ParsedCommand, environment: [String: String]) throws(Comman
         let sending = Sending(
             spool: queue.spool, configuration: queue.configuration,
             options: Sending.Options(
-                timeout: command.duration(.timeout), retryWithin: command.duration(.retryWithin)),
+                timeout: arguments.timeout, retryWithin: arguments.retryWithin),
             world: queue.world(), attempted: { counting.take($0) }
         ) { Messages.warning($0.description, hint: $0.hint) }
         var applying: [ExitStatus] = []
-        var input = OperationInput(queue: queue, command: command)
+        var input = OperationInput(queue: queue, options: arguments.input, at: .now())
         try input.read { item in
             // Between two operations, while the input is waited for, a signal ends the process as usual.
             Interruption.install()
             defer { Interruption.uninstall() }
             do {
-                applying.append(try Answering(queue: queue, command: command).take(item, sending))
+                applying.append(try Answering(queue: queue, arguments: arguments).take(item, sending))
             } catch let error as SpoolError {
                 throw CommandFailure(error, hasBegun: !applying.isEmpty)
             }
@@ -47,7 +47,7 @@ func send(_ command: ParsedCommand, environment: [String: String]) throws(Comman
 /// What becomes of one operation, in words and in the queue.
 private struct Answering {
     let queue: OpenQueue
-    let command: ParsedCommand
+    let arguments: SendArguments
 
     func take(_ item: OperationInput.Item, _ sending: Sending) throws -> ExitStatus {
         switch item {
@@ -84,9 +84,9 @@ private struct Answering {
         let waits = QueueState.waiting.contains(state)
         let reason = "it is in the queue already (\(state.word))"
         if !waits { return refuse("'\(id)': \(reason)", SendResult(id, "failed", nil, error: reason), .failed) }
-        if command.flag(.json) {
+        if arguments.isJSON {
             JSONLine.write(SendResult(id, "queued", nil, error: reason))
-        } else if !command.flag(.quiet) {
+        } else if !arguments.verbosity.isQuiet {
             Messages.notice("'\(id)' is in the queue already (\(state.word)): not sent")
         }
         return fallBack(.deferred)
@@ -96,11 +96,11 @@ private struct Answering {
         let id = given.operation.header.id
         switch result {
         case .delivered(let event, let answer):
-            guard let pointer = command.text(.select).flatMap({ JSONPointer($0) }) else {
+            guard let pointer = arguments.select else {
                 return print(answer, event, id)
             }
             if let document = try? JSONDocument(answer), let range = document.range(at: pointer) {
-                return print(answer[range] + (command.flag(.json) ? [] : [UInt8(ascii: "\n")]), event, id)
+                return print(answer[range] + (arguments.isJSON ? [] : [UInt8(ascii: "\n")]), event, id)
             }
             let reason = "it was delivered, but its answer has nothing at '\(pointer)'"
             return refuse("'\(id)': \(reason)", SendResult(id, "delivered", event.record, error: reason), .dataInvalid)
@@ -112,7 +112,7 @@ private struct Answering {
     }
 
     private func print(_ answer: some Collection<UInt8>, _ event: AttemptEvent, _ id: OperationID) -> ExitStatus {
-        if command.flag(.json) {
+        if arguments.isJSON {
             JSONLine.write(SendResult(id, "delivered", event.record, answer: Array(answer)))
         } else {
             standardOutput.write(bytes: answer)
@@ -127,16 +127,16 @@ private struct Answering {
         defer { postponement.turn?.release() }
         let (operation, reason) = (postponement.operation, postponement.reason)
         let id = given.operation.header.id
-        if command.flag(.noQueue) {
+        if arguments.neverQueues {
             return refuse(
                 "'\(id)': \(reason)", SendResult(id, "deferred", operation.attempts.last, error: reason), status)
         }
         if let objection = enqueue(postponement, given.hasOwnID) {
             return refuse("'\(id)': \(reason); and it cannot be queued: \(objection)", nil, .inputOutput)
         }
-        if command.flag(.json) {
+        if arguments.isJSON {
             JSONLine.write(SendResult(id, "queued", operation.attempts.last, error: reason))
-        } else if !command.flag(.quiet) {
+        } else if !arguments.verbosity.isQuiet {
             Messages.notice("queued '\(id)': \(reason)")
         }
         return fallBack(status)
@@ -163,9 +163,9 @@ private struct Answering {
 
     /// Nothing was delivered or queued: an error, unless there is an answer for that.
     private func refuse(_ reason: String, _ result: SendResult?, _ status: ExitStatus) -> ExitStatus {
-        if command.flag(.json) {
+        if arguments.isJSON {
             JSONLine.write(result ?? SendResult(error: reason))
-        } else if !command.isGiven(.fallback) || command.flag(.verbose) {
+        } else if arguments.fallback == nil || arguments.verbosity.isVerbose {
             Messages.error(
                 result?.outcome == "delivered" ? "cannot answer \(reason)" : "cannot send \(reason)",
                 hint: status == .held ? pasted("status") : nil)
@@ -174,8 +174,8 @@ private struct Answering {
     }
 
     private func fallBack(_ status: ExitStatus) -> ExitStatus {
-        guard let fallback = command.text(.fallback) else { return status }
-        if !command.flag(.json) { standardOutput.line(fallback) }
+        guard let fallback = arguments.fallback else { return status }
+        if !arguments.isJSON { standardOutput.line(fallback) }
         return .ok
     }
 

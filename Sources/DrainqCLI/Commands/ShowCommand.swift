@@ -3,12 +3,12 @@ import Policy
 import Spool
 
 /// `drainq show`: one operation as a story: what it asks for, where it is, what each attempt met.
-func show(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+func show(_ arguments: ShowArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
-        let queue = try OpenQueue(command, environment)
-        let mentions = try givenMentions(command)
+        let queue = try OpenQueue(arguments.queue, environment)
+        let mentions = try givenMentions(arguments.ids)
         var showing = Showing(
-            queue: queue, known: try queue.knownDestinations(), now: .now(), asJSON: command.flag(.json),
+            queue: queue, known: try queue.knownDestinations(), now: .now(), asJSON: arguments.isJSON,
             terminal: .forResults(environment))
         let found = try queue.mentioned(mentions)
         var status = ExitStatus.ok

@@ -2,14 +2,14 @@ import Policy
 import Spool
 
 /// `drainq status`: what waits, where, since when and why, and how the last run ended.
-func status(_ command: ParsedCommand, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    if command.flag(.prometheus) { return try statusForPrometheus(command, environment: environment) }
+func status(_ arguments: StatusArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    if arguments.isForPrometheus { return try statusForPrometheus(arguments, environment: environment) }
     return try failing {
-        let queue = try OpenQueue(command, environment)
-        let isJSON = command.flag(.json)
-        if command.flag(.watch) {
-            try watch(queue, every: command.duration(.interval) ?? .seconds(2), asJSON: isJSON)
-        } else if command.isGiven(.interval) {
+        let queue = try OpenQueue(arguments.queue, environment)
+        let isJSON = arguments.isJSON
+        if arguments.isWatching {
+            try watch(queue, every: arguments.interval ?? StatusArguments.usualInterval, asJSON: isJSON)
+        } else if arguments.interval != nil {
             throw CommandFailure(.usage, "'--interval' is for --watch", hint: "drainq status --watch --interval 5s")
         } else {
             let now = Timestamp.now()

@@ -1,9 +1,9 @@
 /// `drainq status --prometheus`: the same as the file of `metrics.textfile`, at this moment.
 func statusForPrometheus(
-    _ command: ParsedCommand, environment: [String: String]
+    _ arguments: StatusArguments, environment: [String: String]
 ) throws(CommandFailure) -> ExitStatus {
     try failing {
-        let queue = try OpenQueue(command, environment)
+        let queue = try OpenQueue(arguments.queue, environment)
         standardOutput.write(try Exposition(of: queue, at: .now()).text)
         return .ok
     }

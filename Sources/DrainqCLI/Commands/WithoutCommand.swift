@@ -5,8 +5,7 @@ import Policy
 func withoutCommand(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     do throws(CommandFailure) {
         standardOutput.setWhenClosed(CommandName.status.outputWhenClosed)
-        return try status(
-            ParsedCommand(command: .status, operands: [], given: GivenOptions()), environment: environment)
+        return try status(StatusArguments(), environment: environment)
     } catch {
         guard error.status == .noQueue || error.status == .usage else { throw error }
         Messages.error(

@@ -42,43 +42,36 @@ struct OperationInput {
     private static let longestValue = 256 * 1_048_576
 
     private let queue: OpenQueue
-    private let command: ParsedCommand
-    private let id: OperationID?
+    private let options: InputOptions
     private let notBefore: Timestamp?
     private let expiresAt: Timestamp?
-    /// What the command line makes types and keys of.
-    private let type: Template?
-    private let key: Template?
     private var last = Timestamp(microseconds: 0)
     private var values = 0
     /// Names of fields that have been warned of.
     private var warned: Set<String> = []
 
-    init(queue: OpenQueue, command: ParsedCommand) {
+    /// `now` is when the command began: times on its command line are relative to it.
+    init(queue: OpenQueue, options: InputOptions, notBefore: Timestamp? = nil, at now: Timestamp) {
         self.queue = queue
-        self.command = command
-        let now = Timestamp.now()
-        id = command.operationID(.id)
-        notBefore = command.time(.at, now: now) ?? command.duration(.delay).map { now + $0 }
-        expiresAt = command.time(.expires, now: now)
-        type = command.template(.type)
-        key = command.template(.key)
+        self.options = options
+        self.notBefore = notBefore
+        expiresAt = options.expires?.timestamp(now: now)
     }
 
     /// Reads all that the command line names, standard input where it names nothing. `pause` is called where the next
     /// part of the input may be long in coming.
     mutating func read(_ take: (Item) throws -> Void, pause: () throws -> Void = {}) throws {
-        let files = command.texts(.bodyFile)
-        if let operand = command.operands.first, !files.isEmpty {
+        let files = options.bodyFiles
+        if let operand = options.files.first, !files.isEmpty {
             throw CommandFailure(
                 .usage, "'\(operand)' and '--body-file' exclude each other",
                 hint: "a body is read now, from operands, or when it is sent, from --body-file")
         }
         for path in files { try read(bodyFile: path, take) }
-        for path in command.operands.isEmpty && files.isEmpty ? ["-"] : command.operands {
+        for path in options.files.isEmpty && files.isEmpty ? ["-"] : options.files {
             try read(from: path, take, pause)
         }
-        if id != nil, values > 1 {
+        if options.id != nil, values > 1 {
             throw CommandFailure(.usage, "--id is for a single operation", hint: "use --envelope for ids of their own")
         }
     }
@@ -87,7 +80,7 @@ struct OperationInput {
 
     private mutating func read(from path: String, _ take: (Item) throws -> Void, _ pause: () throws -> Void) throws {
         let source = try InputSource(path)
-        if command.isGiven(.contentType), !command.flag(.envelope) {
+        if options.contentType != nil, !options.isEnvelope {
             // The source is one body, whatever its bytes are.
             let body = try source.all(upTo: Self.longestValue)
             try give(
@@ -115,7 +108,7 @@ struct OperationInput {
             try take(.refused(text: text, place: Place(source: source, line: line), reason: reason))
         case .value(let text, let line):
             let place = Place(source: source, line: line)
-            guard command.flag(.envelope) else {
+            guard options.isEnvelope else {
                 return try give(text, place, Operation(header: newHeader(), body: text), hasOwnID: false, take)
             }
             var envelope: (operation: Operation, hasOwnID: Bool)
@@ -168,7 +161,7 @@ struct OperationInput {
         _ text: [UInt8], _ place: Place, _ operation: Operation, hasOwnID: Bool, _ take: (Item) throws -> Void
     ) throws {
         values += 1
-        if id != nil, values > 1 { return }
+        if options.id != nil, values > 1 { return }
         var operation = operation
         do throws(RequestError) {
             try override(&operation)
@@ -177,20 +170,21 @@ struct OperationInput {
         }
         try take(
             .operation(
-                Given(operation: operation, hasOwnID: hasOwnID || id != nil, text: text, place: place, at: last)))
+                Given(operation: operation, hasOwnID: hasOwnID || options.id != nil, text: text, place: place, at: last)
+            ))
     }
 
     /// The header of the next operation, with a creation time after all before it.
     private mutating func newHeader() -> OperationHeader {
         last = max(.now(), last + .microseconds(1))
         return OperationHeader(
-            id: id ?? .random(),
+            id: options.id ?? .random(),
             type: .default, createdAt: last,
-            contentType: command.text(.contentType) ?? "application/json")
+            contentType: options.contentType ?? "application/json")
     }
 
     private func override(_ operation: inout Operation) throws(RequestError) {
-        if command.isGiven(.type), let type {
+        if let type = options.type {
             let text = try type.text(of: operation)
             guard let name = TypeName(text) else {
                 throw .unusableValue(
@@ -198,15 +192,15 @@ struct OperationInput {
             }
             operation.header.type = name
         }
-        if let key { operation.header.key = try key.text(of: operation) }
+        if let key = options.key { operation.header.key = try key.text(of: operation) }
         override(&operation.header)
     }
 
     private func override(_ header: inout OperationHeader) {
-        if let url = command.text(.url) { header.url = url }
-        if let method = command.text(.method) { header.method = method }
-        if let contentType = command.text(.contentType) { header.contentType = contentType }
-        header.headers += command.headers(.header)
+        if let url = options.url { header.url = url }
+        if let method = options.method { header.method = method }
+        if let contentType = options.contentType { header.contentType = contentType }
+        header.headers += options.headers
         if let notBefore { header.notBefore = notBefore }
         if let expiresAt { header.expiresAt = expiresAt }
     }

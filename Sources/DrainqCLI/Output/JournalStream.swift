@@ -22,13 +22,13 @@ struct JournalStream: Hashable {
 }
 
 extension Messages.Format {
-    /// What `--log` says; nothing or `auto` is what standard error is connected to.
-    init(_ command: ParsedCommand, environment: [String: String]) {
-        switch command.text(.log) {
-        case "json": self = .json
-        case "journal": self = .journal
-        case "text": self = .text
-        default:
+    /// What `--log` says; `auto` is what standard error is connected to.
+    init(_ reader: RunArguments.Reader, environment: [String: String]) {
+        switch reader {
+        case .json: self = .json
+        case .journal: self = .journal
+        case .text: self = .text
+        case .auto:
             let isJournal = JournalStream(environment: environment)?.isBehind(STDERR_FILENO) ?? false
             self = isJournal ? .journal : .text
         }

@@ -19,17 +19,17 @@ struct OpenQueue {
         environment = [:]
     }
 
-    init(_ command: ParsedCommand, _ environment: [String: String]) throws {
-        let path = try queuePath(option: command.text(.queue), environment: environment)
+    init(_ options: QueueOptions, _ environment: [String: String]) throws {
+        let path = try queuePath(option: options.path, environment: environment)
         spool = try SpoolDirectory(opening: path)
-        configuration = try readConfiguration(at: command.text(.config), queue: path)
-        directory = absoluteDirectory(of: command.text(.config) ?? "\(path)/drainq.json")
+        configuration = try readConfiguration(at: options.configuration, queue: path)
+        directory = absoluteDirectory(of: options.configuration ?? "\(path)/drainq.json")
         self.environment = environment
     }
 
     /// Throws where the queue's own configuration could be another's; one that `--config` names is trusted as it is.
-    func checkTrustOfConfiguration(_ command: ParsedCommand) throws(SpoolError) {
-        if command.text(.config) == nil { try spool.checkTrustOfConfiguration() }
+    func checkTrustOfConfiguration(_ options: QueueOptions) throws(SpoolError) {
+        if options.configuration == nil { try spool.checkTrustOfConfiguration() }
     }
 
     /// Lets `DRAINQ_TRANSPORT` take the place of `auto`.

@@ -27,18 +27,17 @@ final class Progress: Sendable {
     }
 
     /// Returns what `--progress` asks for; `nil` for none. `auto` is a line at a terminal, none elsewhere.
-    init?(_ command: ParsedCommand) {
-        let wanted = command.text(.progress) ?? "never"
+    init?(_ arguments: RunArguments) {
         let isTerminal = Terminal.isOnStandardError && Messages.format == .text
-        switch wanted {
-        case "always": isInPlace = isTerminal
-        case "auto":
-            guard isTerminal, !command.flag(.quiet), !command.flag(.json) else { return nil }
+        switch arguments.progress {
+        case .always: isInPlace = isTerminal
+        case .auto:
+            guard isTerminal, !arguments.verbosity.isQuiet, !arguments.isJSON else { return nil }
             isInPlace = true
-        default: return nil
+        case .never: return nil
         }
-        replacesAttempts = wanted == "auto" && !command.flag(.verbose)
-        let stays = command.flag(.untilEmpty) || command.isGiven(.wait)
+        replacesAttempts = arguments.progress == .auto && !arguments.verbosity.isVerbose
+        let stays = arguments.staysUntilEmpty || arguments.wait != nil
         state = Mutex(State(count: ProgressCount(countsWhatIsLeft: stays)))
         if isInPlace { tickLater() }
     }

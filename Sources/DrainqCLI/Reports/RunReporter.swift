@@ -41,10 +41,10 @@ struct RunReporter {
         self.alarms = voice == .actionable && log == nil ? alarms : nil
     }
 
-    static func voice(_ command: ParsedCommand) -> Voice {
-        if command.flag(.json) { return .json }
-        if command.flag(.verbose) { return .everything }
-        if command.flag(.quiet) { return .actionable }
+    static func voice(_ arguments: RunArguments) -> Voice {
+        if arguments.isJSON { return .json }
+        if arguments.verbosity.isVerbose { return .everything }
+        if arguments.verbosity.isQuiet { return .actionable }
         return Terminal.isOnStandardError ? .everything : .actionable
     }
 

@@ -1,0 +1,31 @@
+/// To which operations something is done, for `retry`, `drop`, `hold` and `release`.
+struct ActionOptions {
+    var ids: [String] = []
+    var filter = FilterOptions()
+    /// No ids and no filter: all of them.
+    var isForAll = false
+    var limit: Int?
+    var isRehearsal = false
+    var isJSON = false
+    var queue = QueueOptions()
+    var verbosity = Verbosity()
+
+    /// `all` is what `--all` means to the command.
+    @OptionList<Self> static func options(_ all: Option<Self> = everyOperation) -> [Option<Self>] {
+        all
+        Option(
+            .limit, .count(1...Int.max), \.limit, "at most so many, the oldest first",
+            "Only so many of those that are chosen, the oldest first, and of what is in quarantine last.")
+        Option.dryRun(\.isRehearsal)
+        FilterOptions.options.map { $0.within(\.filter) }
+        Option.json(\.isJSON)
+        QueueOptions.options.map { $0.within(\.queue) }
+        Verbosity.options.map { $0.within(\.verbosity) }
+    }
+
+    private static var everyOperation: Option<Self> {
+        Option(
+            .all, \.isForAll, "choose every operation",
+            "Every operation that the command can be used on.")
+    }
+}

@@ -1,0 +1,66 @@
+import Policy
+
+/// What `drainq add` is told.
+struct AddArguments: CommandArguments {
+    var input = InputOptions()
+    var delay: Duration?
+    var at: PointInTime?
+    var isAtomic = false
+    var sync = Sync.full
+    var isJSON = false
+    var queue = QueueOptions()
+    var verbosity = Verbosity()
+
+    mutating func take(operands: [String]) { input.files = operands }
+
+    static var options: [Option<Self>] {
+        InputOptions.options.map { $0.within(\.input) }
+        Option(
+            .delay, .duration, \.delay, "not due before so long from now",
+            "How long the operations wait before they are due.")
+        Option(
+            .at, .time(.future), \.at, "not due before this time",
+            "When the operations become due. Not together with --delay.")
+        Option.atomic(\.isAtomic)
+        Option.sync(\.sync)
+        Option.json(\.isJSON)
+        QueueOptions.options.map { $0.within(\.queue) }
+        Verbosity.options.map { $0.within(\.verbosity) }
+    }
+}
+
+extension CommandDescription {
+    static let add = CommandDescription(
+        .add, Command.add, "put operations into the queue",
+        """
+        Reads JSON from the files, or from standard input, and queues one operation for each value: a single document, or \
+        one value on each line. The payload is kept byte for byte as it was given. Prints the ids, one on each line, once \
+        the operations are safe on disk.
+
+        A line that is not JSON is reported with its number and kept in `quarantine/`; the others are queued, and the \
+        exit status is 65. With --atomic nothing is queued unless everything can be.
+
+        The input may go on for ever: `tail -n 0 -F app.log | drainq add --type log` follows a file through its rotations, \
+        queues each line once its line break is written, and prints the id once the line is safe. Where the pipe breaks, \
+        lines that had no id yet are not in the queue; tail does not remember where it was. `--type '{payload.level}'` gives \
+        each line the type that its member `level` names, and `--key '{payload.user}'` its key.
+
+        With --content-type each file, or the whole of standard input, is the body of one operation and need not be JSON. \
+        With --body-file the body stays in its file until it is sent.
+
+        What could never be sent is refused like a bad line: a header field with a line break in it, a payload that does \
+        not meet the `require` of its route, or one without a value that a template of its route needs.
+        """,
+        operands: .files,
+        exclusive: [[.delay, .at], [.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile]],
+        examples: [
+            Example(#"printf '{"n":1}\n{"n":2}\n' | drainq add --type t"#, "two operations of the type t"),
+            Example(
+                "drainq add --type crm --key customer-7 --delay 5m update.json",
+                "one operation, due in five minutes"),
+            Example("drainq add --content-type text/csv --expires 7d report.csv", "a body that is not JSON"),
+            Example(
+                "drainq add --type scan --body-file /var/lib/scans/1.tiff --content-type image/tiff",
+                "a large file, streamed from where it is"),
+        ])
+}

@@ -1,0 +1,105 @@
+/// What `drainq completions` is told.
+struct CompletionsArguments: CommandArguments {
+    /// A shell.
+    var words: [String] = []
+
+    mutating func take(operands: [String]) { words = operands }
+    static var options: [Option<Self>] { [] }
+
+    var shell: Shell? { words.first.flatMap(Shell.init(rawValue:)) }
+}
+
+/// What `drainq manual` is told.
+struct ManualArguments: CommandArguments {
+    /// A page, or nothing.
+    var words: [String] = []
+
+    mutating func take(operands: [String]) { words = operands }
+    static var options: [Option<Self>] { [] }
+
+    var page: ManualPage { words.first.flatMap(ManualPage.init(rawValue:)) ?? .drainq }
+}
+
+/// What `drainq help` is told.
+struct HelpArguments: CommandArguments {
+    /// A command, or nothing.
+    var words: [String] = []
+
+    mutating func take(operands: [String]) { words = operands }
+    static var options: [Option<Self>] { [] }
+
+    init() {}
+
+    init(topic: CommandName?) {
+        words = topic.map { [$0.rawValue] } ?? []
+    }
+
+    var topic: CommandName? { words.first.flatMap(CommandName.init(rawValue:)) }
+}
+
+extension CommandDescription {
+    static let completions = CommandDescription(
+        .completions, Command.completions, "print completions for a shell",
+        "Prints the completions of drainq for bash, zsh or fish.",
+        operands: .one(of: Shell.allCases.map(\.rawValue), placeholder: "SHELL"),
+        examples: [
+            Example(
+                "drainq completions bash | install -D /dev/stdin ~/.local/share/bash-completion/completions/drainq",
+                "for one user of bash"),
+            Example(
+                "drainq completions fish | install -D /dev/stdin ~/.config/fish/completions/drainq.fish",
+                "for one user of fish"),
+            Example(
+                "drainq completions zsh | install -D /dev/stdin /usr/local/share/zsh/site-functions/_drainq",
+                "for every user of zsh"),
+        ])
+}
+
+extension CommandDescription {
+    static let manual = CommandDescription(
+        .manual, Command.manual, "print this manual",
+        """
+        Prints a manual page, `drainq` or `drainq-json`, in the mdoc language of `mandoc` and `groff`. The default is \
+        `drainq`.
+        """,
+        operands: .optional(of: ManualPage.allCases.map(\.rawValue), placeholder: "PAGE"),
+        examples: [
+            Example("drainq manual | man -l -", "read the manual without installing it"),
+            Example("drainq manual drainq-json | man -l -", "the same for what commands print with --json"),
+        ])
+}
+
+extension CommandDescription {
+    static let schema = CommandDescription(
+        .schema, Command.schema, "print a JSON Schema of the configuration",
+        """
+        Prints a JSON Schema (draft 7) of `drainq.json`, with which an editor completes and checks the file while it is \
+        written. Name it in the file: `$schema: "./drainq.schema.json"`. `drainq check` finds more than a schema can.
+        """,
+        examples: [
+            Example("drainq schema > drainq.schema.json", "beside the configuration that names it")
+        ])
+}
+
+extension CommandDescription {
+    static let version = CommandDescription(
+        .version, Command.version, "print the version",
+        "Prints the name and the version.")
+}
+
+extension CommandDescription {
+    static let help = CommandDescription(
+        .help, Command.help, "explain a command",
+        "Prints what the commands are, or how one of them is used.",
+        operands: .optional(
+            of: CommandName.allCases.filter { $0 != .agent }.map(\.rawValue), placeholder: "COMMAND"),
+        examples: [Example("drainq help run", "the same as drainq run --help")])
+}
+
+extension CommandDescription {
+    static let agent = CommandDescription(
+        .agent, Command.agent, "make attempts for a run",
+        "Started by a run.",
+        operands: .anything,
+        isHidden: true)
+}

@@ -1,0 +1,53 @@
+import Drain
+import Policy
+
+/// Which operations are meant; what is not said does not restrict.
+struct FilterOptions {
+    var states: [ShownState] = []
+    var destinations: [String] = []
+    var types: [TypeName] = []
+    var key: String?
+    var answers: [AnswerPattern] = []
+    var since: PointInTime?
+    var before: PointInTime?
+
+    /// Whether anything is said.
+    var isGiven: Bool {
+        !(states.isEmpty && destinations.isEmpty) || namesOperations
+    }
+
+    /// Whether anything is said that a destination as a whole cannot be.
+    var namesOperations: Bool {
+        !(states.isEmpty && types.isEmpty && answers.isEmpty) || key != nil || since != nil || before != nil
+    }
+
+    @OptionList<Self> static var options: [Option<Self>] {
+        Option(
+            .state, .choice, each: \.states, group: .filter, "in this state",
+            """
+            In this state; given more than once, in any of these. `held` is what a person or its destination holds, and \
+            `new` and `deferred` are the others that wait.
+            """)
+        Option(
+            .destination, .destination, each: \.destinations, group: .filter, "for this destination",
+            "For this destination, by its name as `drainq status` shows it; given more than once, for any of these.")
+        Option(
+            .type, short: "t", .typeName, each: \.types, group: .filter, "of this type",
+            "Of this type; given more than once, of any of these.")
+        Option(
+            .key, .text("KEY"), \.key, group: .filter, "with this key",
+            "With exactly this key.")
+        Option(
+            .status, .answer, each: \.answers, group: .filter, "whose last attempt met this status or error",
+            """
+            Whose last attempt met this: a status such as `503`, a range such as `500-599` or `5xx`, or the name of an error \
+            such as `timeout`, as for `drainq explain`; given more than once, any of these. Each file is read for it.
+            """)
+        Option(
+            .since, .time(.past), \.since, group: .filter, "created at this time or later",
+            "Created at this time or later; `2h` is two hours ago.")
+        Option(
+            .before, .time(.past), \.before, group: .filter, "created before this time",
+            "Created before this time; `30d` is thirty days ago.")
+    }
+}

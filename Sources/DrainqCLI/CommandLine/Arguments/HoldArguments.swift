@@ -1,0 +1,34 @@
+/// What `drainq hold` is told.
+struct HoldArguments: CommandArguments {
+    var action = ActionOptions()
+    /// Why a destination is held.
+    var reason: String?
+
+    mutating func take(operands: [String]) { action.ids = operands }
+
+    static var options: [Option<Self>] {
+        Option(
+            .reason, .text("TEXT"), \.reason, "say why, for whoever looks at the status",
+            "Why the destination is held; `drainq status` shows it. Only with --destination alone.")
+        ActionOptions.options().map { $0.within(\.action) }
+    }
+}
+
+extension CommandDescription {
+    static let hold = CommandDescription(
+        .hold, Command.hold, "keep operations or a destination from being sent",
+        """
+        Holds operations that wait: no run attempts them, and nothing is charged to them, until they are released. Which \
+        ones is said by ids, by filters, or by --all.
+
+        With --destination and nothing else that chooses, the destination itself is held: what waits for it and what is \
+        added later. A run never tries what a person holds.
+        """,
+        operands: .selection,
+        examples: [
+            Example("drainq hold 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "hold one operation"),
+            Example(
+                "drainq hold --destination https://api.example.com --reason 'moving to a new server'",
+                "hold all that goes to one place, now and later"),
+        ])
+}

@@ -1,0 +1,41 @@
+/// What `drainq init` is told.
+struct InitArguments: CommandArguments {
+    var url: String?
+    /// The name of a service, or `list`.
+    var example: String?
+    var queue = QueueOptions()
+    var verbosity = Verbosity()
+
+    static var options: [Option<Self>] {
+        Option(
+            .url, .text("URL"), \.url, "where operations go",
+            "The URL of the default route in the new configuration. Without it the configuration has a place to fill in."
+        )
+        Option(
+            .example, .text("NAME"), \.example, "begin with the configuration of a service",
+            """
+            The configuration is that of a service, such as `slack` or `elasticsearch`, instead of one in which every line is \
+            explained. `list` prints the names, with what each is for, and makes no queue. GALLERY in drainq-config(5) \
+            compares them.
+            """)
+        QueueOptions.options.map { $0.within(\.queue) }
+        Verbosity.options.map { $0.within(\.verbosity) }
+    }
+}
+
+extension CommandDescription {
+    static let initialize = CommandDescription(
+        .initialize, Command.initialize, "make a queue directory and a commented configuration",
+        """
+        Makes the queue directory, readable and writable by its owner alone, with a configuration `drainq.json` in which \
+        every line is explained, or with that of a service. What is already there is left as it is.
+        """,
+        exclusive: [[.url, .example]],
+        examples: [
+            Example(
+                "drainq init --url https://api.example.com/v1/events", "a queue whose operations go to this URL"),
+            Example("drainq init --example list", "the services that there are configurations for"),
+            Example("drainq init --example slack", "a queue for messages to Slack"),
+            Example("drainq init -q /var/spool/drainq", "a queue at another place"),
+        ])
+}

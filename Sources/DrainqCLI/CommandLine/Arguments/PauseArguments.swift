@@ -1,0 +1,35 @@
+/// What `drainq pause` and `drainq resume` are told.
+struct PauseArguments: CommandArguments {
+    /// None is the whole queue.
+    var destinations: [String] = []
+    var queue = QueueOptions()
+    var verbosity = Verbosity()
+
+    static var options: [Option<Self>] {
+        Option(
+            .destination, .destination, each: \.destinations, "only this destination",
+            "Only this destination, by its name as `drainq status` shows it.")
+        QueueOptions.options.map { $0.within(\.queue) }
+        Verbosity.options.map { $0.within(\.verbosity) }
+    }
+}
+
+extension CommandDescription {
+    static let pause = CommandDescription(
+        .pause, Command.pause, "make runs attempt nothing",
+        """
+        Runs attempt nothing until `drainq resume`; operations are accepted as ever. With --destination this is so for \
+        one destination only.
+        """,
+        examples: [
+            Example("drainq pause", "stop all attempts before maintenance"),
+            Example("drainq pause --destination https://api.example.com", "stop attempts to one place only"),
+        ])
+}
+
+extension CommandDescription {
+    static let resume = CommandDescription(
+        .resume, Command.resume, "end a pause",
+        "Ends the pause of the queue, or with --destination that of a destination.",
+        examples: [Example("drainq resume", "go on after maintenance")])
+}

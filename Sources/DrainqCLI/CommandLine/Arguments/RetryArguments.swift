@@ -1,0 +1,40 @@
+import Policy
+
+/// What `drainq retry` is told.
+struct RetryArguments: CommandArguments {
+    var action = ActionOptions()
+    /// How fast operations become due; all at once without it.
+    var rate: Rate?
+
+    mutating func take(operands: [String]) { action.ids = operands }
+
+    static var options: [Option<Self>] {
+        Option(
+            .rate, .rate, \.rate, "make so many due in a time, as in 20/s",
+            """
+            One after the other becomes due, so many in that time, the oldest first: thousands of operations that failed \
+            together do not come back together. Each waits for its time whatever the schedule says; with --dry-run the \
+            times are shown.
+            """)
+        ActionOptions.options().map { $0.within(\.action) }
+    }
+}
+
+extension CommandDescription {
+    static let retry = CommandDescription(
+        .retry, Command.retry, "make operations due again, with their attempts reset",
+        """
+        Failed operations go back into the queue, deferred ones no longer wait; the count of attempts begins anew. Which \
+        ones is said by ids, by filters, or by --all. A file in quarantine goes back if it is an operation by now, and \
+        else stays, with the reason.
+        """,
+        operands: .selection,
+        examples: [
+            Example("drainq retry --state failed --type crm", "all failed operations of a type"),
+            Example("drainq retry --all --dry-run", "what would be retried"),
+            Example("drainq retry --all --rate 20/s", "retry all that has failed, without a stampede"),
+            Example(
+                "drainq list --state failed --json | jq -r .id | drainq retry -",
+                "retry what a filter of your own lets through"),
+        ])
+}

@@ -1,0 +1,31 @@
+/// What `drainq show` is told.
+struct ShowArguments: CommandArguments {
+    var ids: [String] = []
+    var isJSON = false
+    var queue = QueueOptions()
+    var verbosity = Verbosity()
+
+    mutating func take(operands: [String]) { ids = operands }
+
+    static var options: [Option<Self>] {
+        Option.json(\.isJSON)
+        QueueOptions.options.map { $0.within(\.queue) }
+        Verbosity.options.map { $0.within(\.verbosity) }
+    }
+}
+
+extension CommandDescription {
+    static let show = CommandDescription(
+        .show, Command.show, "show operations with all their attempts",
+        """
+        Prints each operation as a story: what it waits for and why, its fields, each attempt with what the server \
+        answered and which rule decided, and the beginning of its body; with --json all of the body. A file in quarantine \
+        is shown with its reason.
+        """,
+        operands: .ids,
+        examples: [
+            Example("drainq show 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "the story of one operation"),
+            Example(
+                "drainq list --state failed --json | jq -r .id | drainq show -", "the stories of all that failed"),
+        ])
+}

@@ -1,0 +1,197 @@
+import Policy
+
+/// How a value is written on the command line, and what it is read as.
+struct ValueSyntax<Value>: Sendable {
+    let kind: ValueKind
+    /// Throws why the text is no such value.
+    let read: @Sendable (String) throws(ValueDefect) -> Value
+    /// Returns the text that is read as `value`: documents show initial values so.
+    let text: @Sendable (Value) -> String
+
+    init(
+        _ kind: ValueKind, text: @escaping @Sendable (Value) -> String = { "\($0)" },
+        read: @escaping @Sendable (String) throws(ValueDefect) -> Value
+    ) {
+        self.kind = kind
+        self.text = text
+        self.read = read
+    }
+
+    /// A value that either can be read or not.
+    init(
+        _ kind: ValueKind, text: @escaping @Sendable (Value) -> String = { "\($0)" }, else defect: ValueDefect,
+        _ value: @escaping @Sendable (String) -> Value?
+    ) {
+        self.init(kind, text: text) { text throws(ValueDefect) in
+            guard let value = value(text) else { throw defect }
+            return value
+        }
+    }
+}
+
+/// Why a text is not a value of its kind.
+struct ValueDefect: Error {
+    var reason: String
+    var hint: String?
+
+    init(_ reason: String, hint: String? = nil) {
+        self.reason = reason
+        self.hint = hint
+    }
+}
+
+// MARK: - Texts
+
+extension ValueSyntax<String> {
+    /// Any text but an empty one.
+    static func text(_ placeholder: String) -> Self { nonempty(.text(placeholder)) }
+    static func file(_ placeholder: String) -> Self { nonempty(.file(placeholder)) }
+    static func directory(_ placeholder: String) -> Self { nonempty(.directory(placeholder)) }
+    static var destination: Self { nonempty(.destination) }
+
+    private static func nonempty(_ kind: ValueKind) -> Self {
+        Self(kind) { text throws(ValueDefect) in
+            try checkText(text)
+            return text
+        }
+    }
+}
+
+/// Throws where a text is empty, or has a NUL, which no system call takes.
+private func checkText(_ text: String) throws(ValueDefect) {
+    if text.isEmpty { throw ValueDefect("it is empty") }
+    if text.utf8.contains(0) { throw ValueDefect("it has a NUL in it") }
+}
+
+extension ValueSyntax<Template> {
+    /// A type or a key, or what makes one of each payload.
+    static func template(_ use: TemplateUse, _ placeholder: String) -> Self {
+        Self(.template(use, placeholder)) { text throws(ValueDefect) in
+            let template: Template
+            do throws(RouteProblem) {
+                template = try Template(text, for: use)
+            } catch {
+                throw ValueDefect(error.reason, hint: error.hint)
+            }
+            if template.isFixed {
+                if use == .type { _ = try ValueSyntax<TypeName>.typeName.read(text) } else { try checkText(text) }
+            }
+            return template
+        }
+    }
+}
+
+// MARK: - Words
+
+extension ValueSyntax where Value: RawRepresentable<String> & CaseIterable & SendableMetatype {
+    /// One of the words of an enumeration.
+    static var choice: Self {
+        let words = Value.allCases.map(\.rawValue)
+        return Self(.choice(words), text: \.rawValue) { text throws(ValueDefect) in
+            guard let value = Value(rawValue: text) else {
+                throw ValueDefect(
+                    "not one of " + words.joined(separator: ", "),
+                    hint: nearest(to: text, in: words).map { "did you mean \($0)?" })
+            }
+            return value
+        }
+    }
+}
+
+extension ValueSyntax<TypeName> {
+    static var typeName: Self {
+        Self(
+            .typeName,
+            else: ValueDefect(
+                "not a type", hint: "types are 1 to 64 of A-Z a-z 0-9 _ - and . but do not begin with a dot")
+        ) { TypeName($0) }
+    }
+}
+
+extension ValueSyntax<OperationID> {
+    static var operationID: Self {
+        Self(
+            .operationID, else: ValueDefect("not an id", hint: "ids are 1 to 64 of A-Z a-z 0-9 _ -")
+        ) { OperationID($0) }
+    }
+}
+
+extension ValueSyntax<JSONPointer> {
+    static var pointer: Self {
+        Self(
+            .pointer, else: ValueDefect("not a JSON Pointer", hint: "pointers are such as /result/items")
+        ) { JSONPointer($0) }
+    }
+}
+
+extension ValueSyntax<HeaderField> {
+    static var header: Self {
+        Self(
+            .header,
+            else: ValueDefect("not a header", hint: "headers are 'Name: value'")
+        ) { HeaderField(argument: $0) }
+    }
+}
+
+extension ValueSyntax<AnswerPattern> {
+    static var answer: Self {
+        Self(.answer) { text throws(ValueDefect) in
+            guard let pattern = AnswerPattern(filter: text) else {
+                throw ValueDefect(
+                    "neither a status nor an error",
+                    hint: nearest(to: text, in: AnswerPattern.errorNames).map { "did you mean \($0)?" }
+                        ?? "statuses are 503, 500-599 or 5xx; 'drainq explain' names the errors")
+            }
+            return pattern
+        }
+    }
+}
+
+// MARK: - Quantities
+
+extension ValueSyntax<Int> {
+    static func count(_ range: ClosedRange<Int>) -> Self {
+        Self(.count(range)) { text throws(ValueDefect) in
+            guard let number = Int(text) else { throw ValueDefect("not a number") }
+            if number < range.lowerBound { throw ValueDefect("less than \(range.lowerBound)") }
+            if number > range.upperBound { throw ValueDefect("more than \(range.upperBound)") }
+            return number
+        }
+    }
+}
+
+extension ValueSyntax<Duration> {
+    static var duration: Self {
+        Self(
+            .duration, text: \.quantity,
+            else: ValueDefect("not a duration", hint: "durations have units: 500ms, 90s, 5m, 2h, 3d, 1h30m")
+        ) { Duration(quantity: $0) }
+    }
+
+    /// A duration that is at least a tenth of a second.
+    static var interval: Self {
+        Self(.interval, text: \.quantity) { text throws(ValueDefect) in
+            let value = try duration.read(text)
+            if value < .milliseconds(100) { throw ValueDefect("less than 100ms") }
+            return value
+        }
+    }
+}
+
+extension ValueSyntax<Rate> {
+    static var rate: Self {
+        Self(
+            .rate, text: \.quantity,
+            else: ValueDefect("not a rate", hint: "rates are a number in a time: 20/s, 90/m, 500/h")
+        ) { Rate(quantity: $0) }
+    }
+}
+
+extension ValueSyntax<PointInTime> {
+    static func time(_ direction: PointInTime.Direction) -> Self {
+        Self(
+            .time,
+            else: ValueDefect("not a time", hint: "times are 2026-11-21T09:15:00Z, 2026-11-21, now, -2h, +5m")
+        ) { PointInTime(quantity: $0, direction: direction) }
+    }
+}
