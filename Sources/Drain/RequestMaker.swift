@@ -24,7 +24,7 @@ final class RequestMaker {
         var redaction: Redaction
     }
 
-    init(_ route: Route, _ settings: DestinationSettings, _ world: Run.World) {
+    init(_ route: Route, _ settings: DestinationSettings, _ world: World) {
         self.route = route
         self.settings = settings
         form = RequestForm(route)

@@ -9,31 +9,31 @@ extension Run {
     /// Each is claimed just before its request is submitted, so several runs share one queue. After a crash in here the
     /// claims of this run are returned by the next one; whether their requests arrived is unknown (window W1).
     func attempt(_ chosen: [Candidate], _ claims: SpoolRun) -> Int {
-        summary.timeSpent.begin(.claiming)
-        defer { summary.timeSpent.begin(.choosing) }
+        tally.summary.timeSpent.begin(.claiming)
+        defer { tally.summary.timeSpent.begin(.choosing) }
         var round = Round(concurrency: options.concurrency)
         watchForStorms(chosen)
         for candidate in inOrder(chosen) { round.append(candidate, of: lane(of: candidate)) }
         while true {
             if round.graceEnd == nil, mustStop() {
                 round.graceEnd = .now + options.grace
-                if case .signal = summary.end, !round.flying.isEmpty {
-                    report(.stopping(inFlight: round.flying.count, grace: options.grace))
+                if case .signal = tally.summary.end, !round.flying.isEmpty {
+                    tally.tell(.stopping(inFlight: round.flying.count, grace: options.grace))
                 }
             }
             // What is in flight is somebody else's to settle.
-            if hasLostHold { round.graceEnd = .now }
+            if tally.hasLostHold { round.graceEnd = .now }
             var pause: Duration?
             if round.graceEnd == nil { pause = begin(&round, claims) }
-            if summary.end != .done, round.graceEnd == nil { continue }
+            if tally.summary.end != .done, round.graceEnd == nil { continue }
             if round.graceEnd == nil, concludeSuspicions(&round, claims) { continue }
             if round.flying.isEmpty {
                 if round.graceEnd == nil {
                     if let pause {
                         flush(claims)
-                        summary.timeSpent.begin(.waiting)
+                        tally.summary.timeSpent.begin(.waiting)
                         Interruption.sleep(until: min(.now + pause, pollDeadline(nil)))
-                        summary.timeSpent.begin(.claiming)
+                        tally.summary.timeSpent.begin(.claiming)
                         continue
                     }
                 }
@@ -46,11 +46,11 @@ extension Run {
             }
         }
         putBackLeftovers(&round, claims)
-        tellLedger()
+        book.tell()
         return round.begun
     }
 
-    func lane(of candidate: Candidate) -> Lane { lanes[candidate.destination.digest]! }
+    func lane(of candidate: Candidate) -> Lane { book.lanes[candidate.destination.digest]! }
 
     func maker(of type: TypeName, to lane: Lane) -> RequestMaker {
         if let maker = lane.makers[type] { return maker }
@@ -65,7 +65,7 @@ extension Run {
         var counts: [Digest: Int] = [:]
         for candidate in chosen { counts[candidate.destination.digest, default: 0] += 1 }
         for (digest, count) in counts {
-            guard let lane = lanes[digest] else { continue }
+            guard let lane = book.lanes[digest] else { continue }
             let threshold = lane.settings.stormGuard
             lane.storm = StormGuard(
                 threshold: lane.newest.isEmpty ? threshold : min(threshold, count), limit: threshold,
@@ -76,7 +76,7 @@ extension Run {
     /// Oldest first; but a held destination is asked with its newest operation, which did not bring it into this.
     private func inOrder(_ chosen: [Candidate]) -> [Candidate] {
         var order = chosen
-        for (digest, lane) in lanes where lane.isProbing && lane.state.hold != nil {
+        for (digest, lane) in book.lanes where lane.isProbing && lane.state.hold != nil {
             guard let last = order.lastIndex(where: { $0.destination.digest == digest && $0.isHead }) else { continue }
             if let newer = lane.newest.first {
                 lane.newest.removeFirst()
@@ -91,12 +91,12 @@ extension Run {
     /// Whether no more is to be claimed: a signal, the time, or a queue that cannot be trusted with another outcome.
     func mustStop() -> Bool {
         listenToPeople()
-        if summary.end != .done { return true }
+        if tally.summary.end != .done { return true }
         if let maxTime = options.maxTime, .now >= started + maxTime {
-            summary.end = .timeUp
+            tally.summary.end = .timeUp
             return true
         }
-        return interrupted()
+        return tally.interrupted()
     }
 
     /// The sink is asked again at least when something else than a report has to be noticed.
@@ -109,24 +109,24 @@ extension Run {
 
     private func wait(_ pause: Duration?, _ round: inout Round, _ claims: SpoolRun) {
         guard let sink else { return }
-        defer { summary.timeSpent.begin(.claiming) }
+        defer { tally.summary.timeSpent.begin(.claiming) }
         // While servers work on what has just been sent.
         if let due = flushPace.due, due <= .now { flush(claims) }
         do throws(SinkError) {
             var deadline = pollDeadline(round.graceEnd)
             if let pause { deadline = min(deadline, .now + pause) }
             if let due = flushPace.due { deadline = min(deadline, due) }
-            summary.timeSpent.begin(.waiting)
+            tally.summary.timeSpent.begin(.waiting)
             let reports = try sink.reports(
                 until: deadline, wakeup: round.graceEnd == nil ? Interruption.wakeup : -1)
-            summary.timeSpent.begin(.settling)
+            tally.summary.timeSpent.begin(.settling)
             for (ticket, report) in reports {
                 guard let flight = round.flying.removeValue(forKey: ticket) else { continue }
                 flight.lane.inFlight -= 1
                 take(report, of: flight, &round, claims)
             }
         } catch {
-            agentsFailed(error.description)
+            tally.agentsFailed(error.description)
             round.graceEnd = .now
         }
     }
@@ -154,8 +154,8 @@ extension Run {
             if mustStop() { return nil }
         }
         let elapsed = ContinuousClock.now - started
-        let waits = paced.compactMap { digest -> Duration? in
-            guard let lane = lanes[digest] else { return nil }
+        let waits = book.paced.compactMap { digest -> Duration? in
+            guard let lane = book.lanes[digest] else { return nil }
             let isWaiting = !round.isEmpty(of: lane) && lane.allowance > 0 || !lane.urgent.isEmpty
             let wait = lane.pace.wait(at: elapsed)
             return isWaiting && !lane.isClosed && wait > .zero ? wait : nil
@@ -166,7 +166,7 @@ extension Run {
     /// Whether anything may begin apart from a rate: what waits for a closed destination may not.
     private func hasWork(_ round: Round) -> Bool {
         round.lanes.contains { $0.allowance > 0 && !round.isEmpty(of: $0) }
-            || unusual.contains { lanes[$0].map { !$0.urgent.isEmpty && !$0.isClosed } ?? false }
+            || unusual.contains { book.lanes[$0].map { !$0.urgent.isEmpty && !$0.isClosed } ?? false }
     }
 
     private func nextInOrder(_ round: inout Round, _ elapsed: Duration) -> Candidate? {
@@ -179,7 +179,7 @@ extension Run {
 
     private func nextUrgent(_ elapsed: Duration) -> Work? {
         for digest in unusual {
-            guard let lane = lanes[digest], lane.isUnusual else {
+            guard let lane = book.lanes[digest], lane.isUnusual else {
                 unusual.remove(digest)
                 continue
             }
@@ -192,7 +192,7 @@ extension Run {
 
     private func fly(_ flight: Flight, _ round: inout Round) {
         let elapsed = ContinuousClock.now - started
-        round.flying[summary.attempts] = flight
+        round.flying[tally.summary.attempts] = flight
         flight.lane.inFlight += 1
         flight.lane.pace.begin(at: elapsed)
         pace.begin(at: elapsed)
@@ -210,9 +210,7 @@ extension Run {
         flight.isSample = isSample
         flight.isProbe = lane.state.hold != nil
         if flight.isProbe {
-            // Before it is sent: whatever comes of it, no other run does the same.
-            lane.note(.probed, at: flight.began, ignoringCoolDown: ignoresCoolDown)
-            tellLedger()
+            book.beginProbe(lane, at: flight.began)
         }
         if maker.route.batch != nil, !isSample, !flight.isProbe, !isLastAttempt(of: first, maker.route) {
             fill(&flight, &round, claims)
@@ -258,7 +256,7 @@ extension Run {
                 goOn(member, after: settlement.disposition, &round)
             case .notAnOperation(let reason):
                 let settled = try claims.settle(claim, .quarantined(reason: reason), record: nil, now: world.now())
-                if case .quarantined(let item) = settled { quarantined(item) }
+                if case .quarantined(let item) = settled { tally.quarantined(item) }
                 if let sequence = candidate.sequence { round.order.settled(sequence, continues: true) }
             case .newerFormat(let version):
                 setAside.insert(claim.name.id)
@@ -269,7 +267,7 @@ extension Run {
             // The claim, if there is one, is put back when the run ends; nothing has been sent.
             setAside.insert(candidate.entry.name.id)
             leave(candidate.sequence, &round)
-            inputOutput(error)
+            tally.inputOutput(error)
         }
         return nil
     }
@@ -329,12 +327,12 @@ extension Run {
                 defect = try flight.maker.fitTransport(of: &request, to: sink)
                 if defect == nil {
                     flight.began = world.now()
-                    try sink.submit(request, ticket: summary.attempts + 1)
-                    summary.attempts += 1
+                    try sink.submit(request, ticket: tally.summary.attempts + 1)
+                    tally.summary.attempts += 1
                     return flight
                 }
             } catch {
-                agentsFailed(error.description)
+                tally.agentsFailed(error.description)
                 for member in flight.members {
                     _ = try claims.settle(member.claim, .putBack, record: nil, now: world.now())
                 }
@@ -344,7 +342,7 @@ extension Run {
         } catch {
             // The claims are put back when the run ends; nothing has been sent.
             for member in flight.members { setAside.insert(member.claim.name.id) }
-            inputOutput(error)
+            tally.inputOutput(error)
         }
         return nil
     }

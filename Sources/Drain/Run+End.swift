@@ -7,14 +7,14 @@ extension Run {
     /// What is in flight when the grace time is up: its outcome is unknown, so it waits for the next run, uncharged.
     func cutOff(_ flights: [Flight], _ round: inout Round, _ claims: SpoolRun) {
         if flights.isEmpty { return }
-        summary.wasCutOff = Interruption.received.count > 1
+        tally.summary.wasCutOff = Interruption.received.count > 1
         sink?.close()
         for flight in flights {
             let report = SealedReport(
                 AttemptReport(
                     result: .failure(.cancelled, detail: "cut off by the end of the run"),
                     duration: max(.zero, world.now() - flight.began)), flight.redaction)
-            summary.cutOff += flight.members.count
+            tally.summary.cutOff += flight.members.count
             let verdict = Classification.verdict(on: report, route: flight.route, now: world.now())
             settle(Withheld(flight: flight, report: report, verdict: verdict), &round, claims)
         }
@@ -26,7 +26,7 @@ extension Run {
         var members = Array(round.claimed.values)
         round.begun -= members.count
         round.claimed = [:]
-        for lane in lanes.values {
+        for lane in book.lanes.values {
             members += lane.withheld.flatMap(\.flight.members)
             for case .claimed(let flight) in lane.urgent { members += flight.members }
             lane.forgetWork()
@@ -36,16 +36,10 @@ extension Run {
                 _ = try claims.settle(member.claim, .putBack, record: nil, now: world.now())
             } catch {
                 setAside.insert(member.claim.name.id)
-                inputOutput(error)
+                tally.inputOutput(error)
             }
         }
         flush(claims)
-    }
-
-    func agentsFailed(_ error: String) {
-        if summary.end == .done { summary.end = .broken(error) }
-        summary.inputOutputErrors += 1
-        report(.agentsFailed(error))
     }
 
     /// Makes durable what has been settled; false where the directory does not do what it must.
@@ -55,17 +49,17 @@ extension Run {
             try makeDurable(claims)
             return true
         } catch {
-            broken(error)
+            tally.broken(error)
             return false
         }
     }
 
     func makeDurable(_ claims: SpoolRun) throws(SpoolError) {
         let start = ContinuousClock.now
-        let before = summary.timeSpent.begin(.syncing, now: start)
+        let before = tally.summary.timeSpent.begin(.syncing, now: start)
         defer {
             let end = ContinuousClock.now
-            summary.timeSpent.begin(before, now: end)
+            tally.summary.timeSpent.begin(before, now: end)
             flushPace.flushed(from: start, to: end)
         }
         try claims.flush()

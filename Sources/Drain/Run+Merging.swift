@@ -81,7 +81,7 @@ extension Run {
         } catch {
             // The claims are put back when the run ends.
             for member in flight.members { setAside.insert(member.claim.name.id) }
-            inputOutput(error)
+            tally.inputOutput(error)
         }
     }
 

@@ -45,9 +45,9 @@ extension Run {
         let rule = Rule.parked(answer.verdict.rule)
         let settlements = settle(answer, as: answer.verdict.becoming(.held, rule: rule), &round, claims)
         for (refusal, settlement) in zip(refusals(of: answer), settlements) {
-            note(.parked(refusal), in: lane, at: world.now())
+            book.note(.parked(refusal), in: lane, at: world.now())
             waiting.insert(refusal.id)
-            report(
+            tally.tell(
                 .parked(
                     refusal.id, destination: lane.destination.name, record: settlement.record,
                     times: lane.state.parking[refusal.id]?.times ?? 1))
@@ -67,12 +67,8 @@ extension Run {
     func witness(_ flight: Flight, _ now: Timestamp) {
         let lane = flight.lane
         if lane.state.parking.isEmpty { return }
-        for member in flight.members { unpark(member.claim.name.id, lane) }
-        note(.witnessed(credentials: flight.maker.credentialNames), in: lane, at: now)
-    }
-
-    func unpark(_ id: OperationID, _ lane: Lane) {
-        if lane.state.parking[id] != nil { note(.unparked(id), in: lane, at: world.now()) }
+        for member in flight.members { book.unpark(member.claim.name.id, lane) }
+        book.note(.witnessed(credentials: flight.maker.credentialNames), in: lane, at: now)
     }
 
     private func decisions(on answer: Withheld) -> [Parking.Decision] {
@@ -82,7 +78,7 @@ extension Run {
 
     private func refusals(of answer: Withheld) -> [Parking.Refusal] {
         let flight = answer.flight
-        let blamed = fingerprint(of: flight.lane.destination)
+        let blamed = book.fingerprint(of: flight.lane.destination)
         return flight.members.map { member in
             Parking.Refusal(
                 id: member.claim.name.id, status: answer.verdict.status ?? 0, credentials: flight.maker.credentialNames,

@@ -64,7 +64,7 @@ extension Run {
             if case .held = event { continue }
             // What was in flight when the hold began proves nothing against it: only a probe does.
             if event == .delivered, lane.block?.reason == .held, !flight.isProbe { continue }
-            note(event, in: lane, at: now)
+            book.note(event, in: lane, at: now)
             if event == .delivered { witness(flight, now) }
         }
         // A sample that no server has answered says nothing of the others.
@@ -78,7 +78,7 @@ extension Run {
             settle(answer, as: verdict.becoming(.held, rule: verdict.rule), &round, claims)
             return
         }
-        if flight.isProbe, verdict.outcome == .failed { note(.disproved, in: lane, at: now) }
+        if flight.isProbe, verdict.outcome == .failed { book.note(.disproved, in: lane, at: now) }
         // One that says neither yes nor no was the only one: the hold goes on.
         if flight.isProbe, verdict.outcome == .deferred { lane.block = Availability.Block(.held) }
         let isRefusal = verdict.accused() == .credentials && status != nil
@@ -105,14 +105,14 @@ extension Run {
         }
         follow(step, lane, &round, claims)
         // Others are to know at once what keeps everybody away; where that happens to thousands, soon.
-        if lane.isClosed, !lane.events.isEmpty, .now >= ledgerPause { tellLedger() }
+        if lane.isClosed, !lane.events.isEmpty, .now >= book.pauseEnd { book.tell() }
     }
 
     /// Settles what has been waiting for others to be asked, where there is nobody else to ask; whether there was any.
     func concludeSuspicions(_ round: inout Round, _ claims: SpoolRun) -> Bool {
         var concluded = false
         for digest in unusual {
-            guard let lane = lanes[digest], !lane.withheld.isEmpty, lane.isQuiet else { continue }
+            guard let lane = book.lanes[digest], !lane.withheld.isEmpty, lane.isQuiet else { continue }
             guard lane.isSampling || round.isEmpty(of: lane) || lane.isClosed else { continue }
             concluded = true
             let step = lane.suspicion?.nothingElse() ?? lane.storm.nothingElse()
@@ -193,27 +193,7 @@ extension Run {
     ) {
         let verdict = verdict ?? answer.verdict
         let settlements = settle(answer, as: verdict, &round, claims)
-        hold(lane, settlements.first?.record, reason: verdict.rule)
-    }
-
-    /// Tells a lane what has happened, and everybody if that ended its hold.
-    func note(_ event: DestinationEvent, in lane: Lane, at now: Timestamp) {
-        let wasHeld = lane.state.hold != nil
-        lane.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
-        if wasHeld, lane.state.hold == nil { report(.holdEnded(destination: lane.destination.name)) }
-    }
-
-    private func hold(_ lane: Lane, _ record: AttemptRecord?, reason: Rule) {
-        let now = world.now()
-        let isNew = lane.state.hold == nil
-        let event = DestinationEvent.held(
-            reason: reason.reason(excerpt: record?.status == nil ? record?.excerpt : nil), status: record?.status,
-            blamed: fingerprint(of: lane.destination))
-        lane.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
-        if isNew, let record {
-            let isStorm = if case .storm = reason { true } else { false }
-            report(.destinationHeld(destination: lane.destination.name, record: record, byStormGuard: isStorm))
-        }
+        book.hold(lane, settlements.first?.record, reason: verdict.rule)
     }
 
     /// No request can be made of these: the operation's own fault, or a reason to hold its destination.
@@ -240,7 +220,7 @@ extension Run {
             goOn(member, after: settlement.disposition, &round)
         }
         if error.outcome == .held {
-            hold(flight.lane, settlement.record, reason: settlement.rule)
+            book.hold(flight.lane, settlement.record, reason: settlement.rule)
         }
     }
 
@@ -300,15 +280,15 @@ extension Run {
                 if case .failed = settlement.disposition, answer.verdict.outcome == .failed,
                     !answer.isContradicted, let status = answer.verdict.status
                 {
-                    note(.failed(status: status), in: flight.lane, at: now)
+                    book.note(.failed(status: status), in: flight.lane, at: now)
                 }
             } catch {
                 setAside.insert(member.claim.name.id)
                 if error.isFullDisk, error.kind == .io {
-                    inputOutput(error)
+                    tally.inputOutput(error)
                     makeRoom(for: member, claims)
                 } else {
-                    broken(error)
+                    tally.broken(error)
                 }
             }
             if !answer.letsOthersGo { goOn(member, after: settlement.disposition, &round) }
@@ -322,7 +302,7 @@ extension Run {
         do throws(SpoolError) {
             _ = try claims.settle(member.claim, .putBack, record: nil, now: world.now())
         } catch {
-            if !error.isFullDisk { broken(error) }
+            if !error.isFullDisk { tally.broken(error) }
         }
     }
 
@@ -359,15 +339,15 @@ extension Run {
         flushPace.settled()
         let header = member.operation.header
         waiting.remove(header.id)
-        if disposition != .putBack { unpark(header.id, flight.lane) }
+        if disposition != .putBack { book.unpark(header.id, flight.lane) }
         switch disposition {
-        case .delivered: summary.delivered += 1
+        case .delivered: tally.summary.delivered += 1
         case .deferred: waiting.insert(header.id)
         case .failed:
-            summary.failed += 1
-            if case .expired = settlement.rule { summary.expired += 1 }
-        case .held: summary.ambiguous += 1
-        case .superseded: summary.superseded += 1
+            tally.summary.failed += 1
+            if case .expired = settlement.rule { tally.summary.expired += 1 }
+        case .held: tally.summary.ambiguous += 1
+        case .superseded: tally.summary.superseded += 1
         case .putBack, .quarantined: break
         }
         if disposition != .putBack { flight.lane.done += 1 }
@@ -375,8 +355,8 @@ extension Run {
             id: header.id, type: header.type, destination: flight.lane.destination.name, settlement: settlement,
             attempts: member.claim.name.attempts + (disposition.countsAttempt ? 1 : 0),
             attemptsAllowed: flight.route.retry.attemptsAllowed)
-        if case .quarantined(let item) = settled { quarantined(item) }
-        report(sent ? .attempted(event) : .gaveUp(event))
+        if case .quarantined(let item) = settled { tally.quarantined(item) }
+        tally.tell(sent ? .attempted(event) : .gaveUp(event))
     }
 }
 

@@ -31,7 +31,7 @@ extension Run {
     func lookAroundAgain() {
         if !asksForConditions || .now < gate.nextLook { return }
         lookForConditions()
-        for lane in lanes.values where lane.offered > 0 { pass(lane) }
+        for lane in book.lanes.values where lane.offered > 0 { pass(lane) }
     }
 
     /// Lets the lane send, or says in the summary why not.
@@ -42,7 +42,7 @@ extension Run {
         }
         lane.lacksConditions = reason != nil
         lane.isCautious = reason == nil && !lane.hasBeenHeard && seemsOffline(for: lane)
-        summary.conditions = reason ?? summary.conditions
+        tally.summary.conditions = reason ?? tally.summary.conditions
     }
 
     /// How long until the first attempt may begin; zero for now.
@@ -76,12 +76,12 @@ extension Run {
 
     /// Whether the network that was away is still away.
     private func lookForNetwork(_ now: Timestamp) {
-        let known = gate.offline?.error ?? (gate.isNetworkKnown ? nil : ledger.offline?.error)
+        let known = gate.offline?.error ?? (gate.isNetworkKnown ? nil : book.ledger.offline?.error)
         gate.isNetworkKnown = true
         guard let known else { return }
         let absence = world.networkWays().absence(behind: known)
         gate.offline = absence.map { ($0, known) }
-        if absence == nil, !isPlanning { remember(offline: nil) }
+        if absence == nil, !isPlanning { book.remember(offline: nil) }
     }
 
     /// Whether an attempt is likely to find no network. Looked up once a run, where it has something to send elsewhere.
@@ -105,20 +105,11 @@ extension Run {
     func close(for absence: NetworkAbsence, _ error: NetworkError) {
         if gate.offline == nil {
             let offline = DestinationLedger.Offline(since: world.now(), error: error)
-            let isNew = ledger.offline == nil
-            remember(offline: offline)
-            report(.networkAbsent(absence, isNew: isNew))
+            let isNew = book.ledger.offline == nil
+            book.remember(offline: offline)
+            tally.tell(.networkAbsent(absence, isNew: isNew))
         }
         gate.offline = (absence, error)
-        for lane in lanes.values { pass(lane) }
-    }
-
-    private func remember(offline: DestinationLedger.Offline?) {
-        do throws(SpoolError) {
-            try LedgerFile(spool: spool).record(offline: offline)
-            ledger.offline = offline
-        } catch {
-            inputOutput(error)
-        }
+        for lane in book.lanes.values { pass(lane) }
     }
 }

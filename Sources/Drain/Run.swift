@@ -1,4 +1,4 @@
-package import Delivery
+import Delivery
 package import Policy
 package import Spool
 
@@ -7,69 +7,19 @@ package import Spool
 /// A run is one thread: between two reports of the sink it settles and claims, so the directory is only ever touched
 /// from here. What was claimed when the process dies is returned by the next run (SpoolDirectory, table of states).
 package final class Run {
-    /// What a run needs of the world, so that a test can give it another.
-    package struct World {
-        package var now: () -> Timestamp
-        package var generator: any RandomNumberGenerator
-        /// Called when something is due, and not before.
-        package var makeSink: (_ concurrency: Int) -> any Sink
-        /// What requests say in User-Agent, `drainq/VERSION`.
-        package var version: String
-        package var credentials: Credentials
-        /// Called only where the configuration has conditions.
-        package var surroundings: (Conditions) -> Surroundings
-        /// Called only when an attempt has met a network error, or a run before has found no network.
-        package var networkWays: () -> NetworkWays
-        /// What there is to make attempts by. Of libcurl it is the sink that knows.
-        package var transports: [Transport]
-
-        package init(
-            version: String, now: @escaping () -> Timestamp, generator: any RandomNumberGenerator,
-            credentials: Credentials = .none,
-            surroundings: @escaping (Conditions) -> Surroundings = { _ in Surroundings() },
-            networkWays: @escaping () -> NetworkWays = { NetworkWays() },
-            transports: [Transport] = Transport.allCases,
-            makeSink: @escaping (_ concurrency: Int) -> any Sink
-        ) {
-            self.version = version
-            self.now = now
-            self.generator = generator
-            self.credentials = credentials
-            self.surroundings = surroundings
-            self.networkWays = networkWays
-            self.transports = transports
-            self.makeSink = makeSink
-        }
-    }
-
     let spool: SpoolDirectory
     let configuration: Configuration
     let options: RunOptions
-    /// From the first pass on with the names that the ledger knows, for operations whose names carry only the digest of
-    /// their own origin.
-    lazy var destinations = DestinationTable(configuration)
-    let report: (RunEvent) -> Void
     var world: World
-    var summary: RunSummary
+    let tally: RunTally
+    let book: DestinationBook
     var sink: (any Sink)?
-    /// What is known of each destination that something is due for, from here to the end of the run.
-    var lanes: [Digest: Lane] = [:]
-    /// Those of them that have something to do out of turn, and those with a rate: there may be thousands of others.
+    /// The destinations that have something to do out of turn: there may be thousands of others.
     var unusual: Set<Digest> = []
-    var paced: Set<Digest> = []
-    var ledger = DestinationLedger()
-    /// Until then writing it has taken a twentieth of the time already: it grows with the destinations.
-    var ledgerPause = ContinuousClock.now
-    /// Whether it could not be written.
-    var isLedgerLost = false
-    private var isFullDiskTold = false
     /// Whether this run has the sequence lock.
     var hasOrder = false
     /// Whether the user has been told that the names lock could not be had.
     var isNamesLockTold = false
-    /// A cool-down that was there before the run is ignored with `--now`, one that begins in it is not.
-    var ignoresCoolDown: Bool { options.ignoresBackoff && isFirstPass }
-    var isFirstPass = true
     var lastListened = ContinuousClock.now
     /// What the conditions and the network let go at the moment.
     var gate = Gate()
@@ -88,8 +38,6 @@ package final class Run {
     var portion = 20_000
     /// Operations that this run deferred and has not seen through since.
     var waiting: Set<OperationID> = []
-    /// The queue's lock on this run has been lost: others may be at what it had claimed.
-    var hasLostHold = false
     /// Operations this run could not read or settle: set aside until the next one.
     var setAside: Set<OperationID> = []
     let started = ContinuousClock.now
@@ -105,48 +53,48 @@ package final class Run {
         self.options = options
         self.world = world
         self.pace = Pace(interval: options.rate?.interval)
-        self.report = report
-        self.summary = RunSummary(startedAt: world.now())
+        tally = RunTally(startedAt: world.now(), report: report)
+        book = DestinationBook(spool, configuration, world, tally, ignoresBackoff: options.ignoresBackoff)
     }
 
     /// Runs, and returns what it came to. Throws only where nothing was attempted: the queue cannot be read or claimed in.
     package func callAsFunction() throws(SpoolError) -> RunSummary {
         defer { sink?.close() }
         if try spool.isPaused {
-            summary.end = .paused
-            return summary
+            tally.summary.end = .paused
+            return tally.summary
         }
         let claims = try spool.beginRun(now: world.now())
-        count(asksForSequences ? try claims.takeOrder(now: world.now()) : try claims.recover(now: world.now()))
+        tally.count(asksForSequences ? try claims.takeOrder(now: world.now()) : try claims.recover(now: world.now()))
         hasOrder = claims.hasOrder
         if options.failsIfBusy, try claims.hasCompany {
-            summary.end = .busy
+            tally.summary.end = .busy
             try claims.end()
-            return summary
+            return tally.summary
         }
         var pass = try nextPass(claims, budget: options.limit)
         while true {
             try makePass(&pass, claims)
-            isFirstPass = false
-            if summary.end != .done || !waits(after: pass) { break }
+            book.isFirstPass = false
+            if tally.summary.end != .done || !waits(after: pass) { break }
             do throws(SpoolError) {
                 pass = try nextPass(claims, budget: options.limit)
             } catch {
-                broken(error)
+                tally.broken(error)
                 break
             }
         }
-        tellLedger()
+        book.tell()
         prune()
         do throws(SpoolError) {
             try claims.end()
         } catch {
-            broken(error)
+            tally.broken(error)
         }
-        summary.deferred = waiting.count
-        summary.timeSpent.end()
-        summary.duration = .now - started
-        return summary
+        tally.summary.deferred = waiting.count
+        tally.summary.timeSpent.end()
+        tally.summary.duration = .now - started
+        return tally.summary
     }
 
     /// Whether any type that is asked for has an order: else the right to it is left to others.
@@ -169,27 +117,27 @@ package final class Run {
         var budget = options.limit
         while true {
             let due = pass.chosen.count + pass.leftDue
-            if !pass.chosen.isEmpty { report(.chosen(min(budget, due), leftDue: max(0, due - budget))) }
+            if !pass.chosen.isEmpty { tally.tell(.chosen(min(budget, due), leftDue: max(0, due - budget))) }
             let begun = attempt(pass.chosen, claims)
             budget -= begun
-            summary.nextDue = pass.nextDue
+            tally.summary.nextDue = pass.nextDue
             countLeft(pass, begun)
             let isOver = !hasToListAgain && (begun == 0 || pass.leftDue == 0)
             hasToListAgain = false
-            if summary.end != .done || budget <= 0 || isOver { return }
+            if tally.summary.end != .done || budget <= 0 || isOver { return }
             do throws(SpoolError) {
                 pass = try choose(budget: budget)
                 supersede(&pass, claims)
                 expire(&pass, claims)
             } catch {
-                return broken(error)
+                return tally.broken(error)
             }
         }
     }
 
     private func nextPass(_ claims: SpoolRun, budget: Int) throws(SpoolError) -> Pass {
         var pass = try choose(budget: budget)
-        summary.leftForeign = false
+        tally.summary.leftForeign = false
         if pass.foreign > 0 {
             try admit(claims)
             pass = try choose(budget: budget)
@@ -205,12 +153,12 @@ package final class Run {
         for _ in 0..<Self.admissions where Interruption.received.count == 0 {
             var admittance = Admittance(configuration)
             let admission = try claims.admitForeign(now: world.now(), within: &admittance)
-            summary.superseded += admission.superseded.count
-            for entry in admission.dropped { report(.dropped(entry.name)) }
-            for item in admission.quarantined { quarantined(item) }
-            for error in admission.errors { inputOutput(error) }
-            summary.leftForeign = admission.hasMore && admission.errors.isEmpty
-            if !summary.leftForeign { return }
+            tally.summary.superseded += admission.superseded.count
+            for entry in admission.dropped { tally.tell(.dropped(entry.name)) }
+            for item in admission.quarantined { tally.quarantined(item) }
+            for error in admission.errors { tally.inputOutput(error) }
+            tally.summary.leftForeign = admission.hasMore && admission.errors.isEmpty
+            if !tally.summary.leftForeign { return }
         }
     }
 
@@ -240,18 +188,18 @@ package final class Run {
                     continue
                 }
                 _ = try claims.settle(claim, .superseded, record: nil, now: world.now())
-                summary.superseded += 1
+                tally.summary.superseded += 1
                 let name = older.entry.name
-                let destination = destinations.destination(of: name).name
-                report(.superseded(name, by: older.newer, destination: destination))
+                let destination = book.table.destination(of: name).name
+                tally.tell(.superseded(name, by: older.newer, destination: destination))
             }
             try makeDurable(claims)
         } catch {
-            broken(error)
+            tally.broken(error)
         }
         let isWaiting: (Candidate) -> Bool = { $0.sequence.map(waiting.contains) ?? false }
         pass.chosen.removeAll(where: isWaiting)
-        if !waiting.isEmpty { for lane in lanes.values { lane.newest.removeAll(where: isWaiting) } }
+        if !waiting.isEmpty { for lane in book.lanes.values { lane.newest.removeAll(where: isWaiting) } }
     }
 
     /// Row N, D → X: what has expired while its destination was closed is not kept from it. A signal or the end of the
@@ -278,27 +226,28 @@ package final class Run {
                     settlement, Member(claim: claim, operation: stored.operation), flight, claims, sent: false)
             } catch {
                 setAside.insert(candidate.entry.name.id)
-                inputOutput(error)
+                tally.inputOutput(error)
             }
         }
     }
 
     /// Counts what is still due, as the last listing has it: because of its destination, or because the run ends here.
     private func countLeft(_ pass: Pass, _ begun: Int) {
-        summary.held = pass.heldBehindFailed
-        summary.waiting = 0
-        summary.paused = 0
-        summary.leftDue = pass.leftDue + pass.leftExpired + (summary.end == .done ? 0 : pass.chosen.count - begun)
-        for lane in lanes.values where lane.isClosed {
+        tally.summary.held = pass.heldBehindFailed
+        tally.summary.waiting = 0
+        tally.summary.paused = 0
+        tally.summary.leftDue =
+            pass.leftDue + pass.leftExpired + (tally.summary.end == .done ? 0 : pass.chosen.count - begun)
+        for lane in book.lanes.values where lane.isClosed {
             let blameless = lane.skipped + max(0, lane.offered - lane.done)
             switch lane.block?.reason {
-            case .held: summary.held += blameless
-            case .retryAfter, .circuitBreaker, nil: summary.waiting += blameless
-            case .paused: summary.paused += blameless
+            case .held: tally.summary.held += blameless
+            case .retryAfter, .circuitBreaker, nil: tally.summary.waiting += blameless
+            case .paused: tally.summary.paused += blameless
             }
-            summary.leftDue -= max(0, lane.offered - lane.chosen)
+            tally.summary.leftDue -= max(0, lane.offered - lane.chosen)
         }
-        summary.leftDue = max(0, summary.leftDue)
+        tally.summary.leftDue = max(0, tally.summary.leftDue)
     }
 
     /// Waits for the next pass where the options ask for one; false where the run is over.
@@ -317,12 +266,12 @@ package final class Run {
         // What this pass deferred is not in its listing: list again before deciding that nothing is left. If it cannot be
         // listed the next pass says why.
         guard let again = try? choose(budget: options.limit) else { return true }
-        if !again.chosen.isEmpty || summary.leftForeign { return true }
+        if !again.chosen.isEmpty || tally.summary.leftForeign { return true }
         if options.stay == .untilEmpty, again.waiting == 0 {
-            summary.nextDue = nil
+            tally.summary.nextDue = nil
             return false
         }
-        summary.nextDue = again.nextDue
+        tally.summary.nextDue = again.nextDue
         if let end, again.began >= end { return again.foreign > 0 }
         // New files are looked for once a second, less often where a listing is long.
         let now = ContinuousClock.now
@@ -330,63 +279,21 @@ package final class Run {
         if let due = again.nextDue { next = min(next, now + max(.milliseconds(1), due - world.now())) }
         if let end { next = min(next, end) }
         if let maxTime = options.maxTime { next = min(next, started + maxTime) }
-        let before = summary.timeSpent.begin(.waiting)
+        let before = tally.summary.timeSpent.begin(.waiting)
         Interruption.sleep(until: next)
-        summary.timeSpent.begin(before)
+        tally.summary.timeSpent.begin(before)
         listenToPeople()
-        return !interrupted() && summary.end == .done && !isTimeUp()
+        return !tally.interrupted() && tally.summary.end == .done && !isTimeUp()
     }
 
     /// Notes the end of `--max-time` as the end of this run.
     private func isTimeUp() -> Bool {
         guard let maxTime = options.maxTime, .now >= started + maxTime else { return false }
-        summary.end = .timeUp
+        tally.summary.end = .timeUp
         return true
     }
 
-    /// Notes a signal as the end of this run.
-    func interrupted() -> Bool {
-        let signal = Interruption.received
-        guard signal.count > 0 else { return false }
-        summary.end = .signal(signal.last)
-        return true
-    }
-
-    // MARK: - Counting
-
-    private func count(_ recovery: Recovery) {
-        summary.recovered = recovery.returned.count
-        summary.quarantined += recovery.quarantined.count
-        for error in recovery.errors { inputOutput(error) }
-        if !recovery.returned.isEmpty || !recovery.quarantined.isEmpty { report(.recovered(recovery)) }
-    }
-
-    func quarantined(_ item: QuarantineItem) {
-        summary.quarantined += 1
-        report(.quarantined(item))
-    }
-
-    /// One operation or file could not be dealt with; the others go on. A full disk is told once; so is a lost hold, which
-    /// ends the run.
-    func inputOutput(_ error: SpoolError) {
-        if error.kind == .lostHold {
-            if hasLostHold { return }
-            hasLostHold = true
-            if summary.end == .done { summary.end = .broken(error.description) }
-        }
-        summary.inputOutputErrors += 1
-        if error.isFullDisk {
-            if isFullDiskTold { return }
-            isFullDiskTold = true
-        }
-        report(.inputOutputError(error))
-    }
-
-    /// The directory does not do what it must: no further claim.
-    func broken(_ error: SpoolError) {
-        inputOutput(error)
-        if summary.end == .done { summary.end = .broken(error.description) }
-    }
+    // MARK: - Pruning
 
     private func prune() {
         let now = world.now()
@@ -404,7 +311,7 @@ package final class Run {
             }
             if retention.delivered > .zero { _ = try spool.prune(.delivered, olderThan: now - retention.delivered) }
         } catch {
-            inputOutput(error)
+            tally.inputOutput(error)
         }
     }
 }

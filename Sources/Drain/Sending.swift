@@ -50,7 +50,7 @@ package final class Sending {
     private let configuration: Configuration
     private let destinations: DestinationTable
     private let options: Options
-    private var world: Run.World
+    private var world: World
     private let report: (SpoolError) -> Void
     private let attempted: (AttemptEvent) -> Void
     private let started = ContinuousClock.now
@@ -62,7 +62,7 @@ package final class Sending {
     /// `report` is told what could not be remembered, `attempted` each attempt and what came of it. One that used the
     /// attempts up is deferred there: the operation is to be queued.
     package init(
-        spool: SpoolDirectory, configuration: Configuration, options: Options, world: Run.World,
+        spool: SpoolDirectory, configuration: Configuration, options: Options, world: World,
         attempted: @escaping (AttemptEvent) -> Void = { _ in }, report: @escaping (SpoolError) -> Void
     ) {
         self.attempted = attempted

@@ -76,8 +76,8 @@ final class Bench {
         return try run()
     }
 
-    func world(_ answer: @escaping (OutgoingRequest) -> AttemptReport.Result) -> Run.World {
-        Run.World(
+    func world(_ answer: @escaping (OutgoingRequest) -> AttemptReport.Result) -> World {
+        World(
             version: "1", now: { self.read() }, generator: SystemRandomNumberGenerator(), credentials: credentials,
             surroundings: { _ in self.surroundings }, networkWays: { self.networkWays },
             makeSink: { concurrency in

@@ -20,7 +20,7 @@ func installedTransports() -> [Transport] {
 
 extension OpenQueue {
     /// The world as it is: the clock, chance, secrets, delivery agents and this machine's network and power.
-    func world() -> Run.World {
+    func world() -> World {
         let store = SecretStore(
             sources: configuration.secrets, environment: environment, passing: configuration.passEnvironment,
             base: directory)
@@ -35,7 +35,7 @@ extension OpenQueue {
                     return .failure(reason: reason)
                 }
             })
-        return Run.World(
+        return World(
             version: programVersion, now: { Timestamp.now() }, generator: SystemRandomNumberGenerator(),
             credentials: credentials,
             surroundings: { [environment] in Surroundings.read(for: $0, environment: environment) },
