@@ -18,7 +18,7 @@ package struct Chooser {
     private let deferred: Set<OperationID>
     /// Groups whose operations cannot be merged, and are sent one after the other in this run.
     private let apart: Set<SequenceKey>
-    private var ways: Ways
+    private var kinds: OperationKinds
 
     /// What a listing may say of the order.
     package enum Order {
@@ -44,7 +44,7 @@ package struct Chooser {
         self.order = configuration.hasSequentialRoutes ? order : .elsewhere
         self.setAside = setAside
         self.deferred = deferred
-        ways = Ways(configuration, destinations, options, parked: parked)
+        kinds = OperationKinds(configuration, destinations, options, parked: parked)
     }
 
     /// How long a listing waits for the names lock. Each holder but a listing has it for a few renames.
@@ -54,50 +54,50 @@ package struct Chooser {
 
     /// Where operations stand that wait for each other; `nil` where none do, or where another run decides.
     package mutating func census() throws(SpoolError) -> Census? {
-        var ways = ways
-        defer { self.ways = ways }
+        var kinds = kinds
+        defer { self.kinds = kinds }
         switch order {
         case .elsewhere: return nil
-        case .shown: return try takeCensus(&ways)
+        case .shown: return try takeCensus(&kinds)
         case .decided:
-            return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in try takeCensus(&ways) }
+            return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in try takeCensus(&kinds) }
         }
     }
 
     /// The operations that failed for good and hold those behind them. Only names are read, and those of `failed/` only
     /// where a route asks for it.
     package mutating func failedSequences() throws(SpoolError) -> FailedSequences {
-        var ways = ways
-        defer { self.ways = ways }
-        return try failedSequences(&ways)
+        var kinds = kinds
+        defer { self.kinds = kinds }
+        return try failedSequences(&kinds)
     }
 
-    private func failedSequences(_ ways: inout Ways) throws(SpoolError) -> FailedSequences {
+    private func failedSequences(_ kinds: inout OperationKinds) throws(SpoolError) -> FailedSequences {
         var failed = FailedSequences()
         guard configuration.holdsBehindFailed else { return failed }
         try spool.forEachName(in: .failed) { name, _ in
-            let way = ways.way(of: name)
-            if way.route.holdsBehindFailed { failed.note(EntryName(name), of: way.route, to: way.destination) }
+            let kind = kinds.kind(of: name)
+            if kind.route.holdsBehindFailed { failed.note(EntryName(name), of: kind.route, to: kind.destination) }
         }
         return failed
     }
 
-    private func takeCensus(_ ways: inout Ways) throws(SpoolError) -> Census {
+    private func takeCensus(_ kinds: inout OperationKinds) throws(SpoolError) -> Census {
         var census = Census(apart: apart)
         try spool.forEachStandingName { name, state in
-            let way = ways.way(of: name)
-            guard way.isSequential else { return }
-            let isOutOfReach = state == .claimed || !way.isAskedFor || isSetAside(name)
+            let kind = kinds.kind(of: name)
+            guard kind.isSequential else { return }
+            let isOutOfReach = state == .claimed || !kind.isAskedFor || isSetAside(name)
             let standing: Census.Standing =
                 if isOutOfReach {
                     .outOfReach
                 } else if isNamed(name) {
-                    .waiting(eligibility(of: name, way))
+                    .waiting(eligibility(of: name, kind))
                 } else {
-                    .passedOver(eligibility(of: name, way))
+                    .passedOver(eligibility(of: name, kind))
                 }
             census.note(
-                EntryName(name), standing, of: way.route, to: way.destination, mark: isOutOfReach ? 0 : name.mark)
+                EntryName(name), standing, of: kind.route, to: kind.destination, mark: isOutOfReach ? 0 : name.mark)
         }
         return census
     }
@@ -106,16 +106,16 @@ package struct Chooser {
     /// holds it because it failed.
     package mutating func isFirst(_ name: EntryName) throws(SpoolError) -> Bool {
         try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
-            let way = ways.way(of: name)
-            guard let sequence = way.route.sequence(of: name, to: way.destination) else { return true }
-            if try failedSequences().holder(of: name, of: way.route, to: way.destination) != nil { return false }
-            var (ways, isFirst) = (ways, true)
+            let kind = kinds.kind(of: name)
+            guard let sequence = kind.route.sequence(of: name, to: kind.destination) else { return true }
+            if try failedSequences().holder(of: name, of: kind.route, to: kind.destination) != nil { return false }
+            var (kinds, isFirst) = (kinds, true)
             try spool.forEachStandingName { other, _ in
-                let way = ways.way(of: other)
-                guard way.isSequential, other.createdAt <= name.createdAt else { return }
+                let kind = kinds.kind(of: other)
+                guard kind.isSequential, other.createdAt <= name.createdAt else { return }
                 let other = EntryName(other)
                 let isOlder = (other.createdAt, other.id) < (name.createdAt, name.id)
-                if isOlder, way.route.sequence(of: other, to: way.destination) == sequence { isFirst = false }
+                if isOlder, kind.route.sequence(of: other, to: kind.destination) == sequence { isFirst = false }
             }
             return isFirst
         }
@@ -123,60 +123,62 @@ package struct Chooser {
 
     // MARK: - What is due
 
-    /// Lists what waits and chooses up to `budget` of what is due. `openLane` is called once for each way that something
-    /// is due on.
-    mutating func choose(budget: Int, openLane: (Ways.Way) -> Lane) throws(SpoolError) -> Pass {
-        var ways = ways
-        defer { self.ways = ways }
-        guard case .decided = order else { return try list(budget: budget, &ways, openLane) }
+    /// Lists what waits and chooses up to `budget` of what is due. `open` is called once for each kind that something is due
+    /// of.
+    mutating func choose(
+        budget: Int, clock: RunClock, open: (OperationKinds.Kind) -> RunDestination
+    ) throws(SpoolError) -> Pass {
+        var kinds = kinds
+        defer { self.kinds = kinds }
+        guard case .decided = order else { return try list(budget: budget, clock, &kinds, open) }
         return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
-            try list(budget: budget, &ways, openLane)
+            try list(budget: budget, clock, &kinds, open)
         }
     }
 
     /// Does not change the chooser: a closure that is called for each name would copy one that can change.
     private func list(
-        budget: Int, _ ways: inout Ways, _ openLane: (Ways.Way) -> Lane
+        budget: Int, _ clock: RunClock, _ kinds: inout OperationKinds, _ open: (OperationKinds.Kind) -> RunDestination
     ) throws(SpoolError) -> Pass {
-        var pass = Pass()
+        var pass = Pass(began: clock.instant())
         var selection = Selection<Digest, Candidate>(limit: budget)
-        var lanes: [Digest: Lane] = [:]
+        var destinations: [Digest: RunDestination] = [:]
         var census: Census?
         var failed = FailedSequences()
         switch order {
         case .elsewhere: break
-        case .decided, .shown: (census, failed) = (try takeCensus(&ways), try failedSequences(&ways))
+        case .decided, .shown: (census, failed) = (try takeCensus(&kinds), try failedSequences(&kinds))
         }
         for state in [QueueState.new, .deferred] {
             let foreign = try spool.forEachName(in: state) { name, _ in
-                let way = ways.way(of: name)
-                guard way.isAskedFor, !isSetAside(name) else { return }
+                let kind = kinds.kind(of: name)
+                guard kind.isAskedFor, !isSetAside(name) else { return }
                 let isNamed = isNamed(name)
-                guard isNamed || way.isSequential else { return }
+                guard isNamed || kind.isSequential else { return }
                 var sequence: SequenceKey?
                 var isHead = true
-                if way.isSequential {
+                if kind.isSequential {
                     let entry = Entry(state: state, name: EntryName(name))
-                    sequence = way.route.sequence(of: entry.name, to: way.destination)
+                    sequence = kind.route.sequence(of: entry.name, to: kind.destination)
                     if let sequence {
                         guard
                             let turn = census?.turn(
-                                of: entry.name, of: way.route, to: way.destination, mark: name.mark)
+                                of: entry.name, of: kind.route, to: kind.destination, mark: name.mark)
                         else { return }
-                        let holder = failed.holder(of: entry.name, of: way.route, to: way.destination)
+                        let holder = failed.holder(of: entry.name, of: kind.route, to: kind.destination)
                         switch turn {
                         case .free, .inLine: isHead = turn == .free
                         case .blocked: if holder == nil { return }
                         case .superseded(let newer):
-                            let isMerged = way.route.mergesPayloads
+                            let isMerged = kind.route.mergesPayloads
                             guard self.isNamed(newer) || isNamed && !isMerged else { return }
                             // What may not be sent by itself is not sent with another one either.
-                            if isMerged, !eligibility(of: name, way).mayBeMerged(gate: name.gate) { return }
+                            if isMerged, !eligibility(of: name, kind).mayBeMerged(gate: name.gate) { return }
                             return pass.superseded.append(
                                 Pass.Superseded(entry: entry, newer: newer, sequence: sequence, isMerged: isMerged))
                         }
                         if holder != nil {
-                            if isNamed, eligibility(of: name, way) == .due { pass.heldBehindFailed += 1 }
+                            if isNamed, eligibility(of: name, kind) == .due { pass.heldBehindFailed += 1 }
                             return
                         }
                     }
@@ -184,24 +186,24 @@ package struct Chooser {
                 guard isNamed else { return }
                 func candidate() -> Candidate {
                     let entry = Entry(state: state, name: EntryName(name))
-                    return Candidate(entry: entry, destination: way.destination, sequence: sequence, isHead: isHead)
+                    return Candidate(entry: entry, destination: kind.destination, sequence: sequence, isHead: isHead)
                 }
-                switch eligibility(of: name, way) {
+                switch eligibility(of: name, kind) {
                 case .held: break
                 case .deferred(let until):
                     pass.waiting += 1
                     pass.mayComeDue(until)
                 case .due:
-                    let lane: Lane
-                    if let opened = way.lane {
-                        lane = opened
+                    let destination: RunDestination
+                    if let opened = kind.opened {
+                        destination = opened
                     } else {
-                        lane = openLane(way)
-                        way.lane = lane
-                        lanes[way.destination.digest] = lane
+                        destination = open(kind)
+                        kind.opened = destination
+                        destinations[kind.destination.digest] = destination
                     }
-                    if lane.isClosed {
-                        if let lifetime = way.route.expiresAfter, name.createdAt.isOfSetClock,
+                    if destination.isClosed {
+                        if let lifetime = kind.route.expiresAfter, name.createdAt.isOfSetClock,
                             name.createdAt + lifetime <= now
                         {
                             if pass.expired.count < options.limit {
@@ -211,18 +213,18 @@ package struct Chooser {
                             }
                             return
                         }
-                        lane.skipped += 1
-                        guard let block = lane.block, let until = block.until else { return }
+                        destination.skipped += 1
+                        guard let block = destination.block, let until = block.until else { return }
                         pass.mayComeDue(until)
                         if block.reason != .held { pass.waiting += 1 }
                         return
                     }
-                    lane.offered += 1
+                    destination.offered += 1
                     pass.leftDue += 1
-                    guard way.reach.contains(name.createdAt) else { return }
+                    guard kind.reach.contains(name.createdAt) else { return }
                     let candidate = candidate()
-                    way.reach = selection.offer(
-                        candidate.entry.name, destination: way.destination.digest, element: candidate)
+                    kind.reach = selection.offer(
+                        candidate.entry.name, destination: kind.destination.digest, element: candidate)
                 }
             }
             if state == .new { pass.foreign = foreign }
@@ -230,23 +232,24 @@ package struct Chooser {
         let chosen = selection.chosen()
         pass.chosen = chosen.map(\.element)
         let byDestination = Dictionary(grouping: chosen, by: \.destination)
-        for (digest, lane) in lanes where lane.offered > byDestination[digest]?.count ?? 0 {
+        for (digest, destination) in destinations where destination.offered > byDestination[digest]?.count ?? 0 {
             let newest = selection.newest(of: digest, besides: byDestination[digest] ?? [])
-            lane.newest = newest.map(\.element).filter(\.isHead)
+            destination.newest = newest.map(\.element).filter(\.isHead)
         }
-        if let census { try confirm(&pass, lanes.values, census, &ways) }
+        if let census { try confirm(&pass, destinations.values, census, &kinds) }
         pass.leftDue -= pass.chosen.count
-        for candidate in pass.chosen { lanes[candidate.destination.digest]?.chosen += 1 }
-        pass.cost = .now - pass.began
+        for candidate in pass.chosen { destinations[candidate.destination.digest]?.chosen += 1 }
+        pass.cost = clock.instant() - pass.began
         return pass
     }
 
     /// Takes out what would overtake an operation that only one of two listings has seen. It is left due, for the next pass.
     private func confirm(
-        _ pass: inout Pass, _ lanes: some Collection<Lane>, _ census: Census, _ ways: inout Ways
+        _ pass: inout Pass, _ destinations: some Collection<RunDestination>, _ census: Census,
+        _ kinds: inout OperationKinds
     ) throws(SpoolError) {
         func isInDoubt(_ sequence: SequenceKey?) -> Bool { sequence.map { !census.isSettled($0) } ?? false }
-        let spares = lanes.flatMap(\.newest)
+        let spares = destinations.flatMap(\.newest)
         let candidates = (pass.chosen + spares).filter { isInDoubt($0.sequence) }
         let superseded = pass.superseded.filter { isInDoubt($0.sequence) }
         if candidates.isEmpty && superseded.isEmpty { return }
@@ -256,14 +259,14 @@ package struct Chooser {
             superseded: Dictionary(
                 superseded.map { ($0.entry.name, $0.newer) }, uniquingKeysWith: { first, _ in first }))
         try spool.forEachStandingName { name, _ in
-            let way = ways.way(of: name)
-            if way.isSequential { confirmation.note(EntryName(name), of: way.route, to: way.destination) }
+            let kind = kinds.kind(of: name)
+            if kind.isSequential { confirmation.note(EntryName(name), of: kind.route, to: kind.destination) }
         }
         let count = pass.chosen.count
         pass.chosen.removeAll { !confirmation.confirms($0.entry.name, in: $0.sequence) }
         pass.superseded.removeAll { !confirmation.confirms(supersededBy: $0.newer, in: $0.sequence) }
-        for lane in lanes {
-            lane.newest.removeAll { !confirmation.confirms($0.entry.name, in: $0.sequence) }
+        for destination in destinations {
+            destination.newest.removeAll { !confirmation.confirms($0.entry.name, in: $0.sequence) }
         }
         if pass.chosen.count < count {
             pass.waiting += count - pass.chosen.count
@@ -273,16 +276,16 @@ package struct Chooser {
 
     // MARK: - Parts
 
-    private func eligibility(of name: ListedName, _ way: Ways.Way) -> Eligibility {
+    private func eligibility(of name: ListedName, _ kind: OperationKinds.Kind) -> Eligibility {
         // `--now` is for what waited before this run: what the run itself has deferred waits like everything else, or it
         // would go round in circles.
         let ignoresBackoff = options.ignoresBackoff && (deferred.isEmpty || !deferred.contains(name.id))
         let ignoresAll = ignoresBackoff && options.ids != nil && isNamed(name)
         let eligibility = Policy.eligibility(
-            of: name, at: now, longestDelay: way.longestDelay, ignoringBackoff: ignoresBackoff,
+            of: name, at: now, longestDelay: kind.longestDelay, ignoringBackoff: ignoresBackoff,
             ignoringNotBefore: ignoresAll)
         // It waits for a witness, and those of its sequence behind it; all others go on.
-        if let parked = way.parked, !ignoresAll, eligibility == .due, parked[name.id] != nil { return .held }
+        if let parked = kind.parked, !ignoresAll, eligibility == .due, parked[name.id] != nil { return .held }
         return eligibility
     }
 

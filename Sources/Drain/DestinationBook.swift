@@ -1,24 +1,17 @@
 import Policy
 import Spool
 
-/// What a run knows of destinations: a lane for each that something is due for, and the ledger that all runs share.
+/// What a run, or `send`, knows of destinations: those that something is due for, and the ledger that all runs share.
 final class DestinationBook {
-    private let spool: SpoolDirectory
     private let configuration: Configuration
     private var world: World
     private let tally: RunTally
     private let ignoresBackoff: Bool
+    private var shared: SharedLedger
     /// From the first pass on with the names that the ledger knows, for operations whose names carry only the digest of
     /// their own origin.
-    private(set) lazy var table = DestinationTable(configuration)
-    private(set) var lanes: [Digest: Lane] = [:]
-    /// The destinations with a rate.
-    private(set) var paced: Set<Digest> = []
-    private(set) var ledger = DestinationLedger()
-    /// When writing the ledger has taken no more than a twentieth of the time: it grows with the destinations.
-    private(set) var pauseEnd = ContinuousClock.now
-    /// Whether the ledger could not be written.
-    private var isLost = false
+    private(set) var table: DestinationTable
+    private(set) var destinations: [Digest: RunDestination] = [:]
     /// Set until the first pass has been made.
     var isFirstPass = true
 
@@ -26,150 +19,182 @@ final class DestinationBook {
         _ spool: SpoolDirectory, _ configuration: Configuration, _ world: World, _ tally: RunTally,
         ignoresBackoff: Bool
     ) {
-        self.spool = spool
         self.configuration = configuration
         self.world = world
         self.tally = tally
         self.ignoresBackoff = ignoresBackoff
+        shared = SharedLedger(spool, world.clock)
+        table = DestinationTable(configuration)
     }
 
     /// A cool-down that was there before the run is ignored with `--now`, one that begins in it is not.
     private var ignoresCoolDown: Bool { ignoresBackoff && isFirstPass }
 
+    /// Since when this machine has no network, as the ledger has it.
+    var offline: DestinationLedger.Offline? { shared.ledger.offline }
+
     // MARK: - Before a pass
 
-    /// Takes over what other runs and people have said of destinations since.
+    /// Takes over what other runs and operators have said of destinations since.
     func read(_ now: Timestamp) throws(SpoolError) {
         tell()
-        ledger = try LedgerFile(spool: spool).read()
-        if isFirstPass {
-            table = DestinationTable(configuration, knowing: Array(ledger.destinations.keys))
-        }
+        try shared.read()
+        let known = shared.ledger.destinations
+        if isFirstPass { table = DestinationTable(configuration, knowing: Array(known.keys)) }
         // What was blamed when they were parked may have changed.
-        for (name, state) in ledger.destinations where !state.parking.isEmpty && lanes[Digest(of: name)] == nil {
-            _ = makeLane(Destination(named: name), now)
+        for (name, state) in known where !state.parking.isEmpty && destinations[Digest(of: name)] == nil {
+            _ = add(Destination(named: name), now)
         }
-        for lane in lanes.values {
-            lane.state = ledger[lane.destination.name]
-            lane.open(at: now, ignoringCoolDown: ignoresCoolDown)
-            lane.beginPass()
-            releaseByChange(lane, now)
+        for destination in destinations.values {
+            destination.state = shared.ledger[destination.name]
+            destination.open(at: now, ignoringCoolDown: ignoresCoolDown)
+            destination.beginPass()
+            releaseByChange(destination, now)
         }
     }
 
+    /// Returns the operations that wait for a witness, and until when, by destination.
     func parked(_ now: Timestamp) -> [Digest: [OperationID: Timestamp]] {
-        lanes.compactMapValues { lane in
-            lane.state.parking.isEmpty ? nil : lane.state.parking.waits(lane.settings, at: now)
+        destinations.compactMapValues { destination in
+            let parking = destination.state.parking
+            return parking.isEmpty ? nil : parking.waits(destination.settings, at: now)
         }
     }
 
-    /// Takes over what a person has said of destinations since.
+    /// Takes over what an operator has said of destinations since.
     func hear() throws(SpoolError) {
-        let heard = try LedgerFile(spool: spool).read()
-        for lane in lanes.values { lane.hear(heard[lane.destination.name]) }
+        let heard = try shared.peek()
+        for destination in destinations.values { destination.hear(heard[destination.name]) }
     }
 
-    // MARK: - Lanes
+    // MARK: - Destinations
 
-    /// Returns the lane of a destination, a new one where this run has not met it.
-    func lane(to destination: Destination, _ now: Timestamp) -> Lane {
-        lanes[destination.digest] ?? makeLane(destination, now)
+    subscript(candidate: Candidate) -> RunDestination { destinations[candidate.destination.digest]! }
+
+    /// Returns a destination as this run knows it, a new one where the run has not met it.
+    func destination(_ identity: Destination, _ now: Timestamp) -> RunDestination {
+        destinations[identity.digest] ?? add(identity, now)
     }
 
-    private func makeLane(_ destination: Destination, _ now: Timestamp) -> Lane {
-        let lane = Lane(destination, table.settings(of: destination), ledger[destination.name])
-        lane.open(at: now, ignoringCoolDown: ignoresCoolDown)
-        lanes[destination.digest] = lane
-        if lane.pace.interval > .zero { paced.insert(destination.digest) }
-        releaseByChange(lane, now)
-        return lane
+    private func add(_ identity: Destination, _ now: Timestamp) -> RunDestination {
+        let destination = RunDestination(identity, table.settings(of: identity), shared.ledger[identity.name])
+        destination.open(at: now, ignoringCoolDown: ignoresCoolDown)
+        destinations[identity.digest] = destination
+        releaseByChange(destination, now)
+        return destination
     }
 
     /// A hold ends when what it was blamed on has changed: the credential, or the configuration of the destination.
-    private func releaseByChange(_ lane: Lane, _ now: Timestamp) {
-        let state = lane.state
+    private func releaseByChange(_ destination: RunDestination, _ now: Timestamp) {
+        let state = destination.state
         if state.hold == nil && state.parking.isEmpty { return }
         let blamed = state.hold == nil ? state.parking.blamed : state.hold?.blamed
         let wasAnswer = state.hold == nil || state.hold?.status != nil
         if blame.hasChanged(
-            since: blamed, wasAnswer: wasAnswer, of: lane.destination, salt: ledger.salt(using: &world.generator))
+            since: blamed, wasAnswer: wasAnswer, of: destination.identity, salt: shared.salt(using: &world.generator))
         {
-            note(.blameChanged, in: lane, at: now)
+            note(.blameChanged, of: destination, at: now)
         }
     }
 
-    /// What a hold of this destination is blamed on.
-    func fingerprint(of destination: Destination) -> String {
-        blame.fingerprint(of: destination, salt: ledger.salt(using: &world.generator))
+    /// Returns what a hold of this destination is blamed on.
+    func fingerprint(of destination: RunDestination) -> String {
+        blame.fingerprint(of: destination.identity, salt: shared.salt(using: &world.generator))
     }
 
     private var blame: Blame {
         Blame(configuration: configuration, destinations: table, credentials: world.credentials)
     }
 
+    // MARK: - What is learned
+
     /// Tells the ledger what has been learned since. Losing it costs a probe, so an error is told, once, and nothing more.
     func tell() {
         var events: [(destination: String, event: DestinationEvent)] = []
-        for lane in lanes.values {
-            events += lane.events.map { (lane.destination.name, $0) }
-            lane.events = []
+        for destination in destinations.values {
+            events += destination.events.map { (destination.name, $0) }
+            destination.events = []
         }
         if events.isEmpty { return }
-        let start = ContinuousClock.now
-        defer { pauseEnd = .now + start.duration(to: .now) * 20 }
-        do throws(SpoolError) {
-            let named = Dictionary(
-                lanes.values.map { ($0.destination.name, $0.settings) }, uniquingKeysWith: { first, _ in first })
-            ledger = try LedgerFile(spool: spool).record(
-                events, settings: { named[$0] ?? DestinationSettings() }, salt: ledger.salt, at: world.now(),
-                durable: false)
-        } catch {
-            if !isLost { tally.inputOutput(error) }
-            isLost = true
+        let settings = Dictionary(
+            destinations.values.map { ($0.name, $0.settings) }, uniquingKeysWith: { first, _ in first })
+        if let error = shared.record(events, settings: { settings[$0] ?? DestinationSettings() }) {
+            tally.inputOutput(error)
         }
     }
 
-    // MARK: - What is learned
+    /// Tells the ledger at once what keeps everybody away from a destination; where that happens to thousands, soon.
+    func tellIfClosed(_ destination: RunDestination) {
+        if destination.isClosed, !destination.events.isEmpty, world.clock.instant() >= shared.pauseEnd { tell() }
+    }
 
-    /// Tells a lane what has happened, and everybody if that ended its hold.
-    func note(_ event: DestinationEvent, in lane: Lane, at now: Timestamp) {
-        let wasHeld = lane.state.hold != nil
-        lane.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
-        if wasHeld, lane.state.hold == nil { tally.tell(.holdEnded(destination: lane.destination.name)) }
+    /// Notes an event of a destination, and tells if that ended its hold.
+    func note(_ event: DestinationEvent, of destination: RunDestination, at now: Timestamp) {
+        let wasHeld = destination.state.hold != nil
+        destination.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
+        if wasHeld, destination.state.hold == nil { tally.tell(.holdEnded(destination: destination.name)) }
     }
 
     /// Notes that a probe of a held destination begins, before it is sent: no other run does the same.
-    func beginProbe(_ lane: Lane, at now: Timestamp) {
-        lane.note(.probed, at: now, ignoringCoolDown: ignoresCoolDown)
+    func beginProbe(of destination: RunDestination, at now: Timestamp) {
+        destination.note(.probed, at: now, ignoringCoolDown: ignoresCoolDown)
         tell()
     }
 
     /// Holds a destination from now on.
-    func hold(_ lane: Lane, _ record: AttemptRecord?, reason: Rule) {
+    func hold(_ destination: RunDestination, _ record: AttemptRecord?, reason: Rule) {
         let now = world.now()
-        let isNew = lane.state.hold == nil
+        let isNew = destination.state.hold == nil
         let event = DestinationEvent.held(
             reason: reason.reason(excerpt: record?.status == nil ? record?.excerpt : nil), status: record?.status,
-            blamed: fingerprint(of: lane.destination))
-        lane.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
+            blamed: fingerprint(of: destination))
+        destination.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
         if isNew, let record {
             let isStorm = if case .storm = reason { true } else { false }
-            tally.tell(.destinationHeld(destination: lane.destination.name, record: record, byStormGuard: isStorm))
+            tally.tell(.destinationHeld(destination: destination.name, record: record, byStormGuard: isStorm))
         }
     }
 
     /// Ends the wait of an operation for a witness.
-    func unpark(_ id: OperationID, _ lane: Lane) {
-        if lane.state.parking[id] != nil { note(.unparked(id), in: lane, at: world.now()) }
+    func unpark(_ id: OperationID, _ destination: RunDestination) {
+        if destination.state.parking[id] != nil { note(.unparked(id), of: destination, at: world.now()) }
+    }
+
+    /// Notes a delivery as the witness of the operations that are parked.
+    func witness(_ attempt: Attempt, at now: Timestamp) {
+        let destination = attempt.destination
+        if destination.state.parking.isEmpty { return }
+        for member in attempt.members { unpark(member.name.id, destination) }
+        note(.witnessed(credentials: attempt.maker.credentialNames), of: destination, at: now)
     }
 
     /// Remembers since when this machine has no network; `nil` where it has one again.
     func remember(offline: DestinationLedger.Offline?) {
         do throws(SpoolError) {
-            try LedgerFile(spool: spool).record(offline: offline)
-            ledger.offline = offline
+            try shared.record(offline: offline)
         } catch {
             tally.inputOutput(error)
         }
+    }
+
+    // MARK: - After a pass
+
+    /// Counts what is still due, as the pass's listing has it: because of its destination, or because the run ends here.
+    /// `begun` of the chosen operations were claimed.
+    func countLeft(of pass: Pass, begun: Int) {
+        var (held, waiting, paused) = (pass.heldBehindFailed, 0, 0)
+        var leftDue = pass.leftDue + pass.leftExpired + (tally.hasEnded ? pass.chosen.count - begun : 0)
+        for destination in destinations.values where destination.isClosed {
+            let blameless = destination.skipped + max(0, destination.offered - destination.done)
+            switch destination.block?.reason {
+            case .held: held += blameless
+            case .retryAfter, .circuitBreaker, nil: waiting += blameless
+            case .paused: paused += blameless
+            }
+            leftDue -= max(0, destination.offered - destination.chosen)
+        }
+        (tally.summary.held, tally.summary.waiting, tally.summary.paused) = (held, waiting, paused)
+        tally.summary.leftDue = max(0, leftDue)
+        tally.summary.nextDue = pass.nextDue
     }
 }

@@ -12,18 +12,25 @@ struct NewestValues {
     }
 
     private static let share = 20
+    private let spool: SpoolDirectory
+    private let clock: RunClock
     private var newest: [Key: Timestamp] = [:]
     private var isCurrentUntil: ContinuousClock.Instant?
 
+    init(spool: SpoolDirectory, clock: RunClock) {
+        self.spool = spool
+        self.clock = clock
+    }
+
     /// Whether a newer value of its key waits in the queue; false for an operation without a key.
-    mutating func hasNewer(than name: EntryName, in spool: SpoolDirectory) throws(SpoolError) -> Bool {
+    mutating func hasNewer(than name: EntryName) throws(SpoolError) -> Bool {
         guard let digest = name.keyDigest else { return false }
-        if isCurrentUntil.map({ $0 <= .now }) ?? true { try list(spool) }
+        if isCurrentUntil.map({ $0 <= clock.instant() }) ?? true { try list() }
         return newest[Key(type: name.type, digest: digest)].map { $0 > name.createdAt } ?? false
     }
 
-    private mutating func list(_ spool: SpoolDirectory) throws(SpoolError) {
-        let began = ContinuousClock.now
+    private mutating func list() throws(SpoolError) {
+        let began = clock.instant()
         newest.removeAll(keepingCapacity: true)
         for state in [QueueState.new, .deferred] {
             try spool.forEachName(in: state) { name, _ in
@@ -32,7 +39,7 @@ struct NewestValues {
                 newest[key] = max(newest[key] ?? name.createdAt, name.createdAt)
             }
         }
-        let ended = ContinuousClock.now
+        let ended = clock.instant()
         isCurrentUntil = ended + began.duration(to: ended) * Self.share
     }
 }

@@ -29,8 +29,8 @@ struct Pass {
     var heldBehindFailed = 0
     /// Files in `new/` under names of their own.
     var foreign = 0
-    /// When the listing began.
-    let began = ContinuousClock.now
+    /// When the listing began, by the monotonic clock.
+    let began: ContinuousClock.Instant
     /// How long it took: the next one waits in proportion.
     var cost: Duration = .zero
 

@@ -35,6 +35,8 @@ package struct RunOptions: Hashable, Sendable {
     package var failsIfBusy: Bool
     /// How long attempts in flight may go on after a signal or `maxTime`.
     package var grace: Duration
+    /// Upper bound on candidates chosen at once, whatever the limit. Keeps memory independent of the queue's size.
+    var portion = 20_000
 
     package init(
         limit: Int = 100, concurrency: Int = 5, maxTime: Duration? = nil, stay: Stay = .no,

@@ -4,17 +4,38 @@ import Spool
 /// What a run comes to, and what it tells as it happens.
 final class RunTally {
     var summary: RunSummary
-    /// The queue's lock on this run has been lost: others may be at what it had claimed.
-    private(set) var hasLostHold = false
+    /// Whether the run has lost its lock: others may be at what it had claimed.
+    private(set) var hasLostLock = false
     private var isFullDiskTold = false
+    private let clock: RunClock
+    private let started: ContinuousClock.Instant
     private let report: (RunEvent) -> Void
 
-    init(startedAt: Timestamp, report: @escaping (RunEvent) -> Void) {
-        summary = RunSummary(startedAt: startedAt)
+    init(clock: RunClock, report: @escaping (RunEvent) -> Void) {
+        self.clock = clock
         self.report = report
+        started = clock.instant()
+        summary = RunSummary(startedAt: clock.now())
+        summary.timeSpent = TimeSpent(now: started)
     }
 
     func tell(_ event: RunEvent) { report(event) }
+
+    // MARK: - Time
+
+    /// Ends the activity before, and returns it, for whoever takes it up again later.
+    @discardableResult
+    func begin(_ activity: TimeSpent.Activity) -> TimeSpent.Activity {
+        summary.timeSpent.begin(activity, now: clock.instant())
+    }
+
+    /// How long the run has lasted.
+    var elapsed: Duration { clock.instant() - started }
+
+    /// The moment so long after the start of the run.
+    func moment(after time: Duration) -> ContinuousClock.Instant { started + time }
+
+    // MARK: - Counts
 
     /// Counts what dead runs had claimed.
     func count(_ recovery: Recovery) {
@@ -24,18 +45,46 @@ final class RunTally {
         if !recovery.returned.isEmpty || !recovery.quarantined.isEmpty { tell(.recovered(recovery)) }
     }
 
+    /// Counts what the admission of dropped files did.
+    func count(_ admission: Admission) {
+        summary.superseded += admission.superseded.count
+        for entry in admission.dropped { tell(.dropped(entry.name)) }
+        for item in admission.quarantined { quarantined(item) }
+        for error in admission.errors { inputOutput(error) }
+        summary.leftForeign = admission.hasMore && admission.errors.isEmpty
+    }
+
     func quarantined(_ item: QuarantineItem) {
         summary.quarantined += 1
         tell(.quarantined(item))
     }
 
+    /// Counts and tells what was done to an operation's file. `isSent` is false where no request was sent for it.
+    func settled(_ event: AttemptEvent, isSent: Bool) {
+        switch event.settlement.disposition {
+        case .delivered: summary.delivered += 1
+        case .failed:
+            summary.failed += 1
+            if case .expired = event.settlement.rule { summary.expired += 1 }
+        case .held: summary.ambiguous += 1
+        case .superseded: summary.superseded += 1
+        case .deferred, .putBack, .quarantined: break
+        }
+        tell(isSent ? .attempted(event) : .gaveUp(event))
+    }
+
+    // MARK: - The end
+
+    /// Whether something has ended the run.
+    var hasEnded: Bool { summary.end != .done }
+
     /// Counts an operation or a file that could not be dealt with; the others go on. A full disk is told once; so is a lost
-    /// hold, which ends the run.
+    /// lock, which ends the run.
     func inputOutput(_ error: SpoolError) {
         if error.kind == .lostHold {
-            if hasLostHold { return }
-            hasLostHold = true
-            if summary.end == .done { summary.end = .broken(error.description) }
+            if hasLostLock { return }
+            hasLostLock = true
+            end(.broken(error.description))
         }
         summary.inputOutputErrors += 1
         if error.isFullDisk {
@@ -48,21 +97,34 @@ final class RunTally {
     /// Ends the run: the directory does not do what it must, so nothing more is claimed.
     func broken(_ error: SpoolError) {
         inputOutput(error)
-        if summary.end == .done { summary.end = .broken(error.description) }
+        end(.broken(error.description))
     }
 
     /// Ends the run: no delivery agent can be had.
     func agentsFailed(_ reason: String) {
-        if summary.end == .done { summary.end = .broken(reason) }
+        end(.broken(reason))
         summary.inputOutputErrors += 1
         tell(.agentsFailed(reason))
     }
 
-    /// Notes a signal as the end of this run.
-    func interrupted() -> Bool {
-        let signal = Interruption.received
+    /// Notes a signal as the end of this run; false where none has come.
+    func isInterrupted() -> Bool {
+        let signal = clock.signals()
         guard signal.count > 0 else { return false }
         summary.end = .signal(signal.last)
         return true
+    }
+
+    /// Completes the summary. `deferred` is how many operations wait for another run.
+    func finish(deferred: Int) -> RunSummary {
+        summary.deferred = deferred
+        summary.timeSpent.end(now: clock.instant())
+        summary.duration = elapsed
+        return summary
+    }
+
+    /// The first reason to end is kept.
+    private func end(_ reason: RunSummary.End) {
+        if !hasEnded { summary.end = reason }
     }
 }

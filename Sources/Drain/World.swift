@@ -3,22 +3,22 @@ package import Policy
 
 /// What a run, or `send`, needs of the world. A test gives it another.
 package struct World {
-    package var now: () -> Timestamp
+    package var clock: RunClock
     package var generator: any RandomNumberGenerator
     /// Called when something is due, and not before.
     package var makeSink: (_ concurrency: Int) -> any Sink
-    /// What requests say in User-Agent, `drainq/VERSION`.
+    /// The `User-Agent` header: `drainq/VERSION`.
     package var version: String
     package var credentials: Credentials
     /// Called only where the configuration has conditions.
     package var surroundings: (Conditions) -> Surroundings
     /// Called only when an attempt has met a network error, or a run before has found no network.
     package var networkWays: () -> NetworkWays
-    /// What there is to make attempts by. Of libcurl it is the sink that knows.
+    /// The transports of this build. Whether libcurl can be used, the sink says.
     package var transports: [Transport]
 
     package init(
-        version: String, now: @escaping () -> Timestamp, generator: any RandomNumberGenerator,
+        version: String, clock: RunClock, generator: any RandomNumberGenerator,
         credentials: Credentials = .none,
         surroundings: @escaping (Conditions) -> Surroundings = { _ in Surroundings() },
         networkWays: @escaping () -> NetworkWays = { NetworkWays() },
@@ -26,12 +26,23 @@ package struct World {
         makeSink: @escaping (_ concurrency: Int) -> any Sink
     ) {
         self.version = version
-        self.now = now
+        self.clock = clock
         self.generator = generator
         self.credentials = credentials
         self.surroundings = surroundings
         self.networkWays = networkWays
         self.transports = transports
         self.makeSink = makeSink
+    }
+
+    /// The time by the wall clock.
+    package func now() -> Timestamp { clock.now() }
+
+    /// Returns why this machine has no network, where an attempt's error comes of that; `nil` where it has one.
+    func absence(
+        behind error: NetworkError, of destination: Destination, _ settings: DestinationSettings
+    ) -> NetworkAbsence? {
+        if destination.isReachedLocally(settings) { return nil }
+        return networkWays().absence(behind: error) ?? (error == .offline ? .reported : nil)
     }
 }

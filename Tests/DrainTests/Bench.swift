@@ -30,8 +30,14 @@ final class Bench {
     var events: [RunEvent] = []
     var failure: SinkError?
     private var added: [String: Int] = [:]
-    /// How far the clock moves each time it is read.
+    /// How far the wall clock moves each time it is read.
     var tick = Duration.zero
+    /// How far the monotonic clock is ahead of the machine's.
+    private var ahead = Duration.zero
+    /// What runs have waited for without a request in flight.
+    private(set) var slept: [Duration] = []
+    /// The signals that have come.
+    var signals: [Int32] = []
     var credentials = Credentials.none
     var surroundings = Surroundings()
     var networkWays = NetworkWays()
@@ -69,16 +75,16 @@ final class Bench {
         _ options: RunOptions = RunOptions(), portion: Int? = nil,
         answer: @escaping (OutgoingRequest) -> AttemptReport.Result = { _ in .status(204) }
     ) throws -> RunSummary {
-        let run = Run(spool: spool, configuration: configuration, options: options, world: world(answer)) {
+        var options = options
+        if let portion { options.portion = portion }
+        return try Run(spool: spool, configuration: configuration, options: options, world: world(answer)) {
             self.events.append($0)
-        }
-        if let portion { run.portion = portion }
-        return try run()
+        }()
     }
 
     func world(_ answer: @escaping (OutgoingRequest) -> AttemptReport.Result) -> World {
         World(
-            version: "1", now: { self.read() }, generator: SystemRandomNumberGenerator(), credentials: credentials,
+            version: "1", clock: clock, generator: SystemRandomNumberGenerator(), credentials: credentials,
             surroundings: { _ in self.surroundings }, networkWays: { self.networkWays },
             makeSink: { concurrency in
                 let sink = FakeSink(concurrency: concurrency, answer: answer)
@@ -90,10 +96,28 @@ final class Bench {
             })
     }
 
-    private func read() -> Timestamp {
-        now = now + tick
-        return now
+    /// A clock on which a wait is over at once.
+    var clock: RunClock {
+        RunClock(
+            now: {
+                self.now = self.now + self.tick
+                return self.now
+            }, instant: { self.instant },
+            sleep: { deadline in
+                let wait = max(.zero, deadline - self.instant)
+                self.slept.append(wait)
+                self.pass(wait)
+            }, signals: { (self.signals.count, self.signals.last ?? 0) })
     }
+
+    /// Lets time go by, on both clocks.
+    func pass(_ time: Duration) {
+        now = now + time
+        ahead += time
+    }
+
+    /// The monotonic clock.
+    var instant: ContinuousClock.Instant { .now + ahead }
 
     func names(_ state: QueueState) throws -> [EntryName] {
         var names: [EntryName] = []

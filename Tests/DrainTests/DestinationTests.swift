@@ -473,20 +473,14 @@ import Testing
     func `what a person stops stays closed, whatever is delivered meanwhile`(event: DestinationEvent) throws {
         let bench = try Bench()
         try bench.add(10)
-        var run: Run?
-        let world = bench.world { _ in
+        let summary = try bench.run(RunOptions(concurrency: 2)) { _ in
             if bench.sink?.requests.count == 2 {
                 _ = try? LedgerFile(spool: bench.spool).record(
                     [("http://one", event)], settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
-                // A second has passed.
-                run?.lastListened = .now - .seconds(2)
+                bench.pass(.seconds(2))
             }
             return .status(204)
         }
-        run = Run(
-            spool: bench.spool, configuration: bench.configuration, options: RunOptions(concurrency: 2), world: world
-        ) { _ in }
-        let summary = try #require(try run?())
         #expect(summary.attempts == 2 && summary.delivered == 2 && summary.held + summary.paused == 8)
         #expect(try bench.names(.new).count == 8)
     }
@@ -580,27 +574,23 @@ import Testing
         try bench.add(3)
         #expect(try bench.run().waiting == 3)
         bench.configuration.conditions = Conditions(power: .delayOnBattery(.milliseconds(30)))
-        let start = ContinuousClock.now
-        var first: ContinuousClock.Instant?
-        let run = Run(
-            spool: bench.spool, configuration: bench.configuration, options: RunOptions(),
-            world: bench.world { _ in
-                first = first ?? .now
-                return .status(204)
-            }
-        ) { _ in }
-        #expect(try run().delivered == 3)
-        #expect(try #require(first) - start >= .milliseconds(30))
+        let start = bench.instant
+        var begun: [ContinuousClock.Instant] = []
+        let summary = try bench.run { _ in
+            begun.append(bench.instant)
+            return .status(204)
+        }
+        #expect(summary.delivered == 3)
         // One delay before all of them.
-        #expect(run.pace.interval == .zero)
+        #expect(begun[0] - start >= .milliseconds(30) && bench.slept.count == 1)
     }
 
     @Test func `a rate spaces the attempts`() throws {
         let bench = try Bench()
         try bench.add(4)
-        let start = ContinuousClock.now
+        let start = bench.instant
         #expect(try bench.run(RunOptions(rate: Rate(count: 50, per: .seconds(1)))).delivered == 4)
-        #expect(ContinuousClock.now - start >= .milliseconds(60))
+        #expect(bench.instant - start >= .milliseconds(60))
     }
 
     @Test(.timeLimit(.minutes(1))) func `a rate does not keep a run waiting that has nowhere to send`() throws {
@@ -619,10 +609,10 @@ import Testing
         try bench.add(3)
         try bench.add(20, type: "other")
         var begun: [(url: String, at: ContinuousClock.Instant)] = []
-        let start = ContinuousClock.now
+        let start = bench.instant
         #expect(
             try bench.run(RunOptions(concurrency: 2)) { request in
-                begun.append((request.url, .now))
+                begun.append((request.url, bench.instant))
                 return .status(204)
             }.delivered == 23)
         let slow = begun.filter { $0.url.hasPrefix("http://one") }.map(\.at)

@@ -115,20 +115,13 @@ import Testing
         let bench = try Bench()
         bench.configuration.conditions = Conditions(network: .unmetered)
         try bench.add(60)
-        var run: Run?
-        let world = bench.world { _ in
+        let summary = try bench.run(RunOptions(concurrency: 1)) { _ in
             if bench.sink?.requests.count == 2 {
                 bench.surroundings = Surroundings(isMetered: true)
-                // Time has passed.
-                run?.lastListened = .now - .seconds(2)
-                run?.gate.nextLook = .now
+                bench.pass(.seconds(2))
             }
             return .status(204)
         }
-        run = Run(
-            spool: bench.spool, configuration: bench.configuration, options: RunOptions(concurrency: 1), world: world
-        ) { _ in }
-        let summary = try #require(try run?())
         #expect(summary.delivered == 2 && summary.waiting == 58)
         #expect(summary.conditions == "the network is metered, and conditions.network is 'unmetered'")
     }

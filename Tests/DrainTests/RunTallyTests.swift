@@ -16,7 +16,7 @@ struct RunTallyTests {
 
     init() {
         let told = told
-        tally = RunTally(startedAt: Timestamp(microseconds: 0)) { _ in told.events += 1 }
+        tally = RunTally(clock: RunClock(now: { Timestamp(microseconds: 0) })) { _ in told.events += 1 }
     }
 
     private func error(_ kind: SpoolError.Kind, _ code: Int32) -> SpoolError {
@@ -29,10 +29,10 @@ struct RunTallyTests {
         #expect(tally.summary.end == .done)
     }
 
-    @Test func `a lost hold ends the run and counts once`() {
+    @Test func `a lost lock ends the run and counts once`() {
         for _ in 0..<3 { tally.inputOutput(error(.lostHold, ENOENT)) }
         #expect(tally.summary.inputOutputErrors == 1 && told.events == 1)
-        #expect(tally.hasLostHold && tally.summary.end != .done)
+        #expect(tally.hasLostLock && tally.summary.end != .done)
     }
 
     @Test func `the first reason to end is the one that is kept`() {

@@ -263,24 +263,57 @@ import Testing
     @Test func `what is added in the last moment of the time to stay is attempted`() throws {
         let bench = try Bench()
         try bench.add(1)
-        let stay = Duration.seconds(2)
-        var began = ContinuousClock.now
         var requests = 0
-        let run = Run(
-            spool: bench.spool, configuration: bench.configuration, options: RunOptions(stay: .during(stay)),
-            world: bench.world { _ in
-                requests += 1
-                if requests == 1 {
-                    // This pass began within the time, and ends after it.
-                    while ContinuousClock.now < began + stay { Interruption.sleep(until: began + stay) }
-                    _ = try? bench.add(1)
-                }
-                return .status(204)
+        let summary = try bench.run(RunOptions(stay: .during(.seconds(2)))) { _ in
+            requests += 1
+            if requests == 1 {
+                // This pass began within the time, and ends after it.
+                bench.pass(.seconds(2))
+                _ = try? bench.add(1)
             }
-        ) { _ in }
-        began = run.started
-        let summary = try run()
+            return .status(204)
+        }
         #expect(summary.delivered == 2 && requests == 2)
         #expect(try bench.names(.new).isEmpty)
+    }
+
+    @Test func `a run that stays looks for new files once a second`() throws {
+        let bench = try Bench()
+        #expect(try bench.run(RunOptions(stay: .during(.seconds(10)))).end == .done)
+        #expect((9...11).contains(bench.slept.count))
+        #expect(bench.slept.allSatisfy { $0 <= .seconds(1) })
+    }
+
+    @Test func `the time limit ends a wait`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        let start = bench.instant
+        let options = RunOptions(maxTime: .seconds(30), stay: .untilEmpty)
+        let summary = try bench.run(options) { _ in .status(503) }
+        #expect(summary.end == .timeUp && summary.attempts == 1)
+        #expect((.seconds(30)...(.seconds(31))).contains(bench.instant - start))
+    }
+
+    @Test func `a signal ends a run after the attempts in flight`() throws {
+        let bench = try Bench()
+        try bench.add(10)
+        let summary = try bench.run(RunOptions(concurrency: 3)) { _ in
+            bench.signals = [15]
+            return .status(204)
+        }
+        #expect(summary.end == .signal(15) && summary.delivered == 3 && summary.leftDue == 7)
+        #expect(try bench.names(.new).count == 7)
+    }
+
+    @Test func `a second signal cuts off what is in flight`() throws {
+        let bench = try Bench()
+        try bench.add(10)
+        let summary = try bench.run(RunOptions(concurrency: 3)) { _ in
+            bench.signals = [2, 2]
+            return .status(204)
+        }
+        #expect(summary.end == .signal(2) && summary.wasCutOff)
+        #expect(summary.delivered == 2 && summary.cutOff == 1)
+        #expect(try bench.names(.claimed).isEmpty)
     }
 }

@@ -20,7 +20,7 @@ import Testing
         answer: @escaping (OutgoingRequest) -> AttemptReport.Result
     ) throws -> Sending.Result {
         var world = bench.world(answer)
-        if let now { world.now = now }
+        if let now { world.clock.now = now }
         return try Sending(
             spool: bench.spool, configuration: bench.configuration,
             options: Sending.Options(retryWithin: retryWithin), world: world

@@ -64,20 +64,36 @@ says() {
     return 1
 }
 
-# A port below the range that the kernel assigns from, so that nobody else gets it until a server listens there.
+# A port below the range that the kernel assigns from, so that nobody else gets it until a server listens there; another one
+# at each call of a suite.
 free_port() {
-    python3 - <<'END_OF_FILE'
-import random, socket
+    python3 - "$work" <<'END_OF_FILE'
+import os, random, socket, sys
+first = int(open("/proc/sys/net/ipv4/ip_local_port_range").read().split()[0])
 while True:
-    port = random.randrange(10_000, 32_000)
+    port = random.randrange(min(10_000, first - 1000), first)
     with socket.socket() as probe:
         try:
             probe.bind(("127.0.0.1", port))
+            os.mkdir(f"{sys.argv[1]}/port.{port}")
         except OSError:
             continue
     print(port)
     break
 END_OF_FILE
+}
+
+# caught_up URL LOG: until the receiver at the URL has written down what it answered before. It does so behind its answers, in
+# the order in which requests came: one that comes now is the last.
+caught_up() {
+    local mark=/caught-up-$SRANDOM n
+    curl --silent --output /dev/null "$1$mark" || true
+    for ((n = 0; n < 400; n++)); do
+        if grep -qF -- "$mark" "$2"; then return; fi
+        sleep 0.05
+    done
+    echo "the receiver at $1 does not write down what it gets"
+    return 1
 }
 
 # await PORT…: until all of them listen.

@@ -60,6 +60,23 @@ await "$tls" "$plain" || { cat nginx.log; exit 1; }
 last() { drainq list --json | jq -r ".$1"; }
 seen() { grep -c -F -- "$1" "$2" || true; }
 
+# comes COUNT TEXT LOG: until so many lines of the log have the text: servers log a request behind its answer.
+comes() {
+    local n
+    for ((n = 0; n < 400; n++)); do
+        if (($(seen "$2" "$3") >= $1)); then return; fi
+        sleep 0.05
+    done
+    echo "only $(seen "$2" "$3") of $1 lines have come: $2"
+    return 1
+}
+
+# logged COUNT TEXT LOG: so many lines of the log have the text, and no more.
+logged() {
+    comes "$@"
+    equal "$1" "$(seen "$2" "$3")"
+}
+
 env_drainq() { # VARIABLE=VALUE ARGUMENT…
     local -x "${1?}"
     shift

@@ -206,6 +206,7 @@ PYTHON
     chown -R 990:990 "$work/image"/{configuration,secrets}
     chmod 600 "$work/image/secrets/api.token"
     in_image sh -c "${job#*$'\f'}"
+    caught_up "$url" "$work/received"
     grep -q 'POST /order\|POST /v1/order' "$work/received"
     says '^empty' in_image drainq status
 }

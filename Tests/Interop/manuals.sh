@@ -266,10 +266,12 @@ in_go() {
 enqueues() {
     local before
     queue "$url/in"
+    caught_up "$url" "$work/received"
     before=$(grep -c POST "$work/received")
     "$@"
     equal 0 "$(find "$DRAINQ_QUEUE/tmp" -type f | wc -l)"
     ends 0 drainq run
+    caught_up "$url" "$work/received"
     equal $((before + 1)) "$(grep -c POST "$work/received")"
     rm -r "$DRAINQ_QUEUE/new"
     ! "$@"

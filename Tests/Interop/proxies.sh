@@ -61,12 +61,12 @@ by_configuration() {
     queue "http://127.0.0.1:$plain/configured" '' "proxy: \"http://127.0.0.1:$open\""
     lines 2 | drainq add
     drainq run
-    equal 2 "$(seen "POST http://127.0.0.1:$plain/configured" squid/access.log)"
+    logged 2 "POST http://127.0.0.1:$plain/configured" squid/access.log
     queue "https://127.0.0.1:$tls/tunnel" '' "proxy: \"http://127.0.0.1:$open\", $trust"
     lines 2 | drainq add
     drainq run
-    equal 2 "$(seen 'HTTP/2.0 127.0.0.1 /tunnel' access.log)"
-    (($(seen "CONNECT 127.0.0.1:$tls" squid/access.log) >= 1))
+    logged 2 'HTTP/2.0 127.0.0.1 /tunnel' access.log
+    comes 1 "CONNECT 127.0.0.1:$tls" squid/access.log
 }
 test_that "squid is gone through where the configuration says so, by CONNECT for https" by_configuration
 
@@ -75,11 +75,11 @@ by_environment() {
         queue "http://127.0.0.1:$plain/$transport/environment" '' "transport: \"$transport\""
         lines 1 | drainq add
         http_proxy=http://127.0.0.1:$open drainq run
-        equal 1 "$(seen "POST http://127.0.0.1:$plain/$transport/environment" squid/access.log)"
+        logged 1 "POST http://127.0.0.1:$plain/$transport/environment" squid/access.log
         lines 1 | drainq add
         http_proxy=http://127.0.0.1:$open no_proxy=127.0.0.1 drainq run
-        equal 1 "$(seen "POST http://127.0.0.1:$plain/$transport/environment" squid/access.log)"
-        equal 2 "$(seen "/$transport/environment" access.log)"
+        logged 1 "POST http://127.0.0.1:$plain/$transport/environment" squid/access.log
+        logged 2 "/$transport/environment" access.log
     done
 }
 test_that "squid is gone through where the environment says so, over both transports, but for no_proxy" by_environment
@@ -87,12 +87,11 @@ test_that "squid is gone through where the environment says so, over both transp
 tunnel_by_environment() {
     queue "https://127.0.0.1:$tls/words/tunnel" '' 'transport: "urlsession"'
     lines 2 | drainq add
-    local before after
+    local before
     before=$(seen "CONNECT 127.0.0.1:$tls" squid/access.log)
     https_proxy=http://127.0.0.1:$open trusting "$binary" run
-    after=$(seen "CONNECT 127.0.0.1:$tls" squid/access.log)
-    ((after > before))
-    equal 2 "$(seen '/words/tunnel' access.log)"
+    comes $((before + 1)) "CONNECT 127.0.0.1:$tls" squid/access.log
+    logged 2 '/words/tunnel' access.log
 }
 test_that "URLSession tunnels through squid" tunnel_by_environment
 
@@ -101,7 +100,7 @@ direct() {
     lines 1 | drainq add
     http_proxy=http://127.0.0.1:$nobody all_proxy=http://127.0.0.1:$nobody drainq run
     equal 0 "$(seen "127.0.0.1:$plain/direct" squid/access.log)"
-    equal 1 "$(seen /direct access.log)"
+    logged 1 /direct access.log
 }
 test_that "'direct' is direct, whatever the environment says" direct
 
@@ -112,11 +111,11 @@ credentials() {
         drainq run
         equal "" "$(state)"
     done
-    equal 4 "$(seen /known access.log)"
+    logged 4 /known access.log
     queue "https://127.0.0.1:$tls/known/sealed" '' "$(by_user https "$sealed"), $trust" "$word"
     lines 2 | drainq add
     drainq run
-    equal 2 "$(seen /known/sealed access.log)"
+    logged 2 /known/sealed access.log
 }
 test_that "a proxy gets its credentials from a secret, behind TLS too" credentials
 
@@ -125,7 +124,7 @@ credentials_of_environment() {
         queue "http://127.0.0.1:$plain/$transport/named" '' "transport: '$transport'"
         lines 1 | drainq add
         http_proxy=http://drainq:$password@127.0.0.1:$closed drainq run
-        equal 1 "$(seen "/$transport/named" access.log)"
+        logged 1 "/$transport/named" access.log
         lines 1 | drainq add
         ends 75 env_drainq "http_proxy=http://drainq:$password@127.0.0.1:$nobody" run -v
         uncharged proxy
@@ -177,11 +176,11 @@ behind_socks() {
     queue "http://behind.proxy.example:$plain/socks5h" '' "$(by_user socks5h "$socks")" "$word"
     lines 2 | drainq add
     drainq run
-    equal 2 "$(seen 'behind.proxy.example /socks5h' access.log)"
+    logged 2 'behind.proxy.example /socks5h' access.log
     queue "http://127.0.0.1:$plain/socks5" '' "$(by_user socks5 "$socks")" "$word"
     lines 1 | drainq add
     drainq run
-    equal 1 "$(seen '127.0.0.1 /socks5' access.log)"
+    logged 1 '127.0.0.1 /socks5' access.log
 }
 test_that "socks5h asks the proxy for the host, and both kinds get their credentials from a secret" behind_socks
 

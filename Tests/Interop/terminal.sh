@@ -251,7 +251,9 @@ watch_redraws() {
 
 progress_moves_and_goes() {
     local moving first second
-    receive --answer '503 delay=200ms *2' --answer '400 delay=200ms' --answer '204 delay=200ms'
+    # It rests twice, for long enough to be seen by a machine that is busy.
+    receive --answer '503 delay=100ms *2' --answer '400 delay=100ms' --answer '204 delay=100ms *3' --answer '204 delay=4s' \
+        --answer '204 delay=100ms *9' --answer '204 delay=4s' --answer '204 delay=50ms'
     trap 'kill "$receiver"' EXIT
     moving=$(mktemp -d "$work/queue.XXXXXX")/q
     DRAINQ_QUEUE=$moving drainq init --url "$url/{type}"

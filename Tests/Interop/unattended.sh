@@ -95,6 +95,7 @@ a_heartbeat_is_sent() {
     local command
     command=$(sed -n 's/^ExecStartPost=-//p' etc/heartbeat/heartbeat.conf | sed "s#https://heartbeat.example.com#$url#; s#%i#ok#")
     as_nobody "${of_systemd[@]}" "${of_user[@]}" sh -c "$command"
+    caught_up "$url" "$work/received"
     grep '"method":"GET"' "$work/received" | grep -q '"target":"/ok"'
     ends 22 as_nobody "${of_systemd[@]}" sh -c "${command/ok/bad}" 2>/dev/null
 }
@@ -291,6 +292,7 @@ job_delivers() {
     ln -sf "$program" "$work/fakes/drainq"
     echo '{}' | drainq add --type ok
     ends 0 env PATH="$work/fakes:$PATH" sh "$work/command"
+    caught_up "$url" "$work/received"
     grep -q 'Bearer s3cret' "$work/received"
     equal '' "$(drainq list)"
     echo '{}' | drainq add --type down

@@ -40,9 +40,16 @@ def booted():
     return clock(42 - int(time.time()))
 
 
+def step_to(file, offset):
+    """Sets a clock, at once: a process that looks at it never sees an empty file."""
+    beside = file.with_suffix(".new")
+    beside.write_text(f"{offset:+d}")
+    beside.rename(file)
+
+
 def stepping(file):
     """A clock that can be set while a process looks at it."""
-    file.write_text("+0")
+    step_to(file, 0)
     return clock(0, "-u", "FAKETIME", f"FAKETIME_TIMESTAMP_FILE={file}", "FAKETIME_NO_CACHE=1")
 
 
@@ -68,9 +75,9 @@ with test("a clock that goes back makes nothing wait longer than the schedule co
     queue = Queue((receiver := Receiver("503", "204")).url + "/{id}", route=standard)
     (operation,) = add(queue)
     expect(queue("run").returncode == 75)
-    expect(queue("run", before=clock(-hour)).returncode == 0 and len(receiver.ids(1)) == 1, "tried before its time")
+    expect(queue("run", before=clock(-hour)).returncode == 0 and len(receiver.ids()) == 1, "tried before its time")
     expect(queue("run", before=clock(-2 * day)).returncode == 0, "waits for two days")
-    expect(receiver.ids(2) == [operation] * 2 and not queue.operations())
+    expect(receiver.ids() == [operation] * 2 and not queue.operations())
 
 with test("a clock that goes a year ahead, or back again, leaves what was deferred due or waiting") as told:
     queue = Queue((receiver := Receiver("503 *2", "204")).url + "/{id}", route=standard)
@@ -79,7 +86,7 @@ with test("a clock that goes a year ahead, or back again, leaves what was deferr
     # Too old by this clock, and tried all the same; then given up, where a person finds it.
     expect(queue("run", before=clock(year)).returncode == 1 and states(queue) == {operation: "failed"})
     expect(queue("retry", operation).returncode == 0 and queue("run").returncode == 0)
-    expect(receiver.ids(3) == [operation] * 3 and not queue.operations())
+    expect(receiver.ids() == [operation] * 3 and not queue.operations())
 
 with test("a step within a run changes neither its waits nor its deadlines") as told:
     for step in (-2 * day, year):
@@ -89,8 +96,8 @@ with test("a step within a run changes neither its waits nor its deadlines") as 
         start = time.monotonic()
         run = subprocess.Popen([*stepping(file), *queue.command("run", "--until-empty", "--max-time", "60s")])
         until(run, receiver.ids)
-        file.write_text(f"{step:+d}")
-        expect(run.wait(timeout=60) == 0 and receiver.ids(2) == [operation] * 2, step, run.returncode)
+        step_to(file, step)
+        expect(run.wait(timeout=60) == 0 and receiver.ids() == [operation] * 2, step, run.returncode)
         expect(time.monotonic() - start < 30, "waited", time.monotonic() - start)
 
         queue = Queue((receiver := Receiver("silence")).url, route={"timeouts": {"request": "30s"}})
@@ -99,7 +106,7 @@ with test("a step within a run changes neither its waits nor its deadlines") as 
         run = subprocess.Popen(
             [*stepping(file), *queue.command("run", "--max-time", "3s")], stderr=subprocess.DEVNULL)
         until(run, receiver.requests)
-        file.write_text(f"{step:+d}")
+        step_to(file, step)
         run.wait(timeout=60)
         took = time.monotonic() - start
         expect(took > 2.5 and len(queue.operations()) == 1, step, "ended after", took)
@@ -112,7 +119,7 @@ with test("the lines of one add keep their order while the clock goes back") as 
         text=True)
     ids = []
     for number, step in enumerate((0, -day, year, -year, -2 * year, 60)):
-        file.write_text(f"{step:+d}")
+        step_to(file, step)
         for line in range(3):
             process.stdin.write(json.dumps({"n": 10 * number + line}) + "\n")
         process.stdin.flush()
@@ -121,7 +128,7 @@ with test("the lines of one add keep their order while the clock goes back") as 
     process.wait()
     created = [path.name.split("-")[0] for path in sorted(queue.files("new"), key=lambda path: path.name)]
     expect(len(set(created)) == len(ids) == 18, created)
-    expect(queue("run").returncode == 0 and receiver.ids(len(ids)) == ids, "sent in another order")
+    expect(queue("run").returncode == 0 and receiver.ids() == ids, "sent in another order")
 
 with test("the newest value of a key wins, and its order is kept, though the clock went back between") as told:
     for route in ({"coalesce": True}, {"ordering": "key"}, {"ordering": "strict"}):
@@ -129,7 +136,7 @@ with test("the newest value of a key wins, and its order is kept, though the clo
         ids = [add(queue, 1, offset, "--key", "k")[0] for offset in (0, year, -day, 42 - int(time.time()), 0)]
         expect(queue("run").returncode == 0 and not queue.operations())
         due = ids[-1:] if "coalesce" in route else ids
-        expect(receiver.ids(len(due)) == due, route, ids, receiver.ids())
+        expect(receiver.ids() == due, route, ids, receiver.ids())
 
 with test("what was accepted before the clock was set is delivered after it, and not too old") as told:
     for route in (standard, {"retry": "standard", "expiresAfter": "7d"}):
@@ -139,7 +146,7 @@ with test("what was accepted before the clock was set is delivered after it, and
         expect(queue("run", "--limit", 1, before=booted()).returncode == 75)
         expect(queue("run", "--limit", 1).returncode == 75, "given up", states(queue))
         expect(set(states(queue).values()) <= {"new", "deferred"}, states(queue))
-        expect(queue("run", "--now").returncode == 0 and sorted(receiver.ids(2 + len(ids))[2:]) == sorted(ids), receiver.ids())
+        expect(queue("run", "--now").returncode == 0 and sorted(receiver.ids()[2:]) == sorted(ids), receiver.ids())
 
 with test("a creation far ahead changes nothing; a time that the operation asked for is waited for") as told:
     queue = Queue((receiver := Receiver()).url + "/{id}", route=standard)
@@ -150,9 +157,9 @@ with test("a creation far ahead changes nothing; a time that the operation asked
     os.utime(path, (4_070_908_800, 4_070_908_800))
     path.rename(queue.path / "new" / path.name)
     (later,) = add(queue, 1, 0, "--at", "2099-01-01T00:00:00Z")
-    expect(queue("run", "--now").returncode == 0 and len(receiver.ids(2)) == 2, receiver.ids())
+    expect(queue("run", "--now").returncode == 0 and len(receiver.ids()) == 2, receiver.ids())
     expect(states(queue) == {later: "new"})
-    expect(queue("run", before=clock(100 * year)).returncode == 0 and receiver.ids(3)[2:] == [later])
+    expect(queue("run", before=clock(100 * year)).returncode == 0 and receiver.ids()[2:] == [later])
 
 with test("what is given up because the clock was a year ahead can be tried again") as told:
     queue = Queue((receiver := Receiver()).url + "/{id}", route={"expiresAfter": "1d"})
@@ -160,7 +167,7 @@ with test("what is given up because the clock was a year ahead can be tried agai
     expect(queue("run", before=clock(year)).returncode == 1 and not receiver.ids(), "sent, though it had expired")
     expect(set(states(queue).values()) == {"failed"} and set(states(queue)) == set(ids))
     expect(queue("retry", "--all").returncode == 0 and queue("run").returncode == 0)
-    expect(sorted(receiver.ids(len(ids))) == sorted(ids) and not queue.operations())
+    expect(sorted(receiver.ids()) == sorted(ids) and not queue.operations())
 
 with test("a clock that is a year ahead does not empty failed/; retention does, a day late at most") as told:
     queue = Queue(Receiver("400").url, retention={"failed": "30d"})
@@ -212,12 +219,13 @@ with test("a leap second is the second before it") as told:
     expect(path.name.startswith("20161231T235959.000000Z-leap"), path.name)
     sent = datetime.datetime.now(datetime.timezone.utc)
     expect(queue("run").returncode in (1, 75))
+    ended = datetime.datetime.now(datetime.timezone.utc)
     server.shutdown()
     due = json.loads(queue("status", "--json").stdout)["destinations"][0]
     expect("retryAfterUntil" in due, due)
     until = json.loads((queue.path / "state" / "destinations.json").read_text())["destinations"]
-    (wait,) = [datetime.datetime.fromisoformat(state["notBefore"]) - sent for state in until.values()]
-    expect(60 <= wait.total_seconds() <= 75, wait)
+    (due,) = [datetime.datetime.fromisoformat(state["notBefore"]) for state in until.values()]
+    expect(due - sent >= datetime.timedelta(seconds=60) and due - ended <= datetime.timedelta(seconds=75), due - sent)
 
 with test("two hours of cron: an outage, a token that expires, and bad data, and a message for each") as told:
     phase = ["204"]

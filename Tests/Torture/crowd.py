@@ -61,11 +61,11 @@ class Crowd:
             thread.join()
         expect(not self.complaints, "\n".join(self.complaints[:5]))
 
-    def run(self, *options, allowed=(0, 75), before=(), place=None):
+    def run(self, *options, allowed=(0, 75), before=(), place=None, grace="2s"):
         """One run, whose log is kept; its status is one of those allowed, or it was killed. `place` is where the queue
-        is for it, if that is not where it is for us."""
+        is for it, if that is not where it is for us. `grace` is for what is in flight when it is told to stop."""
         log = tempfile.NamedTemporaryFile(dir=scratch, delete=False)
-        words = ["run", "--now", "--limit", 300, "--concurrency", concurrency, "--grace", "2s"]
+        words = ["run", "--now", "--limit", 300, "--concurrency", concurrency, "--grace", grace]
         command = self.queue.command(*words, "--wait", "2s", "--log", "json", *options)
         process = subprocess.Popen(
             [*before, *command[:-1], str(place or self.queue.path)], stdin=subprocess.DEVNULL,

@@ -159,10 +159,12 @@ def foreign(queue):
 
 def tree(path):
     """Everything that a directory holds and what it is: what must not change."""
-    return [
-        (root, sorted(names), [(name, os.lstat(os.path.join(root, name))[:7]) for name in sorted(files)])
-        for root, names, files in os.walk(path)
-    ]
+    found = []
+    for root, names, files in os.walk(path):
+        # In this order they are walked, too.
+        names.sort()
+        found.append((root, list(names), [(name, os.lstat(os.path.join(root, name))[:7]) for name in sorted(files)]))
+    return found
 
 
 @contextlib.contextmanager
@@ -305,7 +307,7 @@ with test("JSON of every bad kind is put aside; values that are odd and right go
             for number, key in enumerate(keys):
                 drop(queue, f"key-{number}", envelope(f"key-{number}", key=key))
     expect(sum(quarantined(queue).values()) == len(bad), quarantined(queue))
-    lines = receiver.log.read_text().splitlines()
+    lines = receiver.lines()
     for name, payload in odd.items():
         line = next(line for line in lines if f"/{name}\"" in line)
         expect(f'"body":{payload}' in line, name, line[:1000])

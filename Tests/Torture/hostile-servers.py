@@ -11,6 +11,7 @@ connected to but the servers; what is kept of an answer is short and can be prin
 credentials, or a cookie; the operations of the good destination are delivered, once.
 """
 
+import calendar
 import contextlib
 import gzip
 import itertools
@@ -266,7 +267,7 @@ def met(transport):
             wrong.append(f"{name}: excerpt {text!r}")
         # A server gets no more than a day, with the jitter on top.
         due = re.search(r",t=(\d{8}T\d{6})", file)
-        if due and time.mktime(time.strptime(due[1], "%Y%m%dT%H%M%S")) - time.mktime(time.gmtime()) > 86400 + 400:
+        if due and calendar.timegm(time.strptime(due[1], "%Y%m%dT%H%M%S")) - time.time() > 86400 + 400:
             wrong.append(f"{name}: due {due[1]}")
         if any(b"hidden-credential" not in request for request in server.requests):
             wrong.append(f"{name}: got a request without what is its own")

@@ -13,20 +13,13 @@ import time
 import uuid
 
 from crowd import Crowd, faulty, reckon, route, settle
-from torture import Queue, Receiver, expect, scratch
+from torture import Queue, Receiver, expect, scratch, until
 
 nobody = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 def children(pid):
     return [int(word) for word in open(f"/proc/{pid}/task/{pid}/children").read().split()]
-
-
-def until(condition, *told, limit=60):
-    deadline = time.monotonic() + limit
-    while not condition():
-        expect(time.monotonic() < deadline, "waited in vain for", *told)
-        time.sleep(0.02)
 
 
 class Host:

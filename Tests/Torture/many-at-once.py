@@ -59,7 +59,8 @@ def main():
         # One that is told before it listens ends at once: it has nothing yet.
         allowed = (0, 75, -signal.SIGTERM)
         for _ in range(8):
-            crowd.again(lambda: crowd.run(allowed=allowed))
+            # What is in flight ends by itself, by the time-out at the latest: no interruption is one of a busy machine.
+            crowd.again(lambda: crowd.run(allowed=allowed, grace="30s"))
         crowd.again(crowd.strike, (0.05, 0.3), "term")
         crowd.wait_for(lambda: not any(queue.files("new")), 300)
         crowd.end()

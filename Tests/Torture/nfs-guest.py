@@ -88,8 +88,8 @@ exec switch_root /root /bin/sh -c 'export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 if "--boot" in sys.argv:
     sys.exit(boot())
 
-from hosts import Host, across, sending, slow, until
-from torture import effort, end, expect, scratch, test
+from hosts import Host, across, sending, slow
+from torture import effort, end, expect, scratch, test, until
 
 addresses = iter(range(2, 250))
 

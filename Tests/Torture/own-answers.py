@@ -25,7 +25,7 @@ import tempfile
 import threading
 import time
 
-from torture import Queue, effort, end, expect, scratch, test
+from torture import Queue, effort, end, expect, free_port, scratch, test, until
 
 dice = random.Random(1)
 timeouts = {"connect": "5s", "request": "5s", "total": "10s"}
@@ -405,18 +405,10 @@ with test("a proxy's refusal without end holds no other operation, and sends non
 count = 500 if effort < 10 else 5000
 
 
-def port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
-
-
-def await_port(number):
-    deadline = time.monotonic() + 20
-    while True:
-        with contextlib.suppress(OSError):
-            return socket.create_connection(("127.0.0.1", number), timeout=1).close()
-        expect(time.monotonic() < deadline, "nobody listens at", number)
-        time.sleep(0.02)
+def listens(number):
+    with contextlib.suppress(OSError):
+        socket.create_connection(("127.0.0.1", number), timeout=1).close()
+        return True
 
 
 class Nginx:
@@ -426,7 +418,7 @@ class Nginx:
         self.directory = pathlib.Path(tempfile.mkdtemp(dir=scratch))
         self.directory.chmod(0o777)
         scratch.chmod(0o711)
-        self.secure, self.plain, behind = port(), port(), port()
+        self.secure, self.plain, behind = free_port(), free_port(), free_port()
         places = "".join(
             f"{name}_temp_path {self.directory}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         (self.directory / "conf").write_text(f"""
@@ -440,11 +432,14 @@ class Nginx:
                 server {{ listen 127.0.0.1:{behind}; keepalive_requests 100000; location / {{ return 200 ok; }} }} }}
             """)
         self.process = subprocess.Popen(["nginx", "-e", "stderr", "-c", str(self.directory / "conf")], stderr=subprocess.DEVNULL)
-        await_port(self.plain)
+        # It writes down its process id when it has learned what signals mean, which is after it listens.
+        until(lambda: listens(self.plain) and (self.directory / "pid").exists(), "nginx")
 
     def seen(self):
         """(id, attempt) of each request that was answered by 200, as often as it was."""
-        lines = (line.replace(r"\x22", "").replace('"', "").split() for line in (self.directory / "log").read_text().splitlines())
+        # Behind the last line break stands what is being written.
+        whole, _, _ = (self.directory / "log").read_text().rpartition("\n")
+        lines = (line.replace(r"\x22", "").replace('"', "").split() for line in whole.splitlines())
         return [(words[1], words[2]) for words in lines if words[0] == "200"]
 
     def end(self):
@@ -480,11 +475,10 @@ def drained(origin, destination, seen, disturb):
         stop.set()
         thread.join()
     expect(left == 0, left, "are left")
-    time.sleep(0.3)
+    # A request is logged behind its answer.
+    until(lambda: set(drain.ids) <= {id for id, _ in seen()}, "what was delivered to be seen")
     requests = collections.Counter(seen())
     expect(all(times == 1 for times in requests.values()), "requests of one attempt", requests.most_common(3))
-    missing = set(drain.ids) - {id for id, _ in requests}
-    expect(not missing, len(missing), "were delivered and never seen")
     twice = len(requests) - len({id for id, _ in requests})
     expect(twice <= deferred, twice, "were seen twice, and", deferred, "attempts had no answer")
     return [f"{count} operations", f"{deferred} attempts without an answer", f"{twice} of them had arrived"]
@@ -506,7 +500,7 @@ else:
                     nginx.end()
     with test("haproxy that is killed") as told:
         nginx = Nginx(1000)
-        front = port()
+        front = free_port()
         configuration = scratch / "haproxy.conf"
         configuration.write_text(f"""
 defaults
@@ -523,7 +517,7 @@ listen front
 
         def start():
             running.append(subprocess.Popen(["haproxy", "-db", "-f", str(configuration)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-            await_port(front)
+            until(lambda: listens(front), "haproxy")
 
         def kill():
             running[-1].kill()

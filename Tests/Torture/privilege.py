@@ -220,7 +220,10 @@ with test("an agent has no way to the queue, no privileges to gain, no core to l
         cwd=queue.path, stderr=subprocess.DEVNULL, **as_owner)
     try:
         connection, _ = silent.accept()
-        expect(secret.encode() in connection.recv(65536), "the secret was not sent")
+        request = b""
+        while b"\r\n\r\n" not in request and (more := connection.recv(65536)):
+            request += more
+        expect(secret.encode() in request, "the secret was not sent")
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         expect(len(children) == 1, "children", children)
         agent = pathlib.Path("/proc") / children[0]

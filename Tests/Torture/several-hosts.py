@@ -19,8 +19,8 @@ import subprocess
 import tempfile
 
 from crowd import prepare, reckon, settle
-from hosts import Host, across, children, hosts, nobody, sending, slow, until
-from torture import Queue, Receiver, effort, end, expect, here, scratch, test
+from hosts import Host, across, children, hosts, nobody, sending, slow
+from torture import Queue, Receiver, effort, end, expect, here, scratch, test, until
 
 
 def preloaded():

@@ -7,14 +7,18 @@ Python's standard library and strace are all that is needed.
 import atexit
 import contextlib
 import ctypes
+import http.client
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -22,7 +26,8 @@ here = pathlib.Path(__file__).resolve().parent
 binary = os.environ.get("DRAINQ", str(here.parent.parent / ".build/debug/drainq"))
 # Longer where somebody asks for it: every count of rounds is multiplied by it.
 effort = int(os.environ.get("DRAINQ_TORTURE", "1"))
-scratch = pathlib.Path(tempfile.mkdtemp(prefix="drainq-torture-"))
+# As strace and /proc name it, wherever TMPDIR leads.
+scratch = pathlib.Path(tempfile.mkdtemp(prefix="drainq-torture-")).resolve()
 failed = False
 
 for name in list(os.environ):
@@ -71,6 +76,14 @@ def expect(condition, *told):
         raise AssertionError(" ".join(str(item) for item in told))
 
 
+def until(condition, *told, limit=60):
+    """Waits until the condition holds, and raises with what was told where it never does."""
+    deadline = time.monotonic() + limit
+    while not condition():
+        expect(time.monotonic() < deadline, "waited in vain for", *told)
+        time.sleep(0.02)
+
+
 class Queue:
     """A queue directory of its own, its configuration written from keyword arguments."""
 
@@ -102,14 +115,14 @@ class Queue:
             input=input, capture_output=True, text=not isinstance(input, bytes), timeout=timeout, **options)
 
     def files(self, state):
-        """Paths of what is in a state's directory, dot files and the queue's own files left out."""
-        with contextlib.suppress(FileNotFoundError):
-            for entry in os.scandir(self.path / state):
-                if entry.is_dir(follow_symlinks=False):
-                    if state in ("claimed", "tmp"):
-                        yield from (pathlib.Path(file.path) for file in os.scandir(entry.path) if file.name != "lock")
-                elif not entry.name.startswith("."):
-                    yield pathlib.Path(entry.path)
+        """Paths of what is in a state's directory, dot files and the queue's own files left out, in the order of their names:
+        the order in which a directory lists them differs between file systems."""
+        for entry in listed(self.path / state):
+            if entry.is_dir(follow_symlinks=False):
+                if state in ("claimed", "tmp"):
+                    yield from (pathlib.Path(file.path) for file in listed(entry.path) if file.name != "lock")
+            elif not entry.name.startswith("."):
+                yield pathlib.Path(entry.path)
 
     def operations(self):
         """Where each operation is: id → list of states, one for each file that says it is that operation. A file that
@@ -128,6 +141,13 @@ class Queue:
         return {header["id"]: body for header, body in (parse(path.read_bytes()) for path in paths)}
 
 
+def listed(path):
+    """The entries of a directory by name; none where it is gone."""
+    with contextlib.suppress(FileNotFoundError):
+        return sorted(os.scandir(path), key=lambda entry: os.fsencode(entry.name))
+    return []
+
+
 def parse(contents):
     """The header and the body of an operation's file; what stands behind the body is not looked at."""
     line, _, rest = contents.partition(b"\n")
@@ -139,10 +159,14 @@ class Receiver:
     """`drainq receive` in the background; it answers as `answers` say, and writes down what it got, with `bodies` if they
     are asked for."""
 
+    # Requests of our own: an answer of the script is not used up by them.
+    marks = "/torture-mark/"
+
     def __init__(self, *answers, bodies=False, **options):
         directory = pathlib.Path(tempfile.mkdtemp(dir=scratch))
         self.log = directory / "log"
         url = directory / "url"
+        answers = [f"{self.marks}* 204 *1000000000", *(answers or ["204"])]
         words = [word for answer in answers for word in ("--answer", answer)] + ["--bodies"] * bodies
         self.process = subprocess.Popen(
             [binary, "receive", "--json", "--max-time", "2h", "--url-file", str(url), *words],
@@ -153,34 +177,75 @@ class Receiver:
             expect(time.monotonic() < deadline and self.process.poll() is None, "the receiver did not begin")
             time.sleep(0.01)
         self.url = url.read_text().strip()
+        self.lock = threading.Lock()
+        # What has been read of the log: its lines without the marks, the same as objects, and where the rest begins.
+        self.found, self.events, self.marked, self.position = [], [], set(), 0
 
     def end(self):
         if self.process.poll() is None:
             self.process.terminate()
             self.process.wait()
 
+    def lines(self):
+        """The line of each request that was answered before this call, and perhaps of later ones, in order."""
+        self.read()
+        return self.found
+
     def requests(self):
-        """What was received so far, in order."""
-        lines = [json.loads(line) for line in self.log.read_text().splitlines()]
-        return [line for line in lines if line["event"] == "request"]
+        """The same as objects. Numbers count from 1."""
+        self.read()
+        return self.events
 
-    def arrivals(self, result, since):
-        """The ids after the first `since` ones, when as many are written down as the summary of `run --json` says that were
-        sent: the ledger comes behind the answers."""
-        attempts = json.loads(result.stdout.splitlines()[-1])["attempts"]
-        deadline = time.monotonic() + 20
-        while len(self.ids()) < since + attempts:
-            expect(time.monotonic() < deadline, "the ledger lacks some of", attempts, "attempts")
-            time.sleep(0.01)
-        return self.ids()[since:]
-
-    def ids(self, least=0):
-        """The id of each operation that was received, as often as it was: routes put it into the path's last part. Waits for
-        `least` of them, because the ledger comes behind the answers."""
-        deadline = time.monotonic() + 20
-        while len(self.requests()) < least and time.monotonic() < deadline:
-            time.sleep(0.01)
+    def ids(self):
+        """The id of each operation that was received, as often as it was: routes put it into the path's last part."""
         return [request["target"].rsplit("/", 1)[-1] for request in self.requests()]
+
+    def read(self):
+        """The receiver answers first and writes then, in the order in which requests came: when a request that is made now
+        has been written down, so has everything that was answered before. One that has ended has written all."""
+        mark = None
+        if self.process.poll() is None:
+            mark = self.marks + os.urandom(8).hex()
+            with contextlib.closing(http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=30)) as connection:
+                connection.request("GET", mark)
+                connection.getresponse().read()
+        self.take()
+        deadline = time.monotonic() + 30
+        while mark is not None and mark not in self.marked:
+            expect(time.monotonic() < deadline, "the receiver does not write down what it gets")
+            time.sleep(0.002)
+            self.take()
+
+    def take(self):
+        """Reads the whole lines that have come since the last time: behind the last one stands what is being written."""
+        with self.lock, open(self.log, "rb") as log:
+            log.seek(self.position)
+            whole, end, _ = log.read().rpartition(b"\n")
+            self.position += len(whole) + len(end)
+            found, events = [], []
+            for line in whole.decode().split("\n") if end else ():
+                event = json.loads(line)
+                if event["event"] != "request":
+                    continue
+                if event["target"].startswith(self.marks):
+                    self.marked.add(event["target"])
+                    continue
+                event["number"] = len(self.events) + len(events) + 1
+                found.append(line)
+                events.append(event)
+            # New lists: whoever has an old one may be reading it.
+            if found:
+                self.found, self.events = self.found + found, self.events + events
+
+
+def free_port():
+    """A port that the kernel assigns to nobody by itself, so that it is free until a server listens there."""
+    first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = random.randrange(min(10_000, first - 1000), first)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def strace(*expressions, only=None):

@@ -20,10 +20,9 @@ import pathlib
 import random
 import re
 import shutil
-import subprocess
 import tempfile
 
-from torture import Queue, Receiver, effort, end, expect, parse, scratch, test
+from torture import Queue, Receiver, effort, end, expect, listed, parse, scratch, test
 
 rows = ("new", "deferred", "failed", "delivered", "claimed")
 calls = "openat,write,fsync,syncfs,mkdirat,renameat,renameat2,linkat,unlinkat"
@@ -48,7 +47,7 @@ class Disk:
 
     def load(self, path, inode=0):
         """What stands in a real directory, synced."""
-        for entry in os.scandir(path):
+        for entry in listed(path):
             child = len(self.nodes)
             self.nodes[inode][entry.name] = self.synced[inode][entry.name] = child
             if entry.is_dir(follow_symlinks=False):
@@ -180,14 +179,13 @@ def decoded(digits):
 def events(queue, words, input, links):
     """What a command does to the queue, in order."""
     log = pathlib.Path(tempfile.mkdtemp(dir=scratch)) / "log"
-    strace = ["strace", "-ff", "-qq", "-y", "-xx", "-s", "1000000", "-o", str(log), "-e", "trace=" + calls]
+    strace = ["strace", "-qq", "-y", "-xx", "-s", "1000000", "-o", str(log), "-e", "trace=" + calls]
     if links:
         strace += ["-e", "inject=renameat2:error=EINVAL"]
     result = queue(*words, input=input, before=strace)
     expect(result.returncode in (0, 1, 75), result.stderr)
-    # Of the run itself, which is older than its agents. Paths of descriptors may be in hex too.
-    text = min(log.parent.iterdir(), key=lambda path: int(path.suffix[1:])).read_text()
-    plain = re.sub(r"<((?:\\x[0-9a-f]{2})+)>", lambda match: f"<{decoded(match[1]).decode()}>", text)
+    # Of the main thread alone, which is the one that touches the queue. Paths of descriptors may be in hex too.
+    plain = re.sub(r"<((?:\\x[0-9a-f]{2})+)>", lambda match: f"<{decoded(match[1]).decode()}>", log.read_text())
     root = re.escape(str(queue.path))
     compiled = {kind: re.compile(pattern.replace("ROOT", root)) for kind, pattern in patterns.items()}
     for line in plain.splitlines():
@@ -270,7 +268,7 @@ def recover(state, scenario, found, now):
     isolated = list(queue.files("quarantine"))
     expect(result.returncode == (65 if isolated else 0), result.returncode, result.stderr)
     left = [path for row in ("new", "deferred", "claimed", "tmp") for path in queue.files(row) if ",h=1" not in path.name]
-    ids = receiver.arrivals(result, seen)
+    ids = receiver.ids()[seen:]
     if left or len(set(ids)) < len(ids) or isolated and scenario["name"] != "files of others":
         raise Lost(f"left: {left}, in quarantine: {isolated}, sent: {ids}")
     for name in (f"foreign-{index}" for index in range(3) if scenario["name"] == "files of others"):

@@ -36,7 +36,8 @@ extension OpenQueue {
                 }
             })
         return World(
-            version: programVersion, now: { Timestamp.now() }, generator: SystemRandomNumberGenerator(),
+            version: programVersion, clock: RunClock(now: { Timestamp.now() }),
+            generator: SystemRandomNumberGenerator(),
             credentials: credentials,
             surroundings: { [environment] in Surroundings.read(for: $0, environment: environment) },
             networkWays: { NetworkWays.read() },

@@ -53,6 +53,14 @@ add() { echo '{"n":1}' | as_drainq drainq add --queue "/var/spool/drainq/$1" "${
 waiting() { find "/var/spool/drainq/$1"/{new,deferred,claimed} -name '*.json' | wc -l; }
 none_waits() { (($(waiting "$1") == 0)); }
 
+# caught_up: until the receiver has written down what it answered before. It does so behind its answers, in the order in which
+# requests came: one that comes now is the last.
+caught_up() {
+    local mark=/caught-up-$SRANDOM
+    curl --silent --output /dev/null "$receiver$mark" || true
+    within 20 grep -qF -- "$mark" /tmp/received
+}
+
 # received PATH: how many operations went there; a heartbeat is none.
-received() { grep '"event":"request"' /tmp/received | grep '"method":"POST"' | grep -c "\"target\":\"/$1\"" || true; }
+received() { caught_up && grep '"event":"request"' /tmp/received | grep '"method":"POST"' | grep -c "\"target\":\"/$1\"" || true; }
 has_received() { (($(received "$1") >= $2)); }

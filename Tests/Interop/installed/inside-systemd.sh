@@ -55,6 +55,7 @@ an_expired_credential_holds_and_a_new_one_goes_on() {
     echo s3cret >/srv/token
     install -m 600 /srv/token /etc/drainq/credentials/orders/api.token
     systemctl start drainq@orders.service
+    caught_up
     grep '/v1/held' /tmp/received | tail -n 1 | grep -q 'Bearer s3cret'
     none_waits orders
 }

@@ -1,8 +1,8 @@
 import Policy
 
 /// What the operations of one type and origin have in common in one listing, worked out once: a million names may follow.
-struct Ways {
-    final class Way {
+struct OperationKinds {
+    final class Kind {
         let route: Route
         let destination: Destination
         let longestDelay: Duration
@@ -11,8 +11,8 @@ struct Ways {
         let isAskedFor: Bool
         /// The operations of the destination that wait for a witness, and until when; `nil` where there are none.
         let parked: [OperationID: Timestamp]?
-        /// Where it goes; `nil` as long as nothing is due.
-        var lane: Lane?
+        /// Its destination within the run; `nil` as long as nothing is due.
+        var opened: RunDestination?
         /// What of it could still be chosen.
         var reach = Reach.everything
         private let typeBytes: [UInt8]
@@ -48,9 +48,9 @@ struct Ways {
     private let types: Set<TypeName>
     private let asked: Set<Digest>
     private let parked: [Digest: [OperationID: Timestamp]]
-    private var ways: [Key: Way] = [:]
+    private var kinds: [Key: Kind] = [:]
     /// Most names are of the same kind as the one before.
-    private var last: Way?
+    private var last: Kind?
 
     init(
         _ configuration: Configuration, _ destinations: DestinationTable, _ options: RunOptions,
@@ -63,23 +63,23 @@ struct Ways {
         asked = Set(options.destinations.map { Digest(of: $0) })
     }
 
-    mutating func way(of name: ListedName) -> Way {
+    mutating func kind(of name: ListedName) -> Kind {
         if let last, last.isThat(of: name) { return last }
-        let way = ways[Key(type: TypeName(name), origin: name.originDigest)] ?? way(of: EntryName(name))
-        last = way
-        return way
+        let kind = kinds[Key(type: TypeName(name), origin: name.originDigest)] ?? kind(of: EntryName(name))
+        last = kind
+        return kind
     }
 
-    mutating func way(of name: EntryName) -> Way {
+    mutating func kind(of name: EntryName) -> Kind {
         let key = Key(type: name.type, origin: name.originDigest)
-        if let way = ways[key] { return way }
+        if let kind = kinds[key] { return kind }
         let destination = destinations.destination(of: name)
         let isAskedFor =
             (types.isEmpty || types.contains(key.type)) && (asked.isEmpty || asked.contains(destination.digest))
-        let way = Way(
+        let kind = Kind(
             configuration.route(of: key.type), destination, isAskedFor: isAskedFor, name,
             parked[destination.digest])
-        ways[key] = way
-        return way
+        kinds[key] = kind
+        return kind
     }
 }

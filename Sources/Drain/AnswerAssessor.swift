@@ -1,0 +1,296 @@
+import Delivery
+import Policy
+import Spool
+
+/// Decides what an answer means for its destination and, with others of the destination, for its operations: whether they
+/// are settled now, wait for samples (`StormGuard`), are sent again, wait for a witness (`Parking`), or hold the
+/// destination.
+final class AnswerAssessor {
+    let world: World
+    let book: DestinationBook
+    let conditions: MachineConditions
+    let settler: Settler
+    let queue: SendQueue
+    private let sender: RequestSender
+
+    init(
+        _ world: World, _ book: DestinationBook, _ conditions: MachineConditions, _ settler: Settler,
+        _ queue: SendQueue, _ sender: RequestSender
+    ) {
+        self.world = world
+        self.book = book
+        self.conditions = conditions
+        self.settler = settler
+        self.queue = queue
+        self.sender = sender
+    }
+
+    /// Watches each destination's first answers of a pass; failures of the runs before count on. Where more is due than a
+    /// small limit lets go, fewer answers are enough: else a limit of three would fail a whole queue, three by three.
+    func watch(_ chosen: [Candidate]) {
+        var counts: [Digest: Int] = [:]
+        for candidate in chosen { counts[candidate.destination.digest, default: 0] += 1 }
+        for (digest, count) in counts {
+            guard let destination = book.destinations[digest] else { continue }
+            let threshold = destination.settings.stormGuard
+            destination.storm = StormGuard(
+                threshold: destination.newest.isEmpty ? threshold : min(threshold, count), limit: threshold,
+                before: destination.state.storm)
+        }
+    }
+
+    /// Settles the answers that have been waiting for others to be asked, where no other can be asked; false where there
+    /// were none.
+    func concludeQuiet() -> Bool {
+        let quiet = queue.quietDestinations
+        for destination in quiet {
+            follow(destination.holdGuard?.nothingElse() ?? destination.storm.nothingElse(), destination)
+        }
+        return !quiet.isEmpty
+    }
+
+    // MARK: - Reports
+
+    /// Takes a report in, for each operation by itself where the answer speaks of each, else for all together.
+    func take(_ received: AttemptReport, of attempt: Attempt) {
+        // Another attempt may have killed the agent. Alone in one, each shows what it does.
+        if received.isSuspect { return queue.sendAgain(attempt) }
+        attempt.destination.hasBeenHeard = true
+        attempt.destination.isCautious = false
+        let report = SealedReport(received, attempt.redaction)
+        let absence = attempt.absence(behind: received, world)
+        let meaning = attempt.meaning(of: report, absence, at: world.now())
+        if let absence, let error = received.error { conditions.close(for: absence, error) }
+        if meaning.isUnauthenticated, refreshesSecrets(of: attempt) {
+            var again = attempt
+            again.hasFreshSecrets = true
+            return queue.sendAgain(again)
+        }
+        guard let each = meaning.each else {
+            if attempt.isMerged, meaning.together.outcome == .failed { return sendApart(attempt) }
+            if Batch.isToBeSplit(meaning.together, members: attempt.members.count) { return split(attempt) }
+            return take(JudgedAnswer(attempt: attempt, report: report, verdict: meaning.together))
+        }
+        for (member, verdict) in zip(attempt.members, each) {
+            var alone = attempt
+            alone.members = [member]
+            if attempt.members.count > 1, verdict.outcome == .failed {
+                // Another member may be to blame: none fails for good before it was alone.
+                queue.sendFirst(alone)
+                continue
+            }
+            alone.isShared = attempt.members.count > 1
+            take(JudgedAnswer(attempt: alone, report: report, verdict: verdict))
+        }
+    }
+
+    /// Takes in that no request can be made of an attempt: its operations' own fault, or a reason to hold the destination.
+    func take(_ error: RequestError, of attempt: Attempt) throws(SpoolError) {
+        let destination = attempt.destination
+        if attempt.members.count > 1, error.outcome == .failed { return split(attempt) }
+        if attempt.isMerged, error.outcome == .failed {
+            return try settler.sendApart(attempt.members, destination)
+        }
+        if case .headersCommand = error, !attempt.isProbe {
+            // The command may be to blame, or this operation alone: another one is to be signed before all are held.
+            let report = SealedReport(
+                AttemptReport(result: .failure(.other, detail: error.description), duration: .zero), .none)
+            var answer = JudgedAnswer(
+                attempt: attempt, report: report, verdict: Verdict(outcome: .held, rule: .request(error)))
+            answer.isUnsent = true
+            beginHoldGuard(of: destination, refusing: nil)
+            return follow(
+                destination.holdGuard!.take(answer, .permanent(0), isSample: attempt.isSample), destination)
+        }
+        let settlement = Settlement.decide(on: error, now: world.now())
+        for member in attempt.members { try settler.settleUnsent(member, settlement, attempt) }
+        if error.outcome == .held { book.hold(destination, settlement.record, reason: settlement.rule) }
+    }
+
+    /// Settles an attempt that the end of the run cut off: its outcome is unknown, so it waits for the next run, uncharged.
+    func takeCutOff(_ attempt: Attempt) {
+        let result = AttemptReport.Result.failure(.cancelled, detail: "cut off by the end of the run")
+        let report = SealedReport(
+            AttemptReport(result: result, duration: max(.zero, world.now() - attempt.began)), attempt.redaction)
+        let verdict = Classification.verdict(on: report, route: attempt.route, now: world.now())
+        settler.settle(JudgedAnswer(attempt: attempt, report: report, verdict: verdict))
+    }
+
+    /// After a 401: whether there are other secrets than those that it was sent with. Fresh ones that were refused, too,
+    /// are not asked for again for a while.
+    private func refreshesSecrets(of attempt: Attempt) -> Bool {
+        let destination = attempt.destination
+        let now = world.clock.instant()
+        if attempt.hasFreshSecrets {
+            destination.refusedFreshSecrets = now
+            return false
+        }
+        if let last = destination.refusedFreshSecrets, now < last + SecretStore.pauseOfCommands { return false }
+        return !attempt.secrets.values.isEmpty && world.credentials.refresh(attempt.secrets)
+    }
+
+    /// A batch that was refused for good has a bad one in it: its halves are tried, down to the one, none charged.
+    private func split(_ attempt: Attempt) {
+        let middle = attempt.members.count / 2
+        for members in [attempt.members[..<middle], attempt.members[middle...]] {
+            var half = attempt
+            half.members = Array(members)
+            queue.sendFirst(half)
+        }
+    }
+
+    /// A merged document was refused for good: its operations are sent by themselves.
+    func sendApart(_ attempt: Attempt) {
+        do throws(SpoolError) {
+            try settler.sendApart(attempt.members, attempt.destination)
+        } catch {
+            settler.setAside(attempt.members.map(\.name.id), because: error)
+        }
+    }
+
+    // MARK: - Answers
+
+    /// Takes an answer in: what it says of the destination first, then what becomes of the operations.
+    ///
+    /// A permanent answer, or one that would hold the destination, may wait until others have been asked (`StormGuard`);
+    /// its operations stay claimed meanwhile, and a crash sends them again.
+    private func take(_ answer: JudgedAnswer) {
+        var answer = answer
+        let (attempt, verdict, destination) = (answer.attempt, answer.verdict, answer.attempt.destination)
+        note(answer)
+        // A sample that no server has answered says nothing of the others.
+        let meaning = StormGuard<JudgedAnswer>.Answer(verdict) ?? (attempt.isSample ? .other : nil)
+        if attempt.isProbe, isStillHeld(answer) {
+            // The same end as before: the operation that was asked is as blameless as the others.
+            destination.block = Availability.Block(.held)
+            settler.settle(answer, as: verdict.becoming(.held, rule: verdict.rule))
+            return
+        }
+        if attempt.isProbe, verdict.outcome == .failed { book.note(.disproved, of: destination, at: world.now()) }
+        // One that says neither yes nor no was the only one: the hold goes on.
+        if attempt.isProbe, verdict.outcome == .deferred { destination.block = Availability.Block(.held) }
+        if answer.isRefusal, isProvenGuilty(answer) { return contradict(answer) }
+        if verdict.outcome == .held, destination.holdGuard == nil {
+            guard meaning != nil else { return hold(destination, answer) }
+            beginHoldGuard(of: destination, refusing: answer.isRefusal ? attempt.maker.credentialNames : nil)
+            if answer.isRefusal, attempt.members.count > 1 { askOne(of: &answer) }
+        }
+        answer.letsOthersGo =
+            verdict.outcome == .failed && destination.holdGuard == nil && destination.storm.withholds
+        if answer.letsOthersGo {
+            for member in attempt.members { settler.goOn(member, after: .failed(countsAttempt: true)) }
+        }
+        follow(step(for: answer, meaning), destination)
+        book.tellIfClosed(destination)
+    }
+
+    /// Notes what an answer says of the destination.
+    private func note(_ answer: JudgedAnswer) {
+        let (attempt, now) = (answer.attempt, world.now())
+        let destination = attempt.destination
+        let events = DestinationEvent.events(
+            of: answer.report, answer.verdict, route: attempt.route, settings: destination.settings, blamed: nil,
+            now: now)
+        for event in events {
+            // Whether it is to be held is decided when others have been asked.
+            if case .held = event { continue }
+            // What was in flight when the hold began proves nothing against it: only a probe does.
+            if event == .delivered, destination.block?.reason == .held, !attempt.isProbe { continue }
+            book.note(event, of: destination, at: now)
+            if event == .delivered { book.witness(attempt, at: now) }
+        }
+    }
+
+    /// Whether a probe has met the end that its destination is held for.
+    private func isStillHeld(_ probe: JudgedAnswer) -> Bool {
+        guard let hold = probe.attempt.destination.state.hold else { return false }
+        let status = probe.verdict.status
+        return probe.verdict.outcome == .held || status != nil && status == hold.status
+    }
+
+    // MARK: - The storm guard
+
+    private func beginHoldGuard(of destination: RunDestination, refusing credentials: String?) {
+        if destination.holdGuard != nil { return }
+        destination.holdGuard = StormGuard(threshold: 1)
+        destination.refusedCredentials = credentials
+    }
+
+    private func step(
+        for answer: JudgedAnswer, _ meaning: StormGuard<JudgedAnswer>.Answer?
+    ) -> StormGuard<JudgedAnswer>.Step {
+        guard var meaning else { return .settle([answer]) }
+        let (attempt, destination) = (answer.attempt, answer.attempt.destination)
+        if destination.holdGuard == nil {
+            return destination.storm.take(answer, meaning, isSample: attempt.isSample)
+        }
+        // What another route's credentials meet is no witness.
+        if let refused = destination.refusedCredentials, refused != attempt.maker.credentialNames { meaning = .other }
+        return destination.holdGuard!.take(answer, meaning, isSample: attempt.isSample)
+    }
+
+    private func follow(_ step: StormGuard<JudgedAnswer>.Step, _ destination: RunDestination) {
+        if destination.needsAttention { queue.watch(destination) }
+        switch step {
+        case .wait: break
+        case .sample: beginSampling(destination)
+        case .settle(let answers):
+            destination.removeSettledHoldGuard()
+            settle(answers)
+        case .hold(let answers, let status):
+            destination.removeSettledHoldGuard()
+            for answer in answers {
+                var verdict = answer.verdict
+                if verdict.outcome != .held {
+                    let count = answers.count + destination.storm.failed(with: status)
+                    verdict = verdict.becoming(.held, rule: .storm(status: status, answers: count))
+                }
+                hold(destination, answer, as: verdict)
+            }
+        case .putBack(let answers):
+            destination.removeSettledHoldGuard()
+            for answer in answers {
+                if answer.isRefusal {
+                    conclude(answer)
+                    continue
+                }
+                destination.isLeft = true
+                settler.settle(answer, as: answer.verdict.becoming(.held, rule: answer.verdict.rule))
+            }
+        }
+    }
+
+    private func settle(_ answers: [JudgedAnswer]) {
+        let isContradicted = answers.contains { $0.verdict.outcome == .delivered }
+        for var answer in answers {
+            answer.isContradicted = isContradicted
+            if answer.verdict.outcome != .held {
+                settler.settle(answer)
+            } else if isContradicted {
+                contradict(answer)
+            } else {
+                conclude(answer)
+            }
+        }
+    }
+
+    /// Asks others, and sends nothing else to the destination meanwhile.
+    private func beginSampling(_ destination: RunDestination) {
+        guard destination.holdGuard != nil else {
+            return queue.sample(destination, upTo: StormGuard<JudgedAnswer>.samples) { _ in true }
+        }
+        // What is to be asked of a batch is there already.
+        if !destination.urgent.isEmpty { return }
+        // One is enough to see whether credentials are refused, and refusals are counted by those who are guarding.
+        queue.sample(destination, upTo: 1) { candidate in
+            guard let refused = destination.refusedCredentials else { return true }
+            return sender.maker(of: candidate.entry.name.type, to: destination).credentialNames == refused
+        }
+    }
+
+    /// Holds the destination of an answer, whose operations are put back blameless.
+    func hold(_ destination: RunDestination, _ answer: JudgedAnswer, as verdict: Verdict? = nil) {
+        let settlements = settler.settle(answer, as: verdict)
+        book.hold(destination, settlements.first?.record, reason: (verdict ?? answer.verdict).rule)
+    }
+}

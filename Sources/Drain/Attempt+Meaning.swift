@@ -1,0 +1,37 @@
+import Delivery
+import Policy
+
+extension Attempt {
+    /// What a report means for the operations of an attempt.
+    struct Meaning {
+        /// For all of them, where the answer does not speak of each.
+        var together: Verdict
+        /// For each operation, in the attempt's order; `nil` where the answer does not speak of each.
+        var each: [Verdict]?
+
+        /// Whether the server may have refused the credentials for all of them.
+        var isUnauthenticated: Bool { (each ?? [together]).allSatisfy(\.isUnauthenticated) }
+    }
+
+    /// Returns what a report means. `absence` is why this machine has no network, where the attempt failed of that.
+    func meaning(of report: SealedReport, _ absence: NetworkAbsence?, at now: Timestamp) -> Meaning {
+        let longest = destination.settings.retryAfterMax
+        var together = Classification.verdict(on: report, route: route, now: now, retryAfterMax: longest)
+        if let absence { together = together.excused(by: absence, route: route) }
+        let each = route.batch?.verdicts(
+            on: report, members: members.map(\.operation.header.id), route: route, now: now, retryAfterMax: longest)
+        return Meaning(together: together, each: each)
+    }
+
+    /// Returns why this machine has no network, where the attempt failed of that; `nil` where it has one.
+    func absence(behind report: AttemptReport, _ world: World) -> NetworkAbsence? {
+        report.error.flatMap { world.absence(behind: $0, of: destination.identity, destination.settings) }
+    }
+}
+
+extension AttemptReport {
+    /// The answer's body; nothing where there was no answer.
+    var body: [UInt8] {
+        if case .answer(let answer) = result { answer.body } else { [] }
+    }
+}

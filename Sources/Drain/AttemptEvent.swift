@@ -1,0 +1,39 @@
+package import Policy
+
+/// One attempt, and what became of its operation.
+package struct AttemptEvent: Sendable {
+    package var id: OperationID
+    package var type: TypeName
+    package var destination: String
+    package var settlement: Settlement
+    /// Attempts counted so far, this one included where it counted.
+    package var attempts: Int
+    package var attemptsAllowed: Int?
+
+    package init(
+        id: OperationID, type: TypeName, destination: String, settlement: Settlement, attempts: Int,
+        attemptsAllowed: Int?
+    ) {
+        self.id = id
+        self.type = type
+        self.destination = destination
+        self.settlement = settlement
+        self.attempts = attempts
+        self.attemptsAllowed = attemptsAllowed
+    }
+
+    package var record: AttemptRecord { settlement.record }
+
+    /// When it is tried again, by itself.
+    package var nextDue: Timestamp? {
+        if case .deferred(let until, _) = settlement.disposition { until } else { nil }
+    }
+
+    /// Whether it waits for a person by itself: it is not known whether it was received.
+    package var isHeldByItself: Bool { settlement.disposition == .held }
+
+    /// Whether it was given up. An older value that a newer one stands for by then is not.
+    package var hasFailed: Bool {
+        if case .failed = settlement.disposition { true } else { false }
+    }
+}

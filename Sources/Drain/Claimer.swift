@@ -1,0 +1,163 @@
+import Policy
+import Spool
+
+/// Claims and reads operations just before they are sent, so that several runs share one queue, and puts them together
+/// in attempts: alone, in a batch, or merged with older ones of their key.
+final class Claimer {
+    private let spool: SpoolDirectory
+    private let limits: Limits
+    private let clock: RunClock
+    private let settler: Settler
+    private let sender: RequestSender
+    private let queue: SendQueue
+
+    init(
+        _ spool: SpoolDirectory, _ limits: Limits, _ clock: RunClock, _ settler: Settler,
+        _ sender: RequestSender, _ queue: SendQueue
+    ) {
+        self.spool = spool
+        self.limits = limits
+        self.clock = clock
+        self.settler = settler
+        self.sender = sender
+        self.queue = queue
+    }
+
+    /// Claims and reads an operation, with others where its route sends batches; `nil` where there is nothing to send.
+    func attempt(_ candidate: Candidate, isSample: Bool) -> Attempt? {
+        let destination = settler.book[candidate]
+        let maker = sender.maker(of: candidate.entry.name.type, to: destination)
+        guard let first = claim(candidate, destination, maker) else { return nil }
+        var attempt = Attempt(members: [first], destination: destination, maker: maker, began: clock.now())
+        attempt.isSample = isSample
+        attempt.isProbe = destination.state.hold != nil
+        if attempt.isProbe { settler.book.beginProbe(of: destination, at: attempt.began) }
+        if maker.route.batch != nil, !isSample, !attempt.isProbe, !isLastAttempt(of: first, maker.route) {
+            fill(&attempt)
+        }
+        return attempt
+    }
+
+    // MARK: - One operation
+
+    /// Claims and reads one operation, unless that is done already; `nil` if a rival was faster, if it is none, or if it is
+    /// not to be sent at all.
+    private func claim(_ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker) -> Member? {
+        let id = candidate.entry.name.id
+        if let member = queue.takeClaimed(id) { return member }
+        queue.begun += 1
+        do throws(SpoolError) {
+            if !settler.precedes(candidate.sequence) || settler.flush(),
+                let claim = try settler.claims.claim(candidate.entry)
+            {
+                return try read(claim, candidate, destination, maker)
+            }
+        } catch {
+            // The claim, if there is one, is put back when the run ends; nothing has been sent.
+            settler.setAside([id], because: error)
+        }
+        queue.settled(candidate.sequence, continues: false)
+        return nil
+    }
+
+    private func read(
+        _ claim: Claim, _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker
+    ) throws(SpoolError) -> Member? {
+        switch try settler.claims.read(claim, limits: limits) {
+        case .operation(let stored):
+            var member = Member(claim: claim, operation: stored.operation, sequence: candidate.sequence)
+            destination.takeName(of: stored.operation)
+            if let settlement = settler.unsent(stored.operation, claim.name, maker.route) {
+                let attempt = Attempt(members: [member], destination: destination, maker: maker, began: clock.now())
+                try settler.settleUnsent(member, settlement, attempt)
+                return nil
+            }
+            if try merge(into: &member, maker.route) { return member }
+            try settler.sendApart([member], destination)
+        case .notAnOperation(let reason):
+            try settler.quarantine(claim, reason)
+            queue.settled(candidate.sequence, continues: true)
+        case .newerFormat(let version):
+            try settler.putBack(claim)
+            throw SpoolError(kind: .newerFormat(version), verb: "send", path: candidate.entry.path, code: 0)
+        }
+        return nil
+    }
+
+    /// Whether the operation is to be attempted alone, see `Settlement.isLastAttempt`.
+    private func isLastAttempt(of member: Member, _ route: Route) -> Bool {
+        Settlement.isLastAttempt(of: member.operation, name: member.name, route: route, now: clock.now())
+    }
+
+    // MARK: - Several
+
+    /// Adds operations for the same request, oldest first, as long as they go together.
+    private func fill(_ attempt: inout Attempt) {
+        let first = attempt.members[0].operation
+        guard var draft = attempt.maker.batch(beginningWith: first) else { return }
+        while !draft.isFull, let next = queue.next(of: attempt.destination, type: first.header.type) {
+            guard let member = claim(next.candidate, attempt.destination, attempt.maker) else { continue }
+            guard !isLastAttempt(of: member, attempt.route), draft.admit(member.operation) else {
+                // The next batch begins with it.
+                return queue.takeBack(next.position, member)
+            }
+            attempt.members.append(member)
+        }
+    }
+
+    /// Merges the payloads of the older operations of its key into a claimed operation (`coalesce: "merge"`). False where
+    /// that cannot be done: they go before it then, one after the other.
+    ///
+    /// The newest of a key is claimed. The older ones are read and stay in rows N and D while its request is in flight: this
+    /// run has the sequence lock, and no other one claims what has an order. The answer decides what becomes of them:
+    ///
+    /// - Delivered: the older ones go first, and that is durable before the newest goes. After a crash in between what is
+    ///   left of them is merged and sent again (window W1): never an older one without the newest.
+    /// - Deferred, parked, held: the older ones stay as they are, and no run sends them without the newest.
+    /// - The attempts or the age of the newest are used up: all of them fail, the older ones first. They can be retried
+    ///   together, and what one of them changes is in its file.
+    /// - Refused for good: any of them may be to blame, so each is sent by itself, in their order, in this run. So are
+    ///   operations that no single document can say.
+    ///
+    /// The idempotency key is made of those of all of them: the server does not take a document for a repetition of another
+    /// one.
+    private func merge(into member: inout Member, _ route: Route) throws(SpoolError) -> Bool {
+        guard let older = settler.operations.merged(into: member.name.id) else { return true }
+        var merged: [UInt8]?
+        var keys: [String] = []
+        for entry in older {
+            // A person has dropped it, or held it, which gives it another name.
+            guard let file = try spool.read(entry) else { continue }
+            guard case .operation(let stored) = file, settler.unsent(stored.operation, entry.name, route) == nil,
+                stored.operation.goesTogether(with: member.operation),
+                let sum = merged.map({ MergePatch.merged($0, stored.operation.body) }) ?? stored.operation.body
+            else { return false }
+            merged = sum
+            keys.append(stored.operation.header.serverKey)
+            member.merged.append(MergedOperation(entry: entry, operation: stored.operation))
+        }
+        guard let merged else { return true }
+        guard let body = MergePatch.merged(merged, member.operation.body), body.count <= limits.operationBytes else {
+            member.merged = []
+            return false
+        }
+        keys.append(member.operation.header.serverKey)
+        member.operation.body = body
+        member.operation.header.idempotencyKey = "merge-\(Digest(of: keys.joined(separator: "\n")))"
+        return true
+    }
+}
+
+extension Operation {
+    /// Whether one request can carry what both change.
+    fileprivate func goesTogether(with newer: Operation) -> Bool {
+        header.bodyFile == nil && newer.header.bodyFile == nil && header.url == newer.header.url
+            && header.method == newer.header.method && header.headers == newer.header.headers
+            && header.contentType == newer.header.contentType
+    }
+}
+
+extension OperationHeader {
+    /// What the server knows the operation by.
+    fileprivate var serverKey: String { idempotencyKey ?? id.description }
+}

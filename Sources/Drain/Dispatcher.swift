@@ -1,0 +1,208 @@
+import Delivery
+import Policy
+import Spool
+
+/// Sends what a pass has chosen: what is in flight, how much of it at once, and how fast.
+///
+/// A run is one thread: between two reports of the sink it settles and claims, so the directory is only ever touched from
+/// here. After a crash the next run returns this run's claims; whether their requests arrived is unknown (window W1).
+final class Dispatcher {
+    private let clock: RunClock
+    private let grace: Duration
+    private let tally: RunTally
+    private let conditions: MachineConditions
+    private let stop: StopCheck
+    private let sender: RequestSender
+    private let settler: Settler
+    private let queue: SendQueue
+    private let claimer: Claimer
+    private let assessor: AnswerAssessor
+    /// The rate of the run over all destinations.
+    private var pace: Pace
+    /// The attempts in flight by ticket.
+    private var inFlight: [Int: Attempt] = [:]
+    /// From when on nothing is in flight any more: the run has to stop. `nil` before that.
+    private var graceEnd: ContinuousClock.Instant?
+
+    init(
+        _ options: RunOptions, _ clock: RunClock, _ tally: RunTally, _ conditions: MachineConditions,
+        _ stop: StopCheck, _ sender: RequestSender, _ settler: Settler, _ queue: SendQueue, _ claimer: Claimer,
+        _ assessor: AnswerAssessor
+    ) {
+        self.clock = clock
+        grace = options.grace
+        self.tally = tally
+        self.conditions = conditions
+        self.stop = stop
+        self.sender = sender
+        self.settler = settler
+        self.queue = queue
+        self.claimer = claimer
+        self.assessor = assessor
+        pace = Pace(interval: options.rate?.interval)
+    }
+
+    /// Attempts the chosen operations in their order, and returns when nothing is in flight any more, with how many
+    /// operations were begun.
+    func attempt(_ chosen: [Candidate]) -> Int {
+        tally.begin(.claiming)
+        defer { tally.begin(.choosing) }
+        queue.begin()
+        assessor.watch(chosen)
+        for candidate in inOrder(chosen) { queue.append(candidate, of: settler.book[candidate]) }
+        while makeProgress() {}
+        settler.putBack(queue.end())
+        settler.flush()
+        settler.book.tell()
+        return queue.begun
+    }
+
+    /// Oldest first; but a held destination is probed with its newest operation, which did not bring it into this.
+    private func inOrder(_ chosen: [Candidate]) -> [Candidate] {
+        var order = chosen
+        for (digest, destination) in settler.book.destinations
+        where destination.isProbing && destination.state.hold != nil {
+            guard let last = order.lastIndex(where: { $0.destination.digest == digest && $0.isHead }) else { continue }
+            if let newer = destination.newest.first {
+                destination.newest.removeFirst()
+                order.insert(newer, at: 0)
+            } else {
+                order.insert(order.remove(at: last), at: 0)
+            }
+        }
+        return order
+    }
+
+    /// Begins what may begin, then waits for reports and takes them in; false where nothing is left to do in this pass.
+    private func makeProgress() -> Bool {
+        if graceEnd == nil, stop.mustStop() { beginGrace() }
+        // What is in flight is somebody else's to settle.
+        if tally.hasLostLock { graceEnd = clock.instant() }
+        var pause: Duration?
+        if graceEnd == nil {
+            pause = begin()
+            if tally.hasEnded || assessor.concludeQuiet() { return true }
+            if inFlight.isEmpty {
+                guard let pause else { return false }
+                settler.flush()
+                stop.sleep(until: clock.instant() + min(pause, Self.longestWait))
+                return true
+            }
+        } else if inFlight.isEmpty {
+            return false
+        }
+        takeReports(pause)
+        guard let graceEnd, clock.instant() >= graceEnd || clock.signals().count > 1 else { return true }
+        cutOff()
+        return false
+    }
+
+    // MARK: - Beginning
+
+    /// Begins what may begin now; returns how long until more may, where only a rate is in the way.
+    private func begin() -> Duration? {
+        while inFlight.count < sender.concurrency {
+            let wait = max(pace.wait(at: tally.elapsed), conditions.delay)
+            if wait > .zero, queue.hasWork { return wait }
+            if let work = queue.nextUrgent(at: tally.elapsed) {
+                switch work {
+                case .sample(let candidate): begin(candidate, isSample: true)
+                case .claimed(let attempt): send(attempt)
+                }
+            } else if let next = queue.next(free: sender.concurrency - inFlight.count, at: tally.elapsed) {
+                begin(next, isSample: false)
+            } else {
+                return queue.waitForRate(at: tally.elapsed)
+            }
+            if stop.mustStop() { return nil }
+        }
+        return nil
+    }
+
+    private func begin(_ candidate: Candidate, isSample: Bool) {
+        if let attempt = claimer.attempt(candidate, isSample: isSample) { send(attempt) }
+    }
+
+    /// Sends the request of an attempt. Where none can be made its operations are settled, or put back.
+    private func send(_ attempt: Attempt) {
+        var attempt = attempt
+        do throws(SpoolError) {
+            let refusal: RequestError?
+            do throws(SinkError) {
+                refusal = try sender.send(&attempt)
+            } catch {
+                tally.agentsFailed(error.description)
+                for member in attempt.members { try settler.putBack(member.claim) }
+                return
+            }
+            if let refusal { return try assessor.take(refusal, of: attempt) }
+        } catch {
+            // The claims are put back when the run ends; nothing has been sent.
+            return settler.setAside(attempt.members.map(\.name.id), because: error)
+        }
+        tally.summary.attempts = sender.sent
+        inFlight[sender.sent] = attempt
+        attempt.destination.inFlight += 1
+        attempt.destination.pace.begin(at: tally.elapsed)
+        pace.begin(at: tally.elapsed)
+    }
+
+    // MARK: - Waiting
+
+    private static let longestWait = Duration.seconds(60)
+
+    /// Waits for reports, at most for `pause`, and takes them in.
+    private func takeReports(_ pause: Duration?) {
+        defer { tally.begin(.claiming) }
+        // While servers work on what has just been sent.
+        if let due = settler.flushDue, due <= clock.instant() { settler.flush() }
+        tally.begin(.waiting)
+        do throws(SinkError) {
+            let reports = try sender.reports(
+                until: deadline(pause), wakeup: graceEnd == nil ? Interruption.wakeup : -1)
+            tally.begin(.settling)
+            for (ticket, report) in reports {
+                guard let attempt = inFlight.removeValue(forKey: ticket) else { continue }
+                attempt.destination.inFlight -= 1
+                assessor.take(report, of: attempt)
+            }
+        } catch {
+            tally.agentsFailed(error.description)
+            graceEnd = clock.instant()
+        }
+    }
+
+    /// When the sink is asked again at the latest: something else than a report has to be noticed then.
+    private func deadline(_ pause: Duration?) -> ContinuousClock.Instant {
+        let now = clock.instant()
+        // In the grace time a second signal is looked for ten times a second: the first has used up the wake-up.
+        var deadline = graceEnd.map { min($0, now + .milliseconds(100)) } ?? stop.timeLimit ?? now + Self.longestWait
+        if let pause { deadline = min(deadline, now + pause) }
+        if let due = settler.flushDue { deadline = min(deadline, due) }
+        return deadline
+    }
+
+    // MARK: - Stopping
+
+    private func beginGrace() {
+        graceEnd = clock.instant() + grace
+        if case .signal = tally.summary.end, !inFlight.isEmpty {
+            tally.tell(.stopping(inFlight: inFlight.count, grace: grace))
+        }
+    }
+
+    /// Ends what is in flight when the grace time is up.
+    private func cutOff() {
+        let attempts = inFlight.values.sorted { $0.began < $1.began }
+        inFlight = [:]
+        if attempts.isEmpty { return }
+        tally.summary.wasCutOff = clock.signals().count > 1
+        sender.close()
+        for attempt in attempts {
+            attempt.destination.inFlight -= 1
+            tally.summary.cutOff += attempt.members.count
+            assessor.takeCutOff(attempt)
+        }
+        settler.flush()
+    }
+}

@@ -1,0 +1,63 @@
+import Policy
+import Spool
+
+/// Chooses what a run attempts next: lists the queue with all that the run knows of destinations and operations.
+final class PassChooser {
+    private let spool: SpoolDirectory
+    private let configuration: Configuration
+    private let options: RunOptions
+    private let world: World
+    private let tally: RunTally
+    private let book: DestinationBook
+    private let operations: OperationBook
+    private let conditions: MachineConditions
+    private let sender: RequestSender
+    /// Whether the user has been told that the names lock could not be had.
+    private var isNamesLockTold = false
+
+    init(
+        _ spool: SpoolDirectory, _ configuration: Configuration, _ options: RunOptions, _ world: World,
+        _ tally: RunTally, _ book: DestinationBook, _ operations: OperationBook, _ conditions: MachineConditions,
+        _ sender: RequestSender
+    ) {
+        self.spool = spool
+        self.configuration = configuration
+        self.options = options
+        self.world = world
+        self.tally = tally
+        self.book = book
+        self.operations = operations
+        self.conditions = conditions
+        self.sender = sender
+    }
+
+    /// Lists what waits and chooses up to `budget` of what is due, in the order in which to attempt it.
+    func choose(budget: Int, _ order: Chooser.Order) throws(SpoolError) -> Pass {
+        let now = world.now()
+        let isPlanning = order == .shown
+        try book.read(now)
+        conditions.look(isPlanning: isPlanning)
+        let budget = isPlanning ? budget : min(budget, options.portion)
+        do throws(SpoolError) {
+            return try list(budget, order, now)
+        } catch let error where error.isLocked && order == .decided {
+            // Whoever holds the names lock keeps back what has an order, and nothing else.
+            if !isNamesLockTold { tally.inputOutput(error) }
+            isNamesLockTold = true
+            return try list(budget, .elsewhere, now)
+        }
+    }
+
+    private func list(_ budget: Int, _ order: Chooser.Order, _ now: Timestamp) throws(SpoolError) -> Pass {
+        var chooser = Chooser(
+            spool: spool, configuration: configuration, destinations: book.table, options: options, now: now,
+            order: order, setAside: operations.setAside, deferred: operations.deferred, apart: operations.apart,
+            parked: book.parked(now))
+        return try chooser.choose(budget: budget, clock: world.clock) { kind in
+            let destination = book.destination(kind.destination, now)
+            conditions.apply(to: destination)
+            if !destination.isClosed, order != .shown { sender.prepare(for: kind.route, destination) }
+            return destination
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Delivery
+import Policy
+import Spool
+
+/// Makes requests, hands them to the sink and returns its reports. The sink is made for the first of them.
+final class RequestSender {
+    private let spool: SpoolDirectory
+    private let configuration: Configuration
+    private let world: World
+    /// How many attempts are in flight at most.
+    let concurrency: Int
+    /// Changes each request before it is sent.
+    private let adjust: (inout OutgoingRequest) -> Void
+    private var sink: (any Sink)?
+    /// How many requests have been sent. The last one's ticket.
+    private(set) var sent = 0
+
+    init(
+        _ spool: SpoolDirectory, _ configuration: Configuration, _ world: World, concurrency: Int,
+        adjust: @escaping (inout OutgoingRequest) -> Void = { _ in }
+    ) {
+        self.spool = spool
+        self.configuration = configuration
+        self.world = world
+        self.concurrency = concurrency
+        self.adjust = adjust
+    }
+
+    deinit {
+        close()
+    }
+
+    /// Returns what makes the requests of a type to a destination.
+    func maker(of type: TypeName, to destination: RunDestination) -> RequestMaker {
+        if let maker = destination.makers[type] { return maker }
+        let maker = RequestMaker(configuration.route(of: type), destination.settings, world)
+        destination.makers[type] = maker
+        return maker
+    }
+
+    /// Begins an agent while the queue is still listed and claims are made durable.
+    func prepare(for route: Route, _ destination: RunDestination) {
+        if sink != nil { return }
+        if let choice = try? route.transportChoice(settings: destination.settings, available: world.transports) {
+            open().prepare(choice.transport)
+        }
+    }
+
+    /// Makes the request of an attempt and hands it to the sink. Returns why no request can be made; `nil` if it was
+    /// sent: its ticket is `sent`. Throws where no attempt can be made at all.
+    func send(_ attempt: inout Attempt) throws(SinkError) -> RequestError? {
+        var request: OutgoingRequest
+        do throws(RequestError) {
+            let made = try makeRequest(for: attempt)
+            (request, attempt.secrets, attempt.redaction) = (made.request, made.secrets, made.redaction)
+        } catch {
+            return error
+        }
+        request.destination = attempt.destination.name
+        let sink = open()
+        if let defect = try attempt.maker.fitTransport(of: &request, to: sink) { return .noTransport(reason: defect) }
+        adjust(&request)
+        attempt.began = world.now()
+        try sink.submit(request, ticket: sent + 1)
+        sent += 1
+        return nil
+    }
+
+    /// Waits for reports until the deadline, or until `wakeup` is readable.
+    func reports(
+        until deadline: ContinuousClock.Instant, wakeup: Int32
+    ) throws(SinkError) -> [(ticket: Int, report: AttemptReport)] {
+        try sink?.reports(until: deadline, wakeup: wakeup) ?? []
+    }
+
+    /// Ends what is in flight without a report, and the agents. The next request begins others.
+    func close() {
+        sink?.close()
+        sink = nil
+    }
+
+    private func open() -> any Sink {
+        let sink = sink ?? world.makeSink(concurrency)
+        self.sink = sink
+        return sink
+    }
+
+    private func makeRequest(for attempt: Attempt) throws(RequestError) -> RequestMaker.Made {
+        if let file = attempt.members.first?.operation.header.bodyFile,
+            let refusal = spool.check(file, roots: configuration.bodyFileRoots)
+        {
+            throw .badBodyFile(path: file.path, reason: refusal.description)
+        }
+        return try attempt.maker.request(
+            for: attempt.members.map { ($0.operation, $0.name.attempts + 1 + attempt.uncharged) })
+    }
+}

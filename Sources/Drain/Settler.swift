@@ -1,0 +1,262 @@
+import Delivery
+import Policy
+import Spool
+
+/// Turns verdicts into what becomes of the files: settles, counts, tells, and makes durable.
+///
+/// What it has not settled when the process dies is returned by the next run (SpoolDirectory, table of states).
+final class Settler {
+    let claims: SpoolRun
+    let configuration: Configuration
+    private(set) var world: World
+    let tally: RunTally
+    let book: DestinationBook
+    let operations: OperationBook
+    private let queue: SendQueue
+    private var flushPace: FlushPace
+    private var newestValues: NewestValues
+
+    init(
+        _ claims: SpoolRun, of spool: SpoolDirectory, _ configuration: Configuration, _ world: World,
+        _ tally: RunTally, _ book: DestinationBook, _ operations: OperationBook, _ queue: SendQueue
+    ) {
+        self.claims = claims
+        self.configuration = configuration
+        self.world = world
+        self.tally = tally
+        self.book = book
+        self.operations = operations
+        self.queue = queue
+        flushPace = FlushPace(now: world.clock.instant())
+        newestValues = NewestValues(spool: spool, clock: world.clock)
+    }
+
+    // MARK: - Answers
+
+    /// Settles each operation of an attempt by its verdict; `verdict` replaces that of the answer.
+    @discardableResult
+    func settle(_ answer: JudgedAnswer, as verdict: Verdict? = nil) -> [Settlement] {
+        let now = world.now()
+        let attempt = answer.attempt
+        let shared = SharedChance(using: &world.generator)
+        return attempt.members.map { member in
+            var chance = shared
+            var settlement = Settlement.decide(
+                on: answer.report, verdict: verdict ?? answer.verdict, of: member.operation, name: member.name,
+                route: attempt.route, inBatch: attempt.isShared || attempt.members.count > 1,
+                keepsDelivered: configuration.retention.delivered > .zero, start: attempt.began,
+                now: now, using: &chance)
+            if answer.isUnsent { settlement.record.error = nil }
+            do throws(SpoolError) {
+                try settle(member, &settlement, answer)
+            } catch {
+                keep(member, error)
+            }
+            if !answer.letsOthersGo { goOn(member, after: settlement.disposition) }
+            return settlement
+        }
+    }
+
+    private func settle(
+        _ member: Member, _ settlement: inout Settlement, _ answer: JudgedAnswer
+    ) throws(SpoolError) {
+        let attempt = answer.attempt
+        if case .failed = settlement.disposition, try isOutdated(member, attempt.route) {
+            settlement.disposition = .superseded
+        }
+        try settleMerged(member, settlement, attempt)
+        try apply(settlement, member, attempt, isSent: !answer.isUnsent)
+        if case .failed = settlement.disposition, answer.verdict.outcome == .failed, !answer.isContradicted,
+            let status = answer.verdict.status
+        {
+            book.note(.failed(status: status), of: attempt.destination, at: world.now())
+        }
+    }
+
+    /// Settles an operation that no request was sent for, and lets its sequence go on or not.
+    func settleUnsent(_ member: Member, _ settlement: Settlement, _ attempt: Attempt) throws(SpoolError) {
+        try apply(settlement, member, attempt, isSent: false)
+        goOn(member, after: settlement.disposition)
+    }
+
+    /// Returns what becomes of an operation that is not to be sent: it has expired, or sending it again could do harm;
+    /// `nil` where it is to be sent.
+    func unsent(_ operation: Operation, _ name: EntryName, _ route: Route) -> Settlement? {
+        let now = world.now()
+        return Settlement.decide(onExpiryOf: operation, route: route, now: now)
+            ?? Settlement.decide(onAmbiguityOf: operation, name: name, route: route, now: now)
+    }
+
+    /// Whether a newer value of its key has come while it was in flight: it must not come back out of `failed/` one day.
+    private func isOutdated(_ member: Member, _ route: Route) throws(SpoolError) -> Bool {
+        guard route.replacesOlder else { return false }
+        return try newestValues.hasNewer(than: member.name)
+    }
+
+    /// Sets aside an operation that could not be settled. Other errors than a full disk end the run.
+    private func keep(_ member: Member, _ error: SpoolError) {
+        operations.setAside.insert(member.name.id)
+        guard error.isFullDisk, error.kind == .io else { return tally.broken(error) }
+        tally.inputOutput(error)
+        // Row C → N or D: its new name finds no room, and claims must not fill the run's directory and keep others from
+        // being sent. Where its old name finds none either it is put back when the run ends.
+        do throws(SpoolError) {
+            try putBack(member.claim)
+        } catch {
+            if !error.isFullDisk { tally.broken(error) }
+        }
+    }
+
+    /// Lets the next operation of a sequence go, unless this one still waits.
+    func goOn(_ member: Member, after disposition: Disposition) {
+        guard let sequence = member.sequence else { return }
+        let continues =
+            switch disposition {
+            case .failed: !configuration.route(of: member.name.type).holdsBehindFailed
+            case .delivered, .superseded, .quarantined: true
+            case .deferred, .putBack, .held: false
+            }
+        if continues { flushPace.ended(in: sequence) }
+        queue.settled(sequence, continues: continues)
+    }
+
+    // MARK: - Files
+
+    /// Does to the file what was decided, then counts and tells it.
+    func apply(
+        _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
+    ) throws(SpoolError) {
+        let disposition = settlement.disposition
+        let settled = try claims.settle(
+            member.claim, disposition, record: settlement.isRecorded ? settlement.record : nil, now: world.now())
+        flushPace.settled()
+        let id = member.name.id
+        operations.deferred.remove(id)
+        if case .deferred = disposition { operations.deferred.insert(id) }
+        if disposition != .putBack {
+            book.unpark(id, attempt.destination)
+            attempt.destination.done += 1
+        }
+        if case .quarantined(let item) = settled { tally.quarantined(item) }
+        tally.settled(AttemptEvent(of: member.operation, member.name, settlement, attempt), isSent: isSent)
+    }
+
+    /// Row C → N or D: puts an operation back where it was, uncharged.
+    func putBack(_ claim: Claim) throws(SpoolError) {
+        _ = try claims.settle(claim, .putBack, record: nil, now: world.now())
+    }
+
+    /// Puts operations back that are claimed and not settled, because the run has to stop or the destination has closed.
+    func putBack(_ members: [Member]) {
+        for member in members {
+            do throws(SpoolError) {
+                try putBack(member.claim)
+            } catch {
+                operations.setAside.insert(member.name.id)
+                tally.inputOutput(error)
+            }
+        }
+    }
+
+    /// Row C → Q: takes a file away that is no operation.
+    func quarantine(_ claim: Claim, _ reason: String) throws(SpoolError) {
+        let settled = try claims.settle(claim, .quarantined(reason: reason), record: nil, now: world.now())
+        if case .quarantined(let item) = settled { tally.quarantined(item) }
+    }
+
+    /// Sets operations aside that could not be dealt with. Claims of them are put back when the run ends.
+    func setAside(_ ids: [OperationID], because error: SpoolError) {
+        operations.setAside.formUnion(ids)
+        tally.inputOutput(error)
+    }
+
+    /// Has an operation that was refused wait for another one to show whose fault it is.
+    func park(_ refusal: Parking.Refusal, _ destination: RunDestination, _ record: AttemptRecord) {
+        book.note(.parked(refusal), of: destination, at: world.now())
+        operations.deferred.insert(refusal.id)
+        let times = destination.state.parking[refusal.id]?.times ?? 1
+        tally.tell(.parked(refusal.id, destination: destination.name, record: record, times: times))
+    }
+
+    /// Puts operations back, uncharged, and has those of their keys sent one after the other from now on in this run.
+    func sendApart(_ members: [Member], _ destination: RunDestination) throws(SpoolError) {
+        for member in members {
+            let route = configuration.route(of: member.name.type)
+            if let group = route.group(of: member.name, to: destination.identity) { operations.apart.insert(group) }
+            try putBack(member.claim)
+            queue.settled(member.sequence, continues: false)
+        }
+        queue.begun -= members.count
+        operations.hasToListAgain = true
+    }
+
+    /// Rows N, D → gone, K or X, by way of C: what was merged into an operation ends as it does, durably before it. One that
+    /// a person has taken away meanwhile stays away.
+    private func settleMerged(_ member: Member, _ settlement: Settlement, _ attempt: Attempt) throws(SpoolError) {
+        if member.merged.isEmpty { return }
+        var own = settlement
+        own.record.rule += "; merged into '\(member.name.id)'"
+        switch settlement.disposition {
+        case .delivered: break
+        case .failed: own.disposition = .failed(countsAttempt: false)
+        case .deferred, .putBack, .held, .superseded, .quarantined: return
+        }
+        for older in member.merged {
+            guard let claim = try claims.claim(older.entry) else { continue }
+            let part = Member(claim: claim, operation: older.operation, sequence: member.sequence)
+            try apply(own, part, attempt, isSent: true)
+        }
+        try makeDurable()
+    }
+
+    // MARK: - Durability
+
+    /// When the next flush is due; `nil` if there is nothing to make durable.
+    var flushDue: ContinuousClock.Instant? { flushPace.due }
+
+    /// Whether the next operation of this sequence has to wait for a flush.
+    func precedes(_ sequence: SequenceKey?) -> Bool { flushPace.precedes(sequence) }
+
+    /// Makes durable what has been settled; false where the directory does not do what it must.
+    @discardableResult
+    func flush() -> Bool {
+        do throws(SpoolError) {
+            try makeDurable()
+            return true
+        } catch {
+            tally.broken(error)
+            return false
+        }
+    }
+
+    func makeDurable() throws(SpoolError) {
+        let before = tally.begin(.syncing)
+        let start = world.clock.instant()
+        defer {
+            flushPace.flushed(from: start, to: world.clock.instant())
+            tally.begin(before)
+        }
+        try claims.flush()
+    }
+}
+
+extension AttemptEvent {
+    init(of operation: Operation, _ name: EntryName, _ settlement: Settlement, _ attempt: Attempt) {
+        let counts = settlement.disposition.countsAttempt
+        self.init(
+            id: operation.header.id, type: operation.header.type, destination: attempt.destination.name,
+            settlement: settlement, attempts: name.attempts + (counts ? 1 : 0),
+            attemptsAllowed: attempt.route.retry.attemptsAllowed)
+    }
+}
+
+extension Disposition {
+    /// Whether this was an attempt: a request was sent, and the server did not merely ask for time.
+    fileprivate var countsAttempt: Bool {
+        switch self {
+        case .delivered: true
+        case .deferred(_, let counts), .failed(let counts): counts
+        case .putBack, .held, .superseded, .quarantined: false
+        }
+    }
+}

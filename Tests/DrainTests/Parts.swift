@@ -1,0 +1,52 @@
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+/// The parts of a run, each to be asked by itself.
+final class Parts {
+    let bench: Bench
+    let tally: RunTally
+    let book: DestinationBook
+    let operations = OperationBook()
+    let queue = SendQueue()
+    let claims: SpoolRun
+    let settler: Settler
+    let sender: RequestSender
+    let claimer: Claimer
+
+    init(_ bench: Bench, answer: Int = 204) throws {
+        self.bench = bench
+        let world = bench.world { _ in .status(answer) }
+        tally = RunTally(clock: bench.clock) { bench.events.append($0) }
+        book = DestinationBook(bench.spool, bench.configuration, world, tally, ignoresBackoff: false)
+        claims = try bench.spool.beginRun(now: bench.now)
+        settler = Settler(claims, of: bench.spool, bench.configuration, world, tally, book, operations, queue)
+        sender = RequestSender(bench.spool, bench.configuration, world, concurrency: 5)
+        claimer = Claimer(bench.spool, bench.configuration.limits, bench.clock, settler, sender, queue)
+        try book.read(bench.now)
+    }
+
+    /// The operations of `new/` as a listing has them, oldest first.
+    func candidates() throws -> [Candidate] {
+        try bench.names(.new).map { name in
+            let destination = book.table.destination(of: name)
+            _ = book.destination(destination, bench.now)
+            let sequence = bench.configuration.route(of: name.type).sequence(of: name, to: destination)
+            return Candidate(
+                entry: Entry(state: .new, name: name), destination: destination, sequence: sequence, isHead: true)
+        }
+    }
+
+    /// Claims all that is in `new/` in one attempt for each operation or batch.
+    func attempts() throws -> [Attempt] {
+        queue.begin()
+        for candidate in try candidates() { queue.append(candidate, of: book[candidate]) }
+        var attempts: [Attempt] = []
+        while let next = queue.next(free: 1, at: .zero) {
+            if let attempt = claimer.attempt(next, isSample: false) { attempts.append(attempt) }
+        }
+        return attempts
+    }
+}

@@ -1,0 +1,76 @@
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+/// What a pass still has to send, without a queue and without a sink.
+struct SendQueueTests {
+    private let queue = SendQueue()
+
+    private func destination(_ name: String, _ settings: DestinationSettings = DestinationSettings()) -> RunDestination
+    {
+        let destination = RunDestination(Destination(named: name), settings, DestinationState())
+        destination.open(at: Timestamp(microseconds: 0), ignoringCoolDown: false)
+        return destination
+    }
+
+    private func candidate(_ number: Int, of destination: RunDestination, sequence: SequenceKey? = nil) -> Candidate {
+        let name = EntryName(
+            createdAt: Timestamp(microseconds: Int64(number)), id: OperationID("a-\(number)")!, type: .default)
+        return Candidate(
+            entry: .init(state: .new, name: name), destination: destination.identity, sequence: sequence, isHead: true)
+    }
+
+    private func fill(_ count: Int, of destination: RunDestination) {
+        for number in 0..<count { queue.append(candidate(number, of: destination), of: destination) }
+    }
+
+    @Test func `a rate of a destination keeps its next attempt until its time`() {
+        let slow = destination("slow", DestinationSettings(rate: Rate(count: 1, per: .seconds(2))))
+        fill(2, of: slow)
+        #expect(queue.next(free: 5, at: .zero) != nil)
+        slow.pace.begin(at: .zero)
+        #expect(queue.next(free: 5, at: .seconds(1)) == nil)
+        #expect(queue.waitForRate(at: .seconds(1)) == .seconds(1))
+        #expect(queue.next(free: 5, at: .seconds(2)) != nil)
+        #expect(queue.waitForRate(at: .seconds(2)) == nil)
+    }
+
+    @Test func `a closed destination has no work, and keeps what was to be sent`() {
+        let held = destination("held")
+        fill(1, of: held)
+        #expect(queue.hasWork)
+        held.block = Availability.Block(.held)
+        #expect(!queue.hasWork && queue.next(free: 5, at: .zero) == nil)
+        held.block = nil
+        #expect(queue.next(free: 5, at: .zero) != nil)
+    }
+
+    @Test func `samples go before the order, the newest first, one at a time`() {
+        let one = destination("one")
+        fill(5, of: one)
+        one.newest = [candidate(9, of: one)]
+        queue.sample(one, upTo: 2) { _ in true }
+        #expect(queue.next(free: 5, at: .zero) == nil, "the order waits for the samples")
+        var sampled: [Timestamp] = []
+        while case .sample(let candidate) = queue.nextUrgent(at: .zero) {
+            sampled.append(candidate.entry.name.createdAt)
+            one.inFlight = 1
+            #expect(queue.nextUrgent(at: .zero) == nil)
+            one.inFlight = 0
+        }
+        #expect(sampled.map(\.microseconds) == [9, 4])
+    }
+
+    @Test func `the rest of a sequence leaves the pass with one that waits`() {
+        let one = destination("one")
+        let route = Route(url: "http://one/", ordering: .strict)
+        let sequence = route.sequence(of: candidate(0, of: one).entry.name, to: one.identity)
+        for number in 0..<3 { queue.append(candidate(number, of: one, sequence: sequence), of: one) }
+        #expect(queue.next(free: 5, at: .zero) != nil)
+        #expect(queue.next(free: 5, at: .zero) == nil)
+        queue.settled(sequence, continues: false)
+        #expect(queue.next(free: 5, at: .zero) == nil && !queue.hasWork)
+    }
+}

@@ -1,0 +1,63 @@
+import Delivery
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+/// What becomes of a file by a verdict, without a sink.
+struct SettlerTests {
+    private func settle(_ status: Int, _ count: Int = 1) throws -> (Parts, Bench) {
+        let bench = try Bench()
+        try bench.add(count)
+        let parts = try Parts(bench)
+        for attempt in try parts.attempts() {
+            let report = SealedReport(AttemptReport(result: .status(status), duration: .zero), .none)
+            let meaning = attempt.meaning(of: report, nil, at: bench.now)
+            parts.settler.settle(JudgedAnswer(attempt: attempt, report: report, verdict: meaning.together))
+        }
+        return (parts, bench)
+    }
+
+    @Test(arguments: [
+        (204, "delivered", QueueState?.none), (500, "deferred", .deferred), (404, "failed", .failed), (401, "", .new),
+    ])
+    func `a verdict decides the file and the count`(status: Int, count: String, state: QueueState?) throws {
+        let (parts, bench) = try settle(status)
+        let summary = parts.tally.summary
+        #expect(summary.delivered == (count == "delivered" ? 1 : 0))
+        #expect(parts.operations.deferred.count == (count == "deferred" ? 1 : 0))
+        #expect(summary.failed == (count == "failed" ? 1 : 0))
+        for place in [QueueState.new, .deferred, .failed, .claimed] {
+            #expect(try bench.names(place).count == (place == state ? 1 : 0), "\(place)")
+        }
+    }
+
+    @Test func `what was settled is made durable when it is due`() throws {
+        let (parts, bench) = try settle(204, 3)
+        let due = try #require(parts.settler.flushDue)
+        #expect(due <= bench.instant)
+        #expect(parts.settler.flush() && parts.settler.flushDue == nil)
+    }
+
+    @Test func `operations that are put back keep their names, and are not charged`() throws {
+        let bench = try Bench()
+        try bench.add(3)
+        let before = try bench.names(.new)
+        let parts = try Parts(bench)
+        let attempts = try parts.attempts()
+        #expect(try bench.names(.new).isEmpty && parts.queue.begun == 3)
+        parts.settler.putBack(attempts.flatMap(\.members))
+        #expect(try bench.names(.new) == before)
+        #expect(bench.events.isEmpty)
+    }
+
+    @Test func `operations that are sent apart are chosen again`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.coalesce = true
+        try bench.add(1) { $0.key = "a" }
+        let parts = try Parts(bench)
+        for attempt in try parts.attempts() { try parts.settler.sendApart(attempt.members, attempt.destination) }
+        #expect(parts.operations.hasToListAgain && parts.operations.apart.count == 1 && parts.queue.begun == 0)
+    }
+}
