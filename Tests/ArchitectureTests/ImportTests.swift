@@ -85,6 +85,7 @@ import Testing
                     import struct E.F // indented
                 // import G
                 let text = "import H"; important()
+                case .import, `import`(I):
                 """)
         #expect(file.imports.map(\.module) == ["A", "B", "C", "D", "E"])
         #expect(file.imports.last?.line == 5)

@@ -87,7 +87,10 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
     var imports: [(module: String, line: Int)] {
         let kinds: Set = ["struct", "class", "enum", "protocol", "func", "var", "let", "typealias"]
         return lines.compactMap { line in
-            guard let place = line.words.firstIndex(of: "import") else { return nil }
+            // What may stand before it is an attribute or who may see it.
+            let access: Set<Substring> = ["public", "package", "internal", "fileprivate", "private"]
+            let texts = line.code.split(separator: " ").drop { $0.hasPrefix("@") || access.contains($0) }
+            guard texts.first == "import", let place = line.words.firstIndex(of: "import") else { return nil }
             return line.words[(place + 1)...].first { !kinds.contains($0) }.map { ($0, line.number) }
         }
     }
