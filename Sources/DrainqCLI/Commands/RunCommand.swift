@@ -3,12 +3,6 @@ import Drain
 import Policy
 import Spool
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// `drainq run`: one pass over what is due, or more where the options ask the run to stay.
 func runQueue(_ arguments: RunArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     Messages.format = Messages.Format(arguments.log, environment: environment)

@@ -2,12 +2,6 @@ import Drain
 import Policy
 import Spool
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// `drainq send`: the input of `add`, tried at once. Delivered: the answer's body is the output. A temporary failure goes
 /// into the queue, a permanent one nowhere.
 func send(_ arguments: SendArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
@@ -205,7 +199,7 @@ private struct SendResult: Encodable {
         self.error = error ?? record?.error
         if let answer {
             self.answer = String(validating: answer, as: UTF8.self)
-            if self.answer == nil { answerBase64 = Data(answer).base64EncodedString() }
+            if self.answer == nil { answerBase64 = Base64.encode(answer) }
         }
     }
 }

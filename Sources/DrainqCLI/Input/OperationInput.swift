@@ -1,12 +1,6 @@
 import Policy
 import Spool
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// What `add` and `send` are given, as operations: a JSON value each, a body, or a file that stays where it is.
 struct OperationInput {
     /// One operation of the input, or a part of it that is none.

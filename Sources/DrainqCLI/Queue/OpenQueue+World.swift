@@ -2,12 +2,6 @@ import Delivery
 import Drain
 import Policy
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// What attempts could be made by on this machine.
 func installedTransports() -> [Transport] {
     Transport.allCases.filter { transport in

@@ -1,5 +1,5 @@
 /// Base64 (RFC 4648 §4 and §5).
-enum Base64 {
+package enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let values: [UInt8?] = {
         var values = [UInt8?](repeating: nil, count: 256)
@@ -13,11 +13,13 @@ enum Base64 {
     static func isLetter(_ byte: UInt8) -> Bool { values[Int(byte)] != nil }
 
     /// The bytes in the first alphabet, padded.
-    static func encode(_ bytes: [UInt8]) -> String {
+    package static func encode(_ bytes: some Collection<UInt8>) -> String {
         var letters: [UInt8] = []
         letters.reserveCapacity((bytes.count + 2) / 3 * 4)
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let group = rest.prefix(3)
+            rest = rest.dropFirst(3)
             let bits = group.reduce(0) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - group.count))
             for letter in 0..<4 {
                 let isPadding = letter > group.count
@@ -43,12 +45,28 @@ enum Base64 {
         }
     }
 
+    /// The bytes that a text in the first alphabet stands for, padded, as RFC 4648 §4 has it; `nil` where it is none.
+    package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        let letters = text.prefix { $0 != UInt8(ascii: "=") }
+        let padding = text.dropFirst(letters.count)
+        let isOfOtherAlphabet: (UInt8) -> Bool = { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+        guard text.count % 4 == 0, padding.count < 3, padding.allSatisfy({ $0 == UInt8(ascii: "=") }),
+            !letters.contains(where: isOfOtherAlphabet)
+        else { return nil }
+        return bytes(of: letters)
+    }
+
     /// The bytes that a text in either alphabet stands for, padded or not; `nil` where it is none.
-    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    static func decodeLeniently(_ text: some Collection<UInt8>) -> [UInt8]? {
         var letters = Array(text)
         while letters.count > 1, letters.last == UInt8(ascii: "=") { letters.removeLast() }
+        return bytes(of: letters)
+    }
+
+    private static func bytes(of letters: some Collection<UInt8>) -> [UInt8]? {
         guard letters.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(letters.count / 4 * 3 + 2)
         var collected: UInt32 = 0
         for (index, letter) in letters.enumerated() {
             guard let value = values[Int(letter)] else { return nil }

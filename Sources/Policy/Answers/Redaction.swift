@@ -63,7 +63,7 @@ package struct Redaction: Sendable {
 
     /// What a secret stands for that is Base64 of a text, and the password of `user:password` by itself.
     private static func decoded(_ secret: [UInt8]) -> [[UInt8]] {
-        guard secret.count >= shortestWord, let bytes = Base64.decode(secret),
+        guard secret.count >= shortestWord, let bytes = Base64.decodeLeniently(secret),
             let text = String(validating: bytes, as: UTF8.self),
             !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else { return [] }

@@ -1,11 +1,5 @@
 package import Policy
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// What somebody else wrote to be queued: a whole operation as one JSON object with `"drainq": 1`, or any other JSON
 /// value, which is the payload of an operation of the default type.
 package enum Envelope {
@@ -83,10 +77,10 @@ package enum Envelope {
         case "body":
             return (Array(try fields.string("body")!.utf8), "text/plain; charset=utf-8")
         case "bodyBase64":
-            guard let data = Data(base64Encoded: try fields.string("bodyBase64")!) else {
+            guard let body = Base64.decode(try fields.string("bodyBase64")!.utf8) else {
                 throw fields.error("bodyBase64", "expected base64")
             }
-            return (Array(data), "application/octet-stream")
+            return (body, "application/octet-stream")
         case "bodyFile":
             return ([], "application/octet-stream")
         default:

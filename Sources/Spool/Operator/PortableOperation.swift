@@ -1,11 +1,5 @@
 package import Policy
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// An operation with all that its file and its name say, as one line of JSON: what `export` writes and `import` reads.
 ///
 /// ```
@@ -88,7 +82,7 @@ package struct PortableOperation: Hashable, Sendable {
         if Self.canStandInALine(body) {
             line.member("payload", raw: body)
         } else if !body.isEmpty {
-            line.member("bodyBase64", Data(body).base64EncodedString())
+            line.member("bodyBase64", Base64.encode(body))
         }
         let attempts = parts.attempts.compactMap(object)
         if !attempts.isEmpty {
@@ -185,10 +179,10 @@ package struct PortableOperation: Hashable, Sendable {
         case "payload": return Array(fields.bytes[fields.range("payload")!])
         case "body": return Array(try fields.string("body")!.utf8)
         case "bodyBase64":
-            guard let data = Data(base64Encoded: try fields.string("bodyBase64")!) else {
+            guard let body = Base64.decode(try fields.string("bodyBase64")!.utf8) else {
                 throw fields.error("bodyBase64", "expected base64")
             }
-            return Array(data)
+            return body
         default:
             let expected = length.flatMap { JSONText.integer(fields.bytes, $0) } ?? 0
             if expected != 0 { throw fields.error("payload", "missing, and the body had \(expected) bytes") }
