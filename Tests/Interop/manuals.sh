@@ -17,8 +17,8 @@ entry() {
 
 # prepared: a world in which every example makes sense.
 prepared() {
-    local now
-    now=$(date -u +%FT%TZ)
+    local now then
+    now=$(date -u +%FT%TZ) then=$(date -u --date '60 days ago' +%FT%TZ)
     rm -rf "$world"
     mkdir -p "$world"/home "$world"/var/{spool,lib/scans} "$world"/usr/local
     cd "$world"
@@ -27,7 +27,7 @@ prepared() {
         entry 6f9619ff-8b86-4011-b42d-00cf4fc964ff new note "$now"
         entry waits deferred crm "$now"
         entry failed-now failed crm "$now" '{"version":1}'
-        entry failed-then failed note 2026-01-01T00:00:00Z '{"version":1}'
+        entry failed-then failed note "$then" '{"version":1}'
     } >backup.ndjson
     local queue
     for queue in "$DRAINQ_QUEUE" "$world"/var/spool/{drainq,old,new,other}; do

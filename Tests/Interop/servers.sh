@@ -15,7 +15,7 @@ http {
     access_log $work/access.log;
     client_body_temp_path $work/body; proxy_temp_path $work/proxy; fastcgi_temp_path $work/f; uwsgi_temp_path $work/u;
     scgi_temp_path $work/s;
-    limit_req_zone \$binary_remote_addr zone=slow:1m rate=10r/s;
+    limit_req_zone \$binary_remote_addr zone=slow:1m rate=2r/s;
     limit_req_status 429;
     server {
         listen 127.0.0.1:$limited;

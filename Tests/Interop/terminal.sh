@@ -281,7 +281,7 @@ progress_stays() {
     trap 'kill "$receiver"' EXIT
     staying=$(mktemp -d "$work/queue.XXXXXX")/q
     DRAINQ_QUEUE=$staying drainq init --url "$url/{type}"
-    lines "$count" | DRAINQ_QUEUE=$staying drainq add >/dev/null
+    lines "$count" | DRAINQ_QUEUE=$staying drainq add --sync none >/dev/null
     # shellcheck disable=SC2086
     share=$(DRAINQ_QUEUE=$staying Tests/Interop/visible.py " of $count" "$binary" run --max-time 50s $option)
     echo "visible for $share % of its time"
@@ -322,8 +322,8 @@ for columns in 80 40; do
     test_that "$columns columns: work for a moment has no progress line" short_work_has_none
     if ((columns == 80)); then
         test_that 'a file that grows and is rotated is followed' follows_a_file
-        test_that 'the progress line stays while thousands succeed in a second' progress_stays '' 204 20000
-        test_that 'the progress line stays below the lines of --verbose' progress_stays --verbose 204 20000
+        test_that 'the progress line stays while thousands succeed in a second' progress_stays '' 204 6000
+        test_that 'the progress line stays below the lines of --verbose' progress_stays --verbose 204 6000
         test_that 'the progress line stays below slow failures' progress_stays --concurrency=1 '400 delay=100ms' 40
         test_that '80 columns: list has a line for each operation' wide_list_has_one_line_each
     else

@@ -3,7 +3,7 @@
 program, and the cells are what it came to.
 
 The classes of a transport are destinations of one run, in a mount namespace where the name `several.test` has addresses and
-the suite's authority is trusted. Needs root and openssl.
+the suite's authority is trusted, and in a network of its own. Needs root, ip and openssl.
 """
 
 import contextlib
@@ -17,12 +17,13 @@ import ssl
 import subprocess
 import threading
 
-from torture import Queue, end, expect, here, parse, scratch, test
+from torture import Queue, end, expect, here, own_network, parse, scratch, test
 
 if os.geteuid() != 0:
     print("ok both transports by class # SKIP only root makes mount namespaces")
     end()
 
+own_network()
 ok = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 

@@ -57,15 +57,22 @@ def disks(receiver, **options):
                 yield f"{kind} without {wants}", Disk(place, wants, receiver, **options)
 
 
+@contextlib.contextmanager
 def fresh(kind, block=4096, image=None):
+    """An empty disk. Its image is a new one each time, because the kernel may still write to the last one; one that is named
+    stays."""
     if kind == "tmpfs":
-        return mounted("tmpfs", "-t", "tmpfs", "-o", "size=512k,nr_inodes=90")
-    # A new one each time: the kernel may still write to the last one.
-    image = image or pathlib.Path(tempfile.mkdtemp(dir=scratch)) / "image"
-    with open(image, "wb") as file:
+        with mounted("tmpfs", "-t", "tmpfs", "-o", "size=512k,nr_inodes=90") as place:
+            yield place
+        return
+    path = image or pathlib.Path(tempfile.mkdtemp(dir=scratch)) / "image"
+    with open(path, "wb") as file:
         os.truncate(file.fileno(), 8 << 20)
-    subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", "-b", str(block), "-N", "256", str(image)], check=True)
-    return mounted(image, "-o", "loop")
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", "-b", str(block), "-N", "256", str(path)], check=True)
+    with mounted(path, "-o", "loop") as place:
+        yield place
+    if image is None:
+        path.unlink()
 
 
 def lines(count, size=0):

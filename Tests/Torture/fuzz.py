@@ -5,6 +5,9 @@ between a run and its agents, redirects, what is shown of an answer, the receive
 that fill them in, durations, sizes, rates and dates as people write them, and what runs remember of destinations. Numbers
 that were read are also computed with: delays after any attempt, waits and ages by clocks that show any time.
 
+On a commit each target gets the same inputs on every machine, so that no commit fails by what another one has brought in.
+With DRAINQ_TORTURE=2 and more the inputs are new ones, for ten seconds times that number a target: this finds.
+
 The corpus is in Fuzz/corpus/TARGET, one seed a file. What libFuzzer finds is written to $DRAINQ_FINDINGS (default: a
 directory of /tmp that is named in the report); each becomes a test in the ordinary tests before it is mended.
 """
@@ -35,7 +38,8 @@ targets = {
     "frame": 4096, "redirect": 512, "display": 2048, "request": 2048,
     "template": 1024, "quantity": 128, "state": 4096,
 }
-seconds = 10 * effort
+# Inputs of a target on a commit; the seconds that are spent on it elsewhere.
+inputs, seconds = 15_000, 10 * effort
 fuzzer = scratch / "fuzzer"
 findings = pathlib.Path(os.environ.get("DRAINQ_FINDINGS") or tempfile.mkdtemp(prefix="drainq-findings-"))
 
@@ -69,18 +73,21 @@ def fuzz(target):
     """Runs one target; returns how it ended, and its words."""
     corpus = scratch / f"corpus-{target}"
     corpus.mkdir()
+    # By name: a directory lists them in an order of its own.
+    seeds = ",".join(sorted(str(seed) for seed in (here / "Fuzz" / "corpus" / target).iterdir()))
+    extent = ["-seed=1", f"-runs={inputs}"] if effort == 1 else [f"-max_total_time={seconds}"]
     return subprocess.run(
-        [str(fuzzer), f"-max_total_time={seconds}", f"-max_len={targets[target]}", "-timeout=10", "-rss_limit_mb=2048",
-         "-print_final_stats=1", f"-artifact_prefix={findings}/{target}-", str(corpus), str(here / "Fuzz" / "corpus" / target)],
-        env={**os.environ, "FUZZ_TARGET": target, "ASAN_OPTIONS": "detect_leaks=0"},
-        capture_output=True, text=True, errors="replace", timeout=seconds + 120)
+        [str(fuzzer), *extent, f"-max_len={targets[target]}", "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1",
+         f"-artifact_prefix={findings}/{target}-", f"-seed_inputs={seeds}", str(corpus)],
+        env={**os.environ, "FUZZ_TARGET": target, "ASAN_OPTIONS": "detect_leaks=0", "SWIFT_DETERMINISTIC_HASHING": "1"},
+        capture_output=True, text=True, errors="replace", timeout=seconds + 600)
 
 
 with test("what is fuzzed can be built") as told:
     build()
 
 if fuzzer.exists():
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         running = {target: pool.submit(fuzz, target) for target in targets}
     for target, future in running.items():
         with test(f"no input breaks a property: {target}") as told:

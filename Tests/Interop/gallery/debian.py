@@ -59,8 +59,9 @@ def libraries(place):
 
 def free_port():
     """A port below the range that the kernel assigns from, so that nobody else gets it until a server listens there."""
+    first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     while True:
-        port = random.randrange(10_000, 32_000)
+        port = random.randrange(min(10_000, first - 1000), first)
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))

@@ -101,16 +101,19 @@ class Emulation:
 
 
 class Bucket:
-    """A rate limit: at most `count` requests in `seconds`."""
+    """A rate limit: of more than `count` requests the next one is refused, and so are those of the `seconds` after it. A machine
+    that is slow meets it as well."""
 
     def __init__(self, count, seconds):
-        self.count, self.seconds, self.times = count, seconds, []
+        self.count, self.seconds, self.left, self.until = count, seconds, count, None
 
     def wait(self):
         """Seconds until a request may be made; 0 where this one may, and is counted."""
         now = time.time()
-        self.times = [moment for moment in self.times if moment > now - self.seconds]
-        if len(self.times) < self.count:
-            self.times.append(now)
-            return 0
-        return self.times[0] + self.seconds - now
+        if self.left == 0:
+            self.until = self.until or now + self.seconds
+            if now < self.until:
+                return self.until - now
+            self.left, self.until = self.count, None
+        self.left -= 1
+        return 0

@@ -99,7 +99,8 @@ def test_busy(server):
     with queue(server) as example:
         example.add(event("1"))
         # Two queries take both places, and the next one waits for one no longer than queue_max_wait_ms.
-        slow = [threading.Thread(target=ask, args=(server, f"SELECT sleep(3), {n}")) for n in range(2)]
+        long = "SELECT sleep(1), {} FROM system.numbers LIMIT 8 SETTINGS max_block_size = 1"
+        slow = [threading.Thread(target=ask, args=(server, long.format(n))) for n in range(2)]
         for thread in slow:
             thread.start()
         until(lambda: b"Too many" in server.ask("/?query=SELECT%201&user=drainq&password=secret")[1])

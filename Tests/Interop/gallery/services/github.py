@@ -56,7 +56,11 @@ def test_lines():
 def test_hour():
     """403 with x-ratelimit-remaining 0 waits until x-ratelimit-reset, uncharged, and no token is blamed."""
     with GitHub() as github, queue(github) as example:
-        github.limited_until = int(time.time()) + 2
+        def exhaust(request):
+            """The hour is over when the first request is there."""
+            github.limited_until = int(time.time()) + 2
+
+        github.script = [exhaust]
         example.add(*({"title": str(n)} for n in range(3)))
         events = example.run("--until-empty", "--max-time", "20s")
         equal(["0", "1", "2"], github.issues)

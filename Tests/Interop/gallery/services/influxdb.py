@@ -4,11 +4,10 @@ import base64
 import contextlib
 import json
 import socket
-import time
 import urllib.parse
 
 from debian import Server, directory, free_port, served, unpacked
-from kit import Example, equal
+from kit import Example, equal, until
 
 CONFIGURATION = """
 reporting-disabled = true
@@ -104,12 +103,19 @@ def test_busy(server):
     with queue(server) as example:
         example.add({"room": "attic", "value": 1, "time": 1})
         # A write that does not end takes the one place, and the next one waits a tenth of a second for it.
+
+        def taken():
+            """Whether the place is: by a write of nothing."""
+            status, _ = server.ask("/write?db=plant", b"", headers={"Authorization": f"Basic {CREDENTIALS}"})
+            return status == 503
+
         with socket.create_connection(("127.0.0.1", server.port)) as slow:
             head = f"POST /write?db=plant HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {CREDENTIALS}\r\n"
             slow.sendall((head + "Content-Length: 100\r\n\r\ntemp").encode())
-            time.sleep(0.3)
+            until(taken)
             example.run(status=75)
         equal(503, example.only("deferred")["lastStatus"])
+        until(lambda: not taken())
         example.run("--now")
         equal([("attic", 1, 1)], points(server))
 
