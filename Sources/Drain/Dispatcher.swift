@@ -132,7 +132,7 @@ final class Dispatcher {
                 refusal = try sender.send(&attempt)
             } catch {
                 tally.agentsFailed(error.description)
-                for member in attempt.members { try settler.putBack(member.claim) }
+                for member in attempt.members { try settler.putBack(member) }
                 return
             }
             if let refusal { return try assessor.take(refusal, of: attempt) }
