@@ -10,9 +10,8 @@ struct DispatcherTests {
     @Test func `a rate is kept without a request in flight`() throws {
         let bench = try Bench()
         try bench.add(4)
-        let parts = try Parts(bench)
-        let options = RunOptions(rate: Rate(count: 1, per: .seconds(10)))
-        #expect(parts.dispatcher(options).attempt(try parts.candidates()) == 4)
+        let parts = try Parts(bench, rate: Rate(count: 1, per: .seconds(10)))
+        #expect(parts.dispatcher().attempt(try parts.candidates()) == 4)
         #expect(bench.slept.count == 3 && bench.slept.allSatisfy { $0 > .seconds(9) && $0 <= .seconds(10) })
         #expect(parts.tally.summary.delivered == 4)
     }

@@ -19,7 +19,10 @@ final class Parts {
     let claimer: Claimer
     let assessor: AnswerAssessor
 
-    init(_ bench: Bench, answer: @escaping (OutgoingRequest) -> AttemptReport.Result = { _ in .status(204) }) throws {
+    init(
+        _ bench: Bench, rate: Rate? = nil,
+        answer: @escaping (OutgoingRequest) -> AttemptReport.Result = { _ in .status(204) }
+    ) throws {
         self.bench = bench
         let world = bench.world(answer)
         tally = RunTally(clock: bench.clock) { bench.events.append($0) }
@@ -27,20 +30,19 @@ final class Parts {
         conditions = MachineConditions(bench.configuration.conditions, world, book, tally)
         claims = try bench.spool.beginRun(now: bench.now)
         settler = Settler(claims, of: bench.spool, bench.configuration, world, tally, book, operations, queue)
-        sender = RequestSender(bench.spool, bench.configuration, world, concurrency: 5)
+        sender = RequestSender(bench.spool, bench.configuration, world, concurrency: 5, rate: rate)
         claimer = Claimer(bench.spool, bench.configuration.limits, bench.clock, settler, sender, queue)
         assessor = AnswerAssessor(world, book, conditions, settler, queue, sender)
         try book.read(bench.now)
     }
 
-    func stop(maxTime: Duration? = nil) -> StopCheck {
-        StopCheck(bench.spool, bench.clock, tally, book, conditions, maxTime: maxTime)
+    func stop(_ options: RunOptions = RunOptions()) -> StopCheck {
+        StopCheck(
+            options, bench.clock, tally, OperatorCheck(bench.spool, bench.clock, tally, book, conditions))
     }
 
     func dispatcher(_ options: RunOptions = RunOptions()) -> Dispatcher {
-        Dispatcher(
-            options, bench.clock, tally, conditions, stop(maxTime: options.maxTime), sender, settler, queue, claimer,
-            assessor)
+        Dispatcher(bench.clock, tally, conditions, stop(options), sender, settler, queue, claimer, assessor)
     }
 
     /// The operations of `new/` as a listing has them, oldest first.

@@ -32,7 +32,7 @@ struct StopCheckTests {
     @Test func `a wait ends with the time limit`() throws {
         let bench = try Bench()
         let parts = try Parts(bench)
-        let stop = parts.stop(maxTime: .seconds(5))
+        let stop = parts.stop(RunOptions(maxTime: .seconds(5)))
         stop.sleep(until: bench.instant + .seconds(60))
         #expect(bench.slept.count == 1 && bench.slept[0] <= .seconds(5))
         #expect(stop.isTimeUp() && parts.tally.summary.end == .timeUp)
@@ -44,5 +44,27 @@ struct StopCheckTests {
         #expect(!parts.stop().mustStop())
         bench.signals = [2]
         #expect(parts.stop().mustStop() && parts.tally.summary.end == .signal(2))
+    }
+
+    @Test func `a second signal cuts off what is in flight before the grace time is up`() throws {
+        let bench = try Bench()
+        let parts = try Parts(bench)
+        let stop = parts.stop(RunOptions(grace: .seconds(10)))
+        bench.signals = [15]
+        stop.look(inFlight: 2)
+        #expect(stop.graceEnd != nil && !stop.cutsOff)
+        bench.signals = [15, 15]
+        #expect(stop.cutsOff)
+    }
+
+    @Test func `the grace time is up when it has gone by`() throws {
+        let bench = try Bench()
+        let parts = try Parts(bench)
+        let stop = parts.stop(RunOptions(maxTime: .zero, grace: .seconds(10)))
+        stop.look(inFlight: 2)
+        bench.pass(.seconds(9))
+        #expect(!stop.cutsOff)
+        bench.pass(.seconds(1))
+        #expect(stop.cutsOff)
     }
 }
