@@ -4,7 +4,7 @@ import Spool
 /// Refusals of credentials: whether one operation or all of its destination are refused (`Parking`).
 extension AnswerAssessor {
     /// Whether another operation has been delivered with the same credentials since this one was parked.
-    func isProvenGuilty(_ answer: JudgedAnswer) -> Bool {
+    func isProvenGuilty(_ answer: AttemptAnswer) -> Bool {
         guard answer.attempt.members.count == 1, !answer.attempt.isShared else { return false }
         if answer.attempt.isWitnessed { return true }
         return decisions(on: answer).contains(.fail)
@@ -12,7 +12,7 @@ extension AnswerAssessor {
 
     /// The same credentials have delivered another operation: this one alone is refused. One that was refused with others
     /// in its request is asked alone before that.
-    func contradict(_ answer: JudgedAnswer) {
+    func contradict(_ answer: AttemptAnswer) {
         let (verdict, attempt) = (answer.verdict, answer.attempt)
         guard answer.isRefusal else {
             settler.settle(answer, as: verdict.becoming(.deferred, rule: .contradicted(verdict.rule, .deferred)))
@@ -34,7 +34,7 @@ extension AnswerAssessor {
     /// any other answer holds the destination.
     ///
     /// Where the destination is kept strictly in order nothing behind a refused operation may be its witness.
-    func conclude(_ answer: JudgedAnswer) {
+    func conclude(_ answer: AttemptAnswer) {
         let destination = answer.attempt.destination
         let isStrict = answer.attempt.route.ordering == .strict
         guard answer.isRefusal, !isStrict, !decisions(on: answer).contains(.hold), destination.block?.reason != .held
@@ -47,7 +47,7 @@ extension AnswerAssessor {
     }
 
     /// Takes one out of a refused batch, to be asked alone: its witness.
-    func askOne(of answer: inout JudgedAnswer) {
+    func askOne(of answer: inout AttemptAnswer) {
         var alone = answer.attempt
         alone.members = [answer.attempt.members.removeLast()]
         (alone.isShared, alone.isSample) = (false, true)
@@ -55,12 +55,12 @@ extension AnswerAssessor {
         queue.sendAgain(alone)
     }
 
-    private func decisions(on answer: JudgedAnswer) -> [Parking.Decision] {
+    private func decisions(on answer: AttemptAnswer) -> [Parking.Decision] {
         let parking = answer.attempt.destination.state.parking
         return parking.isEmpty ? [] : refusals(of: answer).map { parking.decision(on: $0) }
     }
 
-    private func refusals(of answer: JudgedAnswer) -> [Parking.Refusal] {
+    private func refusals(of answer: AttemptAnswer) -> [Parking.Refusal] {
         let attempt = answer.attempt
         let blamed = book.fingerprint(of: attempt.destination)
         return attempt.members.map { member in

@@ -69,7 +69,7 @@ final class AnswerAssessor {
         guard let each = meaning.each else {
             if attempt.isMerged, meaning.together.outcome == .failed { return sendApart(attempt) }
             if Batch.isToBeSplit(meaning.together, members: attempt.members.count) { return split(attempt) }
-            return take(JudgedAnswer(attempt: attempt, report: report, verdict: meaning.together))
+            return take(AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together))
         }
         for (member, verdict) in zip(attempt.members, each) {
             var alone = attempt
@@ -80,7 +80,7 @@ final class AnswerAssessor {
                 continue
             }
             alone.isShared = attempt.members.count > 1
-            take(JudgedAnswer(attempt: alone, report: report, verdict: verdict))
+            take(AttemptAnswer(attempt: alone, report: report, verdict: verdict))
         }
     }
 
@@ -95,7 +95,7 @@ final class AnswerAssessor {
             // The command may be to blame, or this operation alone: another one is to be signed before all are held.
             let report = SealedReport(
                 AttemptReport(result: .failure(.other, detail: error.description), duration: .zero), .none)
-            var answer = JudgedAnswer(
+            var answer = AttemptAnswer(
                 attempt: attempt, report: report, verdict: Verdict(outcome: .held, rule: .request(error)))
             answer.isUnsent = true
             beginHoldGuard(of: destination, refusing: nil)
@@ -113,7 +113,7 @@ final class AnswerAssessor {
         let report = SealedReport(
             AttemptReport(result: result, duration: max(.zero, world.now() - attempt.began)), attempt.redaction)
         let verdict = Classification.verdict(on: report, route: attempt.route, now: world.now())
-        settler.settle(JudgedAnswer(attempt: attempt, report: report, verdict: verdict))
+        settler.settle(AttemptAnswer(attempt: attempt, report: report, verdict: verdict))
     }
 
     /// After a 401: whether there are other secrets than those that it was sent with. Fresh ones that were refused, too,
@@ -154,12 +154,12 @@ final class AnswerAssessor {
     ///
     /// A permanent answer, or one that would hold the destination, may wait until others have been asked (`StormGuard`);
     /// its operations stay claimed meanwhile, and a crash sends them again.
-    private func take(_ answer: JudgedAnswer) {
+    private func take(_ answer: AttemptAnswer) {
         var answer = answer
         let (attempt, verdict, destination) = (answer.attempt, answer.verdict, answer.attempt.destination)
-        note(answer)
+        book.note(answer, at: world.now())
         // A sample that no server has answered says nothing of the others.
-        let meaning = StormGuard<JudgedAnswer>.Answer(verdict) ?? (attempt.isSample ? .other : nil)
+        let meaning = StormGuard<AttemptAnswer>.Answer(verdict) ?? (attempt.isSample ? .other : nil)
         if attempt.isProbe, isStillHeld(answer) {
             // The same end as before: the operation that was asked is as blameless as the others.
             destination.block = Availability.Block(.held)
@@ -184,25 +184,8 @@ final class AnswerAssessor {
         book.tellIfClosed(destination)
     }
 
-    /// Notes what an answer says of the destination.
-    private func note(_ answer: JudgedAnswer) {
-        let (attempt, now) = (answer.attempt, world.now())
-        let destination = attempt.destination
-        let events = DestinationEvent.events(
-            of: answer.report, answer.verdict, route: attempt.route, settings: destination.settings, blamed: nil,
-            now: now)
-        for event in events {
-            // Whether it is to be held is decided when others have been asked.
-            if case .held = event { continue }
-            // What was in flight when the hold began proves nothing against it: only a probe does.
-            if event == .delivered, destination.block?.reason == .held, !attempt.isProbe { continue }
-            book.note(event, of: destination, at: now)
-            if event == .delivered { book.witness(attempt, at: now) }
-        }
-    }
-
     /// Whether a probe has met the end that its destination is held for.
-    private func isStillHeld(_ probe: JudgedAnswer) -> Bool {
+    private func isStillHeld(_ probe: AttemptAnswer) -> Bool {
         guard let hold = probe.attempt.destination.state.hold else { return false }
         let status = probe.verdict.status
         return probe.verdict.outcome == .held || status != nil && status == hold.status
@@ -217,8 +200,8 @@ final class AnswerAssessor {
     }
 
     private func step(
-        for answer: JudgedAnswer, _ meaning: StormGuard<JudgedAnswer>.Answer?
-    ) -> StormGuard<JudgedAnswer>.Step {
+        for answer: AttemptAnswer, _ meaning: StormGuard<AttemptAnswer>.Answer?
+    ) -> StormGuard<AttemptAnswer>.Step {
         guard var meaning else { return .settle([answer]) }
         let (attempt, destination) = (answer.attempt, answer.attempt.destination)
         if destination.holdGuard == nil {
@@ -229,7 +212,7 @@ final class AnswerAssessor {
         return destination.holdGuard!.take(answer, meaning, isSample: attempt.isSample)
     }
 
-    private func follow(_ step: StormGuard<JudgedAnswer>.Step, _ destination: RunDestination) {
+    private func follow(_ step: StormGuard<AttemptAnswer>.Step, _ destination: RunDestination) {
         if destination.needsAttention { queue.watch(destination) }
         switch step {
         case .wait: break
@@ -260,7 +243,7 @@ final class AnswerAssessor {
         }
     }
 
-    private func settle(_ answers: [JudgedAnswer]) {
+    private func settle(_ answers: [AttemptAnswer]) {
         let isContradicted = answers.contains { $0.verdict.outcome == .delivered }
         for var answer in answers {
             answer.isContradicted = isContradicted
@@ -277,7 +260,7 @@ final class AnswerAssessor {
     /// Asks others, and sends nothing else to the destination meanwhile.
     private func beginSampling(_ destination: RunDestination) {
         guard destination.holdGuard != nil else {
-            return queue.sample(destination, upTo: StormGuard<JudgedAnswer>.samples) { _ in true }
+            return queue.sample(destination, upTo: StormGuard<AttemptAnswer>.samples) { _ in true }
         }
         // What is to be asked of a batch is there already.
         if !destination.urgent.isEmpty { return }
@@ -289,7 +272,7 @@ final class AnswerAssessor {
     }
 
     /// Holds the destination of an answer, whose operations are put back blameless.
-    func hold(_ destination: RunDestination, _ answer: JudgedAnswer, as verdict: Verdict? = nil) {
+    func hold(_ destination: RunDestination, _ answer: AttemptAnswer, as verdict: Verdict? = nil) {
         let settlements = settler.settle(answer, as: verdict)
         book.hold(destination, settlements.first?.record, reason: (verdict ?? answer.verdict).rule)
     }

@@ -19,16 +19,29 @@ final class Candidate {
     }
 }
 
-/// An operation of an attempt: claimed and read.
+/// An operation of an attempt.
 struct Member {
-    let claim: Claim
+    let name: EntryName
+    /// `nil` for an operation that has no file: `send` tries it before it is queued.
+    let claim: Claim?
     var operation: Operation
     var sequence: SequenceKey?
     /// Older operations of its key that its request carries too, oldest first. They are not claimed: what has an order is
     /// claimed by this run alone.
     var merged: [MergedOperation] = []
 
-    var name: EntryName { claim.name }
+    init(claim: Claim, operation: Operation, sequence: SequenceKey? = nil) {
+        name = claim.name
+        self.claim = claim
+        self.operation = operation
+        self.sequence = sequence
+    }
+
+    init(operation: Operation, name: EntryName) {
+        self.name = name
+        claim = nil
+        self.operation = operation
+    }
 }
 
 /// An operation whose payload is part of the document that a newer one sends.
@@ -73,7 +86,7 @@ enum Work {
 }
 
 /// The answer to an attempt, and what it means for each of its operations.
-struct JudgedAnswer {
+struct AttemptAnswer {
     var attempt: Attempt
     var report: SealedReport
     var verdict: Verdict

@@ -1,4 +1,5 @@
 package import Policy
+import Spool
 
 /// One attempt, and what became of its operation.
 package struct AttemptEvent: Sendable {
@@ -35,5 +36,26 @@ package struct AttemptEvent: Sendable {
     /// Whether it was given up. An older value that a newer one stands for by then is not.
     package var hasFailed: Bool {
         if case .failed = settlement.disposition { true } else { false }
+    }
+}
+
+extension AttemptEvent {
+    init(of member: Member, _ settlement: Settlement, _ attempt: Attempt) {
+        self.init(
+            id: member.name.id, type: member.name.type, destination: attempt.destination.name,
+            settlement: settlement,
+            attempts: member.name.attempts + (settlement.disposition.countsAttempt ? 1 : 0),
+            attemptsAllowed: attempt.route.retry.attemptsAllowed)
+    }
+}
+
+extension Disposition {
+    /// Whether this was an attempt: a request was sent, and the server did not merely ask for time.
+    fileprivate var countsAttempt: Bool {
+        switch self {
+        case .delivered: true
+        case .deferred(_, let counts), .failed(let counts): counts
+        case .putBack, .held, .superseded, .quarantined: false
+        }
     }
 }

@@ -45,12 +45,23 @@ final class DestinationBook {
         for (name, state) in known where !state.parking.isEmpty && destinations[Digest(of: name)] == nil {
             _ = add(Destination(named: name), now)
         }
-        for destination in destinations.values {
-            destination.state = shared.ledger[destination.name]
-            destination.open(at: now, ignoringCoolDown: ignoresCoolDown)
-            destination.beginPass()
-            releaseByChange(destination, now)
-        }
+        for destination in destinations.values { refresh(destination, now) }
+    }
+
+    /// Takes over what other runs and operators have said of one destination since, and returns it.
+    func read(_ identity: Destination, _ now: Timestamp) throws(SpoolError) -> RunDestination {
+        tell()
+        try shared.read()
+        let destination = destination(identity, now)
+        refresh(destination, now)
+        return destination
+    }
+
+    private func refresh(_ destination: RunDestination, _ now: Timestamp) {
+        destination.state = shared.ledger[destination.name]
+        destination.open(at: now, ignoringCoolDown: ignoresCoolDown)
+        destination.beginPass()
+        releaseByChange(destination, now)
     }
 
     /// Returns the operations that wait for a witness, and until when, by destination.
@@ -135,10 +146,31 @@ final class DestinationBook {
         if wasHeld, destination.state.hold == nil { tally.tell(.holdEnded(destination: destination.name)) }
     }
 
+    /// Notes what an answer says of the destination, but for a hold: that is decided when others have been asked.
+    func note(_ answer: AttemptAnswer, at now: Timestamp) {
+        let (attempt, destination) = (answer.attempt, answer.attempt.destination)
+        let events = DestinationEvent.events(
+            of: answer.report, answer.verdict, route: attempt.route, settings: destination.settings, blamed: nil,
+            now: now)
+        for event in events {
+            if case .held = event { continue }
+            // What was in flight when the hold began proves nothing against it: only a probe does.
+            if event == .delivered, destination.block?.reason == .held, !attempt.isProbe { continue }
+            note(event, of: destination, at: now)
+            if event == .delivered { witness(attempt, at: now) }
+        }
+    }
+
     /// Notes that a probe of a held destination begins, before it is sent: no other run does the same.
     func beginProbe(of destination: RunDestination, at now: Timestamp) {
         destination.note(.probed, at: now, ignoringCoolDown: ignoresCoolDown)
         tell()
+    }
+
+    /// Notes that a probe of a held destination begins, before it is sent; false where it is not time for one, as where
+    /// another process has just begun it.
+    func beginDueProbe(of destination: RunDestination, at now: Timestamp) throws(SpoolError) -> Bool {
+        try shared.beginProbe(of: destination.name, destination.settings, at: now)
     }
 
     /// Holds a destination from now on.
@@ -161,7 +193,7 @@ final class DestinationBook {
     }
 
     /// Notes a delivery as the witness of the operations that are parked.
-    func witness(_ attempt: Attempt, at now: Timestamp) {
+    private func witness(_ attempt: Attempt, at now: Timestamp) {
         let destination = attempt.destination
         if destination.state.parking.isEmpty { return }
         for member in attempt.members { unpark(member.name.id, destination) }

@@ -8,7 +8,6 @@ import Spool
 /// here. After a crash the next run returns this run's claims; whether their requests arrived is unknown (window W1).
 final class Dispatcher {
     private let clock: RunClock
-    private let grace: Duration
     private let tally: RunTally
     private let conditions: MachineConditions
     private let stop: StopCheck
@@ -17,20 +16,15 @@ final class Dispatcher {
     private let queue: SendQueue
     private let claimer: Claimer
     private let assessor: AnswerAssessor
-    /// The rate of the run over all destinations.
-    private var pace: Pace
     /// The attempts in flight by ticket.
     private var inFlight: [Int: Attempt] = [:]
-    /// From when on nothing is in flight any more: the run has to stop. `nil` before that.
-    private var graceEnd: ContinuousClock.Instant?
 
     init(
-        _ options: RunOptions, _ clock: RunClock, _ tally: RunTally, _ conditions: MachineConditions,
-        _ stop: StopCheck, _ sender: RequestSender, _ settler: Settler, _ queue: SendQueue, _ claimer: Claimer,
+        _ clock: RunClock, _ tally: RunTally, _ conditions: MachineConditions, _ stop: StopCheck,
+        _ sender: RequestSender, _ settler: Settler, _ queue: SendQueue, _ claimer: Claimer,
         _ assessor: AnswerAssessor
     ) {
         self.clock = clock
-        grace = options.grace
         self.tally = tally
         self.conditions = conditions
         self.stop = stop
@@ -39,7 +33,6 @@ final class Dispatcher {
         self.queue = queue
         self.claimer = claimer
         self.assessor = assessor
-        pace = Pace(interval: options.rate?.interval)
     }
 
     /// Attempts the chosen operations in their order, and returns when nothing is in flight any more, with how many
@@ -75,24 +68,22 @@ final class Dispatcher {
 
     /// Begins what may begin, then waits for reports and takes them in; false where nothing is left to do in this pass.
     private func makeProgress() -> Bool {
-        if graceEnd == nil, stop.mustStop() { beginGrace() }
-        // What is in flight is somebody else's to settle.
-        if tally.hasLostLock { graceEnd = clock.instant() }
+        stop.look(inFlight: inFlight.count)
         var pause: Duration?
-        if graceEnd == nil {
+        if stop.graceEnd == nil {
             pause = begin()
             if tally.hasEnded || assessor.concludeQuiet() { return true }
             if inFlight.isEmpty {
                 guard let pause else { return false }
                 settler.flush()
-                stop.sleep(until: clock.instant() + min(pause, Self.longestWait))
+                stop.sleep(until: clock.instant() + pause)
                 return true
             }
         } else if inFlight.isEmpty {
             return false
         }
         takeReports(pause)
-        guard let graceEnd, clock.instant() >= graceEnd || clock.signals().count > 1 else { return true }
+        guard stop.cutsOff else { return true }
         cutOff()
         return false
     }
@@ -102,7 +93,7 @@ final class Dispatcher {
     /// Begins what may begin now; returns how long until more may, where only a rate is in the way.
     private func begin() -> Duration? {
         while inFlight.count < sender.concurrency {
-            let wait = max(pace.wait(at: tally.elapsed), conditions.delay)
+            let wait = max(sender.pace.wait(at: tally.elapsed), conditions.delay)
             if wait > .zero, queue.hasWork { return wait }
             if let work = queue.nextUrgent(at: tally.elapsed) {
                 switch work {
@@ -132,7 +123,7 @@ final class Dispatcher {
                 refusal = try sender.send(&attempt)
             } catch {
                 tally.agentsFailed(error.description)
-                for member in attempt.members { try settler.putBack(member.claim) }
+                for member in attempt.members { try settler.putBack(member) }
                 return
             }
             if let refusal { return try assessor.take(refusal, of: attempt) }
@@ -144,12 +135,10 @@ final class Dispatcher {
         inFlight[sender.sent] = attempt
         attempt.destination.inFlight += 1
         attempt.destination.pace.begin(at: tally.elapsed)
-        pace.begin(at: tally.elapsed)
+        sender.pace.begin(at: tally.elapsed)
     }
 
     // MARK: - Waiting
-
-    private static let longestWait = Duration.seconds(60)
 
     /// Waits for reports, at most for `pause`, and takes them in.
     private func takeReports(_ pause: Duration?) {
@@ -157,9 +146,10 @@ final class Dispatcher {
         // While servers work on what has just been sent.
         if let due = settler.flushDue, due <= clock.instant() { settler.flush() }
         tally.begin(.waiting)
+        let deadlines = [stop.nextLook, settler.flushDue, pause.map { clock.instant() + $0 }]
         do throws(SinkError) {
             let reports = try sender.reports(
-                until: deadline(pause), wakeup: graceEnd == nil ? Interruption.wakeup : -1)
+                until: deadlines.compactMap { $0 }.min()!, wakeup: stop.graceEnd == nil ? Interruption.wakeup : -1)
             tally.begin(.settling)
             for (ticket, report) in reports {
                 guard let attempt = inFlight.removeValue(forKey: ticket) else { continue }
@@ -168,26 +158,7 @@ final class Dispatcher {
             }
         } catch {
             tally.agentsFailed(error.description)
-            graceEnd = clock.instant()
-        }
-    }
-
-    /// When the sink is asked again at the latest: something else than a report has to be noticed then.
-    private func deadline(_ pause: Duration?) -> ContinuousClock.Instant {
-        let now = clock.instant()
-        // In the grace time a second signal is looked for ten times a second: the first has used up the wake-up.
-        var deadline = graceEnd.map { min($0, now + .milliseconds(100)) } ?? stop.timeLimit ?? now + Self.longestWait
-        if let pause { deadline = min(deadline, now + pause) }
-        if let due = settler.flushDue { deadline = min(deadline, due) }
-        return deadline
-    }
-
-    // MARK: - Stopping
-
-    private func beginGrace() {
-        graceEnd = clock.instant() + grace
-        if case .signal = tally.summary.end, !inFlight.isEmpty {
-            tally.tell(.stopping(inFlight: inFlight.count, grace: grace))
+            stop.endGrace()
         }
     }
 

@@ -7,23 +7,26 @@ final class RequestSender {
     private let spool: SpoolDirectory
     private let configuration: Configuration
     private let world: World
-    /// How many attempts are in flight at most.
+    /// Upper bound of the attempts in flight.
     let concurrency: Int
     /// Changes each request before it is sent.
     private let adjust: (inout OutgoingRequest) -> Void
+    /// How fast attempts begin, over all destinations.
+    var pace: Pace
     private var sink: (any Sink)?
     /// How many requests have been sent. The last one's ticket.
     private(set) var sent = 0
 
     init(
         _ spool: SpoolDirectory, _ configuration: Configuration, _ world: World, concurrency: Int,
-        adjust: @escaping (inout OutgoingRequest) -> Void = { _ in }
+        rate: Rate? = nil, adjust: @escaping (inout OutgoingRequest) -> Void = { _ in }
     ) {
         self.spool = spool
         self.configuration = configuration
         self.world = world
         self.concurrency = concurrency
         self.adjust = adjust
+        pace = Pace(interval: rate?.interval)
     }
 
     deinit {

@@ -30,7 +30,7 @@ package final class Run {
         // A person who says `--now`, or names the operations, overrides the conditions.
         let asked = options.ignoresBackoff ? Conditions() : configuration.conditions
         conditions = MachineConditions(asked, world, book, tally)
-        sender = RequestSender(spool, configuration, world, concurrency: options.concurrency)
+        sender = RequestSender(spool, configuration, world, concurrency: options.concurrency, rate: options.rate)
     }
 
     /// Runs, and returns what it came to. Throws only where nothing was attempted: the queue cannot be read or claimed in.
@@ -85,13 +85,14 @@ package final class Run {
     }
 
     private func passes(_ claims: SpoolRun) -> Passes {
-        let stop = StopCheck(spool, world.clock, tally, book, conditions, maxTime: options.maxTime)
+        let operators = OperatorCheck(spool, world.clock, tally, book, conditions)
+        let stop = StopCheck(options, world.clock, tally, operators)
         let queue = SendQueue()
         let settler = Settler(claims, of: spool, configuration, world, tally, book, operations, queue)
         let claimer = Claimer(spool, configuration.limits, world.clock, settler, sender, queue)
         let assessor = AnswerAssessor(world, book, conditions, settler, queue, sender)
         let dispatcher = Dispatcher(
-            options, world.clock, tally, conditions, stop, sender, settler, queue, claimer, assessor)
+            world.clock, tally, conditions, stop, sender, settler, queue, claimer, assessor)
         return Passes(claims, configuration, options, world.clock, tally, chooser, stop, sender, settler, dispatcher)
     }
 }

@@ -16,9 +16,9 @@ final class RunDestination {
     /// The samples have said nothing: this run sends nothing more to it.
     var isLeft = false
     /// The storm guard over this run's permanent answers.
-    var storm: StormGuard<JudgedAnswer>
+    var storm: StormGuard<AttemptAnswer>
     /// The storm guard over answers that would hold the destination; `nil` while there are none.
-    var holdGuard: StormGuard<JudgedAnswer>?
+    var holdGuard: StormGuard<AttemptAnswer>?
     /// The credentials that the answers of `holdGuard` refuse; `nil` where they refuse something else.
     var refusedCredentials: String?
     /// Work that goes before the dispatch order, one at a time: samples, and the halves of a batch that was refused.
@@ -118,9 +118,9 @@ final class RunDestination {
     var isQuiet: Bool { inFlight == 0 && urgent.isEmpty }
 
     /// The answers that the storm guard keeps until others have been asked.
-    var withheld: [JudgedAnswer] { storm.withheld + (holdGuard?.withheld ?? []) }
+    var withheld: [AttemptAnswer] { storm.withheld + (holdGuard?.withheld ?? []) }
 
-    /// Discards the remaining work of this pass. Withheld answers have no effect.
+    /// Discards the remaining work of this pass. The answers that wait for others have no effect.
     func forgetWork() {
         urgent = []
         holdGuard = nil

@@ -35,7 +35,7 @@ final class Settler {
 
     /// Settles each operation of an attempt by its verdict; `verdict` replaces that of the answer.
     @discardableResult
-    func settle(_ answer: JudgedAnswer, as verdict: Verdict? = nil) -> [Settlement] {
+    func settle(_ answer: AttemptAnswer, as verdict: Verdict? = nil) -> [Settlement] {
         let now = world.now()
         let attempt = answer.attempt
         let shared = SharedChance(using: &world.generator)
@@ -58,7 +58,7 @@ final class Settler {
     }
 
     private func settle(
-        _ member: Member, _ settlement: inout Settlement, _ answer: JudgedAnswer
+        _ member: Member, _ settlement: inout Settlement, _ answer: AttemptAnswer
     ) throws(SpoolError) {
         let attempt = answer.attempt
         if case .failed = settlement.disposition, try isOutdated(member, attempt.route) {
@@ -101,7 +101,7 @@ final class Settler {
         // Row C → N or D: its new name finds no room, and claims must not fill the run's directory and keep others from
         // being sent. Where its old name finds none either it is put back when the run ends.
         do throws(SpoolError) {
-            try putBack(member.claim)
+            try putBack(member)
         } catch {
             if !error.isFullDisk { tally.broken(error) }
         }
@@ -127,8 +127,11 @@ final class Settler {
         _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
     ) throws(SpoolError) {
         let disposition = settlement.disposition
-        let settled = try claims.settle(
-            member.claim, disposition, record: settlement.isRecorded ? settlement.record : nil, now: world.now())
+        if let claim = member.claim {
+            let record = settlement.isRecorded ? settlement.record : nil
+            let settled = try claims.settle(claim, disposition, record: record, now: world.now())
+            if case .quarantined(let item) = settled { tally.quarantined(item) }
+        }
         flushPace.settled()
         let id = member.name.id
         operations.deferred.remove(id)
@@ -137,8 +140,7 @@ final class Settler {
             book.unpark(id, attempt.destination)
             attempt.destination.done += 1
         }
-        if case .quarantined(let item) = settled { tally.quarantined(item) }
-        tally.settled(AttemptEvent(of: member.operation, member.name, settlement, attempt), isSent: isSent)
+        tally.settled(AttemptEvent(of: member, settlement, attempt), isSent: isSent)
     }
 
     /// Row C → N or D: puts an operation back where it was, uncharged.
@@ -146,11 +148,16 @@ final class Settler {
         _ = try claims.settle(claim, .putBack, record: nil, now: world.now())
     }
 
+    /// Row C → N or D: puts an operation back where it was, uncharged.
+    func putBack(_ member: Member) throws(SpoolError) {
+        if let claim = member.claim { try putBack(claim) }
+    }
+
     /// Puts operations back that are claimed and not settled, because the run has to stop or the destination has closed.
     func putBack(_ members: [Member]) {
         for member in members {
             do throws(SpoolError) {
-                try putBack(member.claim)
+                try putBack(member)
             } catch {
                 operations.setAside.insert(member.name.id)
                 tally.inputOutput(error)
@@ -183,7 +190,7 @@ final class Settler {
         for member in members {
             let route = configuration.route(of: member.name.type)
             if let group = route.group(of: member.name, to: destination.identity) { operations.apart.insert(group) }
-            try putBack(member.claim)
+            try putBack(member)
             queue.settled(member.sequence, continues: false)
         }
         queue.begun -= members.count
@@ -237,26 +244,5 @@ final class Settler {
             tally.begin(before)
         }
         try claims.flush()
-    }
-}
-
-extension AttemptEvent {
-    init(of operation: Operation, _ name: EntryName, _ settlement: Settlement, _ attempt: Attempt) {
-        let counts = settlement.disposition.countsAttempt
-        self.init(
-            id: operation.header.id, type: operation.header.type, destination: attempt.destination.name,
-            settlement: settlement, attempts: name.attempts + (counts ? 1 : 0),
-            attemptsAllowed: attempt.route.retry.attemptsAllowed)
-    }
-}
-
-extension Disposition {
-    /// Whether this was an attempt: a request was sent, and the server did not merely ask for time.
-    fileprivate var countsAttempt: Bool {
-        switch self {
-        case .delivered: true
-        case .deferred(_, let counts), .failed(let counts): counts
-        case .putBack, .held, .superseded, .quarantined: false
-        }
     }
 }

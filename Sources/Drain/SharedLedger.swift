@@ -49,6 +49,13 @@ struct SharedLedger {
         }
     }
 
+    /// Notes that a probe of a held destination begins; false where it is not time for one.
+    func beginProbe(
+        of destination: String, _ settings: DestinationSettings, at now: Timestamp
+    ) throws(SpoolError) -> Bool {
+        try file.beginProbe(of: destination, settings, at: now)
+    }
+
     /// Notes since when this machine has no network; `nil` where it has one again.
     mutating func record(offline: DestinationLedger.Offline?) throws(SpoolError) {
         try file.record(offline: offline)

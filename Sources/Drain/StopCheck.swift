@@ -1,33 +1,25 @@
-import Policy
-import Spool
-
-/// Looks within a pass for what ends the run or closes a destination: a signal, the time limit, an operator.
+/// Says when a run has to stop, and until when its attempts in flight may go on: a signal, the time limit, an operator.
 final class StopCheck {
-    private let spool: SpoolDirectory
     private let clock: RunClock
     private let tally: RunTally
-    private let book: DestinationBook
-    private let conditions: MachineConditions
+    private let operators: OperatorCheck
     /// When the time of the run is up; `nil` where it has no limit.
-    let timeLimit: ContinuousClock.Instant?
-    private var lastRead: ContinuousClock.Instant
+    private let timeLimit: ContinuousClock.Instant?
+    private let grace: Duration
+    /// When what is in flight is cut off; `nil` as long as the run goes on.
+    private(set) var graceEnd: ContinuousClock.Instant?
 
-    init(
-        _ spool: SpoolDirectory, _ clock: RunClock, _ tally: RunTally, _ book: DestinationBook,
-        _ conditions: MachineConditions, maxTime: Duration?
-    ) {
-        self.spool = spool
+    init(_ options: RunOptions, _ clock: RunClock, _ tally: RunTally, _ operators: OperatorCheck) {
         self.clock = clock
         self.tally = tally
-        self.book = book
-        self.conditions = conditions
-        timeLimit = maxTime.map { tally.moment(after: $0) }
-        lastRead = clock.instant()
+        self.operators = operators
+        timeLimit = options.maxTime.map { tally.moment(after: $0) }
+        grace = options.grace
     }
 
     /// Whether no more is to be claimed: a signal, the time, or a queue that cannot be trusted with another outcome.
     func mustStop() -> Bool {
-        readHolds()
+        operators.look()
         return tally.hasEnded || isTimeUp() || tally.isInterrupted()
     }
 
@@ -38,26 +30,41 @@ final class StopCheck {
         return true
     }
 
-    /// Re-reads pauses and holds at most once a second: an operator may have set one.
-    private func readHolds() {
-        guard clock.instant() - lastRead >= .seconds(1) else { return }
-        lastRead = clock.instant()
-        book.tell()
-        do throws(SpoolError) {
-            if try spool.isPaused { tally.summary.end = .paused }
-            try book.hear()
-            conditions.lookAgain()
-        } catch {
-            tally.inputOutput(error)
+    // MARK: - Grace
+
+    /// Begins the grace time if the run has to stop.
+    func look(inFlight: Int) {
+        if graceEnd == nil, mustStop() {
+            graceEnd = clock.instant() + grace
+            if case .signal = tally.summary.end, inFlight > 0 {
+                tally.tell(.stopping(inFlight: inFlight, grace: grace))
+            }
         }
+        // What is in flight is somebody else's to settle.
+        if tally.hasLostLock { endGrace() }
     }
+
+    /// Has what is in flight cut off.
+    func endGrace() { graceEnd = clock.instant() }
+
+    /// Whether what is in flight is cut off now: the grace time is up, or a second signal has come.
+    var cutsOff: Bool { graceEnd.map { clock.instant() >= $0 || clock.signals().count > 1 } ?? false }
 
     // MARK: - Waiting
 
-    /// Waits, for what comes due, until then or until something else has to be noticed.
+    private static let longestWait = Duration.seconds(60)
+
+    /// When a wait ends at the latest: something else than its reason has to be noticed then.
+    var nextLook: ContinuousClock.Instant {
+        // In the grace time a second signal is looked for ten times a second: the first has used up the wake-up.
+        if let graceEnd { return min(graceEnd, clock.instant() + .milliseconds(100)) }
+        return timeLimit ?? clock.instant() + Self.longestWait
+    }
+
+    /// Waits, with nothing in flight, until then or until something else has to be noticed.
     func sleep(until deadline: ContinuousClock.Instant) {
         let before = tally.begin(.waiting)
-        clock.sleep(min(deadline, timeLimit ?? deadline))
+        clock.sleep(min(deadline, nextLook))
         tally.begin(before)
     }
 }

@@ -8,7 +8,8 @@ import Testing
         (#"\b[Pp]assage\b"#, "circuit breaker, or what may be sent"), (#"\b[Oo]utlook\b"#, "wait reason"),
         (#"\bcool(s|ing) down\b"#, "the circuit breaker is open"), (#"asked[- ]to[- ]wait"#, "retry-after"),
         (#"\b(askedToWait|serverAsked)\b"#, "retryAfter"), (#"\bOpening\b"#, "Availability"),
-        (#"\bClosure\b"#, "Availability.Block"),
+        (#"\bClosure\b"#, "Availability.Block"), (#"\b[Ll]anes?\b"#, "destination"), (#"\bFlight\b"#, "attempt"),
+        (#"\bWithheld\b"#, "AttemptAnswer, or answers that the storm guard keeps"), (#"\bWays?\b"#, "OperationKinds"),
     ]
 
     /// Reads the names that `state/destinations.json` had before.

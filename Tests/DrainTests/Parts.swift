@@ -1,3 +1,4 @@
+import Delivery
 import Policy
 import Spool
 import Testing
@@ -11,21 +12,37 @@ final class Parts {
     let book: DestinationBook
     let operations = OperationBook()
     let queue = SendQueue()
+    let conditions: MachineConditions
     let claims: SpoolRun
     let settler: Settler
     let sender: RequestSender
     let claimer: Claimer
+    let assessor: AnswerAssessor
 
-    init(_ bench: Bench, answer: Int = 204) throws {
+    init(
+        _ bench: Bench, rate: Rate? = nil,
+        answer: @escaping (OutgoingRequest) -> AttemptReport.Result = { _ in .status(204) }
+    ) throws {
         self.bench = bench
-        let world = bench.world { _ in .status(answer) }
+        let world = bench.world(answer)
         tally = RunTally(clock: bench.clock) { bench.events.append($0) }
         book = DestinationBook(bench.spool, bench.configuration, world, tally, ignoresBackoff: false)
+        conditions = MachineConditions(bench.configuration.conditions, world, book, tally)
         claims = try bench.spool.beginRun(now: bench.now)
         settler = Settler(claims, of: bench.spool, bench.configuration, world, tally, book, operations, queue)
-        sender = RequestSender(bench.spool, bench.configuration, world, concurrency: 5)
+        sender = RequestSender(bench.spool, bench.configuration, world, concurrency: 5, rate: rate)
         claimer = Claimer(bench.spool, bench.configuration.limits, bench.clock, settler, sender, queue)
+        assessor = AnswerAssessor(world, book, conditions, settler, queue, sender)
         try book.read(bench.now)
+    }
+
+    func stop(_ options: RunOptions = RunOptions()) -> StopCheck {
+        StopCheck(
+            options, bench.clock, tally, OperatorCheck(bench.spool, bench.clock, tally, book, conditions))
+    }
+
+    func dispatcher(_ options: RunOptions = RunOptions()) -> Dispatcher {
+        Dispatcher(bench.clock, tally, conditions, stop(options), sender, settler, queue, claimer, assessor)
     }
 
     /// The operations of `new/` as a listing has them, oldest first.
@@ -39,14 +56,21 @@ final class Parts {
         }
     }
 
-    /// Claims all that is in `new/` in one attempt for each operation or batch.
+    /// Claims all that is in `new/`, in one attempt for each operation or batch.
     func attempts() throws -> [Attempt] {
         queue.begin()
-        for candidate in try candidates() { queue.append(candidate, of: book[candidate]) }
+        let candidates = try candidates()
+        assessor.watch(candidates)
+        for candidate in candidates { queue.append(candidate, of: book[candidate]) }
         var attempts: [Attempt] = []
         while let next = queue.next(free: 1, at: .zero) {
             if let attempt = claimer.attempt(next, isSample: false) { attempts.append(attempt) }
         }
         return attempts
+    }
+
+    /// Takes in an answer with this status.
+    func take(_ status: Int, of attempt: Attempt) {
+        assessor.take(AttemptReport(result: .status(status), duration: .zero), of: attempt)
     }
 }

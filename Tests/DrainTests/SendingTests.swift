@@ -151,6 +151,54 @@ import Testing
         #expect(requests == 3)
     }
 
+    @Test func `a hold ends for it too when what the hold was blamed on has changed`() throws {
+        let bench = try Bench()
+        for _ in 0..<2 { _ = try send(bench, operation(bench)) { _ in .status(401) } }
+        var other = operation(bench)
+        other.header.id = OperationID("b")!
+        _ = try send(bench, other) { _ in .status(401) }
+        guard case .postponed(let postponed) = try send(bench, other, answer: { _ in .status(204) }) else {
+            Issue.record("it was sent to a held destination")
+            return
+        }
+        #expect(postponed.isHeld)
+        bench.configuration.destinations["http://one"] = DestinationSettings(transport: .urlsession)
+        guard case .delivered = try send(bench, other, answer: { _ in .status(204) }) else {
+            Issue.record("it still waits for a probe")
+            return
+        }
+        #expect(try bench.state(of: "http://one").hold == nil)
+    }
+
+    @Test func `it is tried again by the schedule, within the time for retries`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.retry = BackoffSchedule(delays: .list([.seconds(10)]), attempts: 9)
+        var requests = 0
+        let result = try send(bench, operation(bench), retryWithin: .seconds(35)) { _ in
+            requests += 1
+            return .status(500)
+        }
+        guard case .postponed(let postponed) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(requests == 4 && postponed.name.attempts == 4 && postponed.operation.attempts.count == 4)
+        #expect(bench.slept.count == 3)
+    }
+
+    @Test func `a signal ends its wait`() throws {
+        let bench = try Bench()
+        let result = try send(bench, operation(bench), retryWithin: .seconds(600)) { _ in
+            bench.signals = [15]
+            return .status(500)
+        }
+        guard case .postponed = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(bench.slept.isEmpty)
+    }
+
     // MARK: - Sequences
 
     @Test func `what a dead run held goes first`() throws {

@@ -14,7 +14,7 @@ struct SettlerTests {
         for attempt in try parts.attempts() {
             let report = SealedReport(AttemptReport(result: .status(status), duration: .zero), .none)
             let meaning = attempt.meaning(of: report, nil, at: bench.now)
-            parts.settler.settle(JudgedAnswer(attempt: attempt, report: report, verdict: meaning.together))
+            parts.settler.settle(AttemptAnswer(attempt: attempt, report: report, verdict: meaning.together))
         }
         return (parts, bench)
     }

@@ -1,0 +1,195 @@
+import Policy
+import Spool
+
+/// What is due of a listing, and what of that is chosen.
+extension Chooser {
+    /// Lists what waits and chooses up to `budget` of what is due. `open` is called once for each kind that something is due
+    /// of.
+    mutating func choose(
+        budget: Int, clock: RunClock, open: (OperationKinds.Kind) -> RunDestination
+    ) throws(SpoolError) -> Pass {
+        var kinds = kinds
+        defer { self.kinds = kinds }
+        guard case .decided = order else { return try list(budget: budget, clock, &kinds, open) }
+        return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
+            try list(budget: budget, clock, &kinds, open)
+        }
+    }
+
+    /// What one listing has found so far.
+    private struct Listing {
+        var pass: Pass
+        var selection: Selection<Digest, Candidate>
+        /// The destinations that something is due for.
+        var destinations: [Digest: RunDestination] = [:]
+        var census: Census?
+        var failed = FailedSequences()
+    }
+
+    /// Does not change the chooser: a closure that is called for each name would copy one that can change.
+    private func list(
+        budget: Int, _ clock: RunClock, _ kinds: inout OperationKinds, _ open: (OperationKinds.Kind) -> RunDestination
+    ) throws(SpoolError) -> Pass {
+        var listing = Listing(pass: Pass(began: clock.instant()), selection: Selection(limit: budget))
+        switch order {
+        case .elsewhere: break
+        case .decided, .shown: (listing.census, listing.failed) = (try takeCensus(&kinds), try failedSequences(&kinds))
+        }
+        for state in [QueueState.new, .deferred] {
+            let foreign = try spool.forEachName(in: state) { name, _ in
+                take(name, in: state, kinds.kind(of: name), &listing, open)
+            }
+            if state == .new { listing.pass.foreign = foreign }
+        }
+        choose(&listing)
+        if let census = listing.census { try confirm(&listing.pass, listing.destinations.values, census, &kinds) }
+        var pass = listing.pass
+        pass.leftDue -= pass.chosen.count
+        for candidate in pass.chosen { listing.destinations[candidate.destination.digest]?.chosen += 1 }
+        pass.cost = clock.instant() - pass.began
+        return pass
+    }
+
+    /// Takes one name in: it is offered if it is due, and noted if it is superseded or waits.
+    private func take(
+        _ name: ListedName, in state: QueueState, _ kind: OperationKinds.Kind, _ listing: inout Listing,
+        _ open: (OperationKinds.Kind) -> RunDestination
+    ) {
+        guard kind.isAskedFor, !isSetAside(name) else { return }
+        let isNamed = isNamed(name)
+        guard isNamed || kind.isSequential else { return }
+        var sequence: SequenceKey?
+        var isHead = true
+        if kind.isSequential {
+            let entry = Entry(state: state, name: EntryName(name))
+            sequence = kind.route.sequence(of: entry.name, to: kind.destination)
+            if let sequence {
+                guard let place = place(of: entry, name, in: sequence, kind, &listing) else { return }
+                isHead = place == .head
+            }
+        }
+        guard isNamed else { return }
+        switch eligibility(of: name, kind) {
+        case .held: break
+        case .deferred(let until):
+            listing.pass.waiting += 1
+            listing.pass.mayComeDue(until)
+        case .due: offer(name, in: state, sequence, isHead: isHead, kind, &listing, open)
+        }
+    }
+
+    private enum Place {
+        case head
+        case behindOthers
+    }
+
+    /// Returns where an operation stands in its sequence; `nil` where it is not to be sent, because older ones wait or
+    /// because a newer one stands for it.
+    private func place(
+        of entry: Entry, _ name: ListedName, in sequence: SequenceKey, _ kind: OperationKinds.Kind,
+        _ listing: inout Listing
+    ) -> Place? {
+        guard let turn = listing.census?.turn(of: entry.name, of: kind.route, to: kind.destination, mark: name.mark)
+        else { return nil }
+        let holder = listing.failed.holder(of: entry.name, of: kind.route, to: kind.destination)
+        let place: Place
+        switch turn {
+        case .free: place = .head
+        case .inLine: place = .behindOthers
+        case .blocked:
+            if holder == nil { return nil }
+            place = .behindOthers
+        case .superseded(let newer):
+            let isMerged = kind.route.mergesPayloads
+            guard isNamed(newer) || isNamed(name) && !isMerged else { return nil }
+            // What may not be sent by itself is not sent with another one either.
+            if isMerged, !eligibility(of: name, kind).mayBeMerged(gate: name.gate) { return nil }
+            listing.pass.superseded.append(
+                Pass.Superseded(entry: entry, newer: newer, sequence: sequence, isMerged: isMerged))
+            return nil
+        }
+        guard holder != nil else { return place }
+        if isNamed(name), eligibility(of: name, kind) == .due { listing.pass.heldBehindFailed += 1 }
+        return nil
+    }
+
+    /// Offers an operation that is due to be chosen, if its destination is open.
+    private func offer(
+        _ name: ListedName, in state: QueueState, _ sequence: SequenceKey?, isHead: Bool, _ kind: OperationKinds.Kind,
+        _ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination
+    ) {
+        func candidate() -> Candidate {
+            let entry = Entry(state: state, name: EntryName(name))
+            return Candidate(entry: entry, destination: kind.destination, sequence: sequence, isHead: isHead)
+        }
+        let destination = kind.opened ?? open(kind)
+        if kind.opened == nil {
+            kind.opened = destination
+            listing.destinations[kind.destination.digest] = destination
+        }
+        if destination.isClosed {
+            if let lifetime = kind.route.expiresAfter, name.createdAt.isOfSetClock, name.createdAt + lifetime <= now {
+                if listing.pass.expired.count < options.limit {
+                    listing.pass.expired.append(candidate())
+                } else {
+                    listing.pass.leftExpired += 1
+                }
+                return
+            }
+            destination.skipped += 1
+            guard let block = destination.block, let until = block.until else { return }
+            listing.pass.mayComeDue(until)
+            if block.reason != .held { listing.pass.waiting += 1 }
+            return
+        }
+        destination.offered += 1
+        listing.pass.leftDue += 1
+        guard kind.reach.contains(name.createdAt) else { return }
+        let candidate = candidate()
+        kind.reach = listing.selection.offer(
+            candidate.entry.name, destination: kind.destination.digest, element: candidate)
+    }
+
+    /// Chooses of what was offered, and keeps the newest of each destination for samples.
+    private func choose(_ listing: inout Listing) {
+        let chosen = listing.selection.chosen()
+        listing.pass.chosen = chosen.map(\.element)
+        let byDestination = Dictionary(grouping: chosen, by: \.destination)
+        for (digest, destination) in listing.destinations
+        where destination.offered > byDestination[digest]?.count ?? 0 {
+            let newest = listing.selection.newest(of: digest, besides: byDestination[digest] ?? [])
+            destination.newest = newest.map(\.element).filter(\.isHead)
+        }
+    }
+
+    /// Takes out what would overtake an operation that only one of two listings has seen. It is left due, for the next pass.
+    private func confirm(
+        _ pass: inout Pass, _ destinations: some Collection<RunDestination>, _ census: Census,
+        _ kinds: inout OperationKinds
+    ) throws(SpoolError) {
+        func isInDoubt(_ sequence: SequenceKey?) -> Bool { sequence.map { !census.isSettled($0) } ?? false }
+        let spares = destinations.flatMap(\.newest)
+        let candidates = (pass.chosen + spares).filter { isInDoubt($0.sequence) }
+        let superseded = pass.superseded.filter { isInDoubt($0.sequence) }
+        if candidates.isEmpty && superseded.isEmpty { return }
+        var confirmation = Confirmation(
+            of: Set(candidates.compactMap(\.sequence) + superseded.map(\.sequence)),
+            chosen: Set(candidates.map(\.entry.name)),
+            superseded: Dictionary(
+                superseded.map { ($0.entry.name, $0.newer) }, uniquingKeysWith: { first, _ in first }))
+        try spool.forEachStandingName { name, _ in
+            let kind = kinds.kind(of: name)
+            if kind.isSequential { confirmation.note(EntryName(name), of: kind.route, to: kind.destination) }
+        }
+        let count = pass.chosen.count
+        pass.chosen.removeAll { !confirmation.confirms($0.entry.name, in: $0.sequence) }
+        pass.superseded.removeAll { !confirmation.confirms(supersededBy: $0.newer, in: $0.sequence) }
+        for destination in destinations {
+            destination.newest.removeAll { !confirmation.confirms($0.entry.name, in: $0.sequence) }
+        }
+        if pass.chosen.count < count {
+            pass.waiting += count - pass.chosen.count
+            pass.mayComeDue(now)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Policy
+import Spool
+
+/// An operation that `send` tries, and what is known of it so far.
+struct SentOperation {
+    /// With the records of its attempts.
+    var operation: Operation
+    /// With its attempts, and the time before which there is no other one.
+    var name: EntryName
+    let route: Route
+    let destination: Destination
+    /// New credentials have been asked for.
+    var hasRefreshed = false
+
+    init(_ operation: Operation, _ configuration: Configuration) {
+        self.operation = operation
+        name = EntryName(naming: operation.header)
+        route = configuration.route(of: name.type)
+        let origin = operation.header.url.flatMap { Origin(url: $0)?.description }
+        destination = DestinationTable(configuration, knowing: origin.map { [$0] } ?? []).destination(of: name)
+    }
+
+    /// Takes in an attempt that was deferred: the name says when the next one may be made.
+    mutating func note(_ countsAttempt: Bool, due: Timestamp) {
+        if countsAttempt { name.attempts = min(name.attempts + 1, 9999) }
+        name.gate = .due(due)
+    }
+
+    // MARK: - Not now
+
+    func postponed(_ reason: String, isHeld: Bool = false) -> Sending.Result {
+        .postponed(postponement(reason, isHeld: isHeld))
+    }
+
+    func postponed(_ record: AttemptRecord, isHeld: Bool = false) -> Sending.Result {
+        var reason = record.status.map(String.init) ?? record.error ?? record.rule
+        if let excerpt = record.excerpt, !excerpt.isEmpty { reason += " (\(excerpt))" }
+        return postponed(reason, isHeld: isHeld)
+    }
+
+    func postponed(_ block: Availability.Block, _ destination: RunDestination) -> Sending.Result {
+        let name = "'\(destination.name)'"
+        let until = block.until.map { " until \($0.rfc3339)" } ?? ""
+        let reason =
+            switch block.reason {
+            case .paused: "\(name) is paused"
+            case .held: "\(name) is held: \(destination.state.hold?.reason ?? "no reason kept")"
+            case .retryAfter: "the server of \(name) asked for time\(until)"
+            case .circuitBreaker: "the circuit breaker of \(name) is open\(until)"
+            }
+        return postponed(reason, isHeld: block.reason == .held)
+    }
+
+    func postponement(_ reason: String, isHeld: Bool = false) -> Sending.Postponement {
+        Sending.Postponement(operation: operation, name: name, reason: reason, isHeld: isHeld)
+    }
+}

@@ -1,0 +1,80 @@
+import Delivery
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+/// What answers mean together, without a sink.
+struct AnswerAssessorTests {
+    private func parts(_ count: Int, of type: String = "default") throws -> Parts {
+        let bench = try Bench()
+        try bench.add(count, type: type)
+        return try Parts(bench)
+    }
+
+    @Test func `a permanent answer is settled when nothing else can be asked`() throws {
+        let parts = try parts(1)
+        for attempt in try parts.attempts() { parts.take(404, of: attempt) }
+        #expect(parts.tally.summary.failed == 0)
+        #expect(parts.assessor.concludeQuiet())
+        #expect(parts.tally.summary.failed == 1 && !parts.assessor.concludeQuiet())
+    }
+
+    @Test func `as many permanent answers as the storm guard allows ask for samples`() throws {
+        let parts = try parts(8)
+        let attempts = try parts.attempts()
+        let destination = attempts[0].destination
+        let threshold = destination.settings.stormGuard
+        for attempt in attempts.prefix(threshold) { parts.take(404, of: attempt) }
+        #expect(destination.isSampling && parts.tally.summary.failed == 0)
+        for attempt in attempts.dropFirst(threshold).prefix(1) { parts.take(204, of: attempt) }
+        #expect(!destination.isSampling && parts.tally.summary.failed == threshold)
+    }
+
+    @Test func `a refusal that is alone is parked, and a delivery is its witness`() throws {
+        let parts = try parts(2)
+        let attempts = try parts.attempts()
+        parts.take(401, of: attempts[0])
+        #expect(parts.assessor.concludeQuiet())
+        #expect(attempts[0].destination.state.parking.entries.count == 1 && parts.operations.deferred.count == 1)
+        parts.take(204, of: attempts[1])
+        #expect(parts.tally.summary.delivered == 1 && parts.bench.holds == 0)
+    }
+
+    @Test func `an attempt that may have killed its agent is sent again, uncharged`() throws {
+        let parts = try parts(1)
+        let attempt = try #require(try parts.attempts().first)
+        let report = AttemptReport(result: .failure(.other, detail: ""), duration: .zero, isSuspect: true)
+        parts.assessor.take(report, of: attempt)
+        guard case .claimed(let again) = parts.queue.nextUrgent(at: .zero) else {
+            Issue.record("it is not sent again")
+            return
+        }
+        #expect(again.uncharged == 1 && parts.bench.events.isEmpty)
+    }
+
+    @Test func `after a refusal fresh secrets are asked for once`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.headers = []
+        var refreshed = 0
+        bench.credentials = Credentials(
+            values: { names in SecretValues(values: Dictionary(uniqueKeysWithValues: names.map { ($0, "x") })) },
+            refresh: { _ in
+                refreshed += 1
+                return true
+            }, signed: { _, _ in .headers([]) })
+        try bench.add(1)
+        let parts = try Parts(bench)
+        var attempt = try #require(try parts.attempts().first)
+        attempt.secrets = SecretValues(values: ["token": "x"])
+        parts.take(401, of: attempt)
+        guard case .claimed(let again) = parts.queue.nextUrgent(at: .zero) else {
+            Issue.record("it is not sent again")
+            return
+        }
+        #expect(again.hasFreshSecrets && refreshed == 1)
+        parts.take(401, of: again)
+        #expect(refreshed == 1 && again.destination.refusedFreshSecrets != nil)
+    }
+}

@@ -1,0 +1,70 @@
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+/// What ends a run, or closes a destination, within a pass.
+struct StopCheckTests {
+    @Test func `an operator's pause is read once a second`() throws {
+        let bench = try Bench()
+        let parts = try Parts(bench)
+        let stop = parts.stop()
+        try bench.spool.setPaused(true)
+        #expect(!stop.mustStop())
+        bench.pass(.seconds(1))
+        #expect(stop.mustStop() && parts.tally.summary.end == .paused)
+    }
+
+    @Test func `an operator's hold closes the destination within a pass`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        let parts = try Parts(bench)
+        let destination = parts.book[try parts.candidates()[0]]
+        let stop = parts.stop()
+        _ = try LedgerFile(spool: bench.spool).record(
+            [("http://one", .heldByHand(reason: "mine"))], settings: { _ in DestinationSettings() }, at: bench.now,
+            durable: false)
+        bench.pass(.seconds(1))
+        #expect(!stop.mustStop() && destination.isClosed)
+    }
+
+    @Test func `a wait ends with the time limit`() throws {
+        let bench = try Bench()
+        let parts = try Parts(bench)
+        let stop = parts.stop(RunOptions(maxTime: .seconds(5)))
+        stop.sleep(until: bench.instant + .seconds(60))
+        #expect(bench.slept.count == 1 && bench.slept[0] <= .seconds(5))
+        #expect(stop.isTimeUp() && parts.tally.summary.end == .timeUp)
+    }
+
+    @Test func `a signal ends the run`() throws {
+        let bench = try Bench()
+        let parts = try Parts(bench)
+        #expect(!parts.stop().mustStop())
+        bench.signals = [2]
+        #expect(parts.stop().mustStop() && parts.tally.summary.end == .signal(2))
+    }
+
+    @Test func `a second signal cuts off what is in flight before the grace time is up`() throws {
+        let bench = try Bench()
+        let parts = try Parts(bench)
+        let stop = parts.stop(RunOptions(grace: .seconds(10)))
+        bench.signals = [15]
+        stop.look(inFlight: 2)
+        #expect(stop.graceEnd != nil && !stop.cutsOff)
+        bench.signals = [15, 15]
+        #expect(stop.cutsOff)
+    }
+
+    @Test func `the grace time is up when it has gone by`() throws {
+        let bench = try Bench()
+        let parts = try Parts(bench)
+        let stop = parts.stop(RunOptions(maxTime: .zero, grace: .seconds(10)))
+        stop.look(inFlight: 2)
+        bench.pass(.seconds(9))
+        #expect(!stop.cutsOff)
+        bench.pass(.seconds(1))
+        #expect(stop.cutsOff)
+    }
+}
