@@ -42,6 +42,16 @@ extension ConfigurationKeys {
             """,
             into: \.headersCommand),
         ConfigurationKey(
+            "sign.aws", optional: .awsSigning,
+            example:
+                #"{ service: "sqs", region: "eu-central-1", accessKey: "AKIDEXAMPLE", secretKey: "${secret:api}" }"#,
+            "signed for AWS",
+            """
+            Each attempt is signed for a service of AWS: Signature Version 4. See SIGNED REQUESTS. A route that has one \
+            replaces an inherited one as a whole.
+            """,
+            into: \.awsSigning),
+        ConfigurationKey(
             "overrides", .overrides, default: #"["method", "url", "headers"]"#, example: #"["headers"]"#,
             "what operations may bring",
             """

@@ -13,6 +13,7 @@ final class RequestMaker {
     private let version: String
     private let credentials: Credentials
     private let available: [Transport]
+    private let now: () -> Timestamp
     /// The redaction of the last request. The next one has the same secrets as a rule.
     private var redactions: (values: [String: String], redaction: Redaction) = ([:], .none)
 
@@ -33,6 +34,7 @@ final class RequestMaker {
         version = world.version
         credentials = world.credentials
         available = world.transports
+        now = world.now
     }
 
     /// More operations for the request of this one; `nil` where it goes alone.
@@ -56,15 +58,18 @@ final class RequestMaker {
                 for: operations.map(\.operation), attempt: operations.map(\.attempt).max() ?? 1, version: version,
                 settings: settings, secrets: secrets, available: available)
         }
-        guard let command = route.headersCommand else {
-            return Made(request: request, secrets: secrets, redaction: redaction(of: secrets))
+        var signed: [HeaderField] = []
+        if let command = route.headersCommand {
+            switch credentials.signed(command, request) {
+            case .headers(let fields):
+                try request.setHeaders(fromCommand: fields)
+                signed = fields
+            case .failure(let reason): throw .headersCommand(reason: reason)
+            }
         }
-        switch credentials.signed(command, request) {
-        case .headers(let fields):
-            try request.setHeaders(fromCommand: fields)
-            return Made(request: request, secrets: secrets, redaction: Redaction(secrets, signed: fields))
-        case .failure(let reason): throw .headersCommand(reason: reason)
-        }
+        if let signing = route.awsSigning { signed += try request.sign(by: signing, with: secrets, at: now()) }
+        let redaction = signed.isEmpty ? redaction(of: secrets) : Redaction(secrets, signed: signed)
+        return Made(request: request, secrets: secrets, redaction: redaction)
     }
 
     /// Gives the request another transport if the sink cannot use the one it has, and the settings and the request permit

@@ -183,10 +183,15 @@ private func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _
         }
     }
     if isFine, !sources.isEmpty { findings.fine("secrets") }
-    for (type, route) in [(.default, queue.configuration.defaultRoute)]
+    let defaults = queue.configuration.defaultRoute
+    for (type, route) in [(.default, defaults)]
         + queue.configuration.routes.sorted(by: { $0.key < $1.key })
     {
-        let inherited = type == .default ? [] : queue.configuration.defaultRoute.headers
+        let (inherited, signing) = type == .default ? ([], nil) : (defaults.headers, defaults.awsSigning)
+        if let own = route.awsSigning, own != signing, !own.hasSecretKey {
+            findings.fact(
+                "the route '\(type)' has its 'sign.aws.secretKey' written out: a secret would keep it out of the file")
+        }
         for header in route.headers where isLiteralCredential(header) && !inherited.contains(header) {
             findings.fact(
                 "the route '\(type)' has a credential in its header '\(header.name)': a secret would keep it out of the file"

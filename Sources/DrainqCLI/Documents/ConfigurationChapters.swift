@@ -1,7 +1,7 @@
 /// The sections of drainq-config(5) that tell what several keys do together, in mdoc(7).
 enum ConfigurationChapters {
     static let text = [
-        templates, secrets, headersCommand, accept, batches, order, callable, gallery, transports, urlsession,
+        templates, secrets, headersCommand, signed, accept, batches, order, callable, gallery, transports, urlsession,
         errorNames,
         files,
     ]
@@ -171,6 +171,62 @@ enum ConfigurationChapters {
         .Pa share/drainq/examples/standard-webhooks-sign
         signs by Standard Webhooks, in
         .Xr sh 1 .
+
+        """#
+
+    private static let signed = #"""
+        .Sh SIGNED REQUESTS
+        With
+        .Ic sign.aws
+        each attempt of a route is signed for a service of Amazon, or for a store that
+        speaks as S3 does: AWS Signature Version 4, with the time of the attempt.
+        .Bd -literal -offset indent
+        {
+          routes: {
+            default: {
+              url: \(dqhttps://sqs.eu-central-1.amazonaws.com/\(dq,
+              sign: {
+                aws: {
+                  service: \(dqsqs\(dq, region: \(dqeu-central-1\(dq,
+                  accessKey: \(dq${secret:id}\(dq, secretKey: \(dq${secret:key}\(dq,
+                },
+              },
+            },
+          },
+          secrets: {
+            id: { file: \(dq/etc/drainq/aws.id\(dq },
+            key: { file: \(dq/etc/drainq/aws.key\(dq },
+          },
+        }
+        .Ed
+        .Pp
+        Signed are the method, the address, the body, Content-Type and the fields whose
+        names begin with
+        .Li x-amz- .
+        .Ic headersCommand
+        comes before it.
+        drainq writes Authorization, X-Amz-Date, X-Amz-Content-Sha256 and
+        X-Amz-Security-Token in the place of others.
+        Both transports send such requests.
+        .Pp
+        The address is sent in the one way in which all services read it: what is not a
+        letter, a digit or one of
+        .Li -._~
+        is percent-encoded, a plus sign of the query is
+        .Li %20 ,
+        and for S3 an encoded slash of the path is a slash.
+        .Pp
+        A body that is a file is sent to S3 alone and by https alone, because its
+        content is not in the signature: TLS protects it.
+        Elsewhere such an operation is refused.
+        .Pp
+        Amazon refuses a time that is more than five minutes off, fifteen for S3: this
+        machine's clock has to be right.
+        An answer of 403 holds the destination, and an answer of 400 to a wrong key has
+        to be told by a rule of
+        .Ic answers ,
+        as in the example
+        .Li sqs .
 
         """#
 

@@ -46,6 +46,9 @@ struct GalleryEntry: Sendable {
             "elasticsearch", .emulated, "batches", order: "none", duplicates: "Elasticsearch, by _id",
             deferred: "429: queue is full", held: "404, 429: index", failed: "400: mapping"),
         GalleryEntry(
+            "eventbridge", .real, "batches", order: "none", duplicates: "the consumer, by id",
+            deferred: "ThrottlingException", held: "400: bus, key", failed: "ErrorCode"),
+        GalleryEntry(
             "github", .emulated, "one each", order: "strict", duplicates: "nobody", deferred: "403, 429: limits",
             held: "401, 403, 404, 410", failed: "422: fields"),
         GalleryEntry(
@@ -57,6 +60,9 @@ struct GalleryEntry: Sendable {
         GalleryEntry(
             "kafka", .emulated, "batches", order: "in a batch", duplicates: "the consumer, by id",
             deferred: "error_code 2", held: "404: topic", failed: "error_code 1"),
+        GalleryEntry(
+            "kafka3", .emulated, "one each", order: "by user", duplicates: "the consumer, by id",
+            deferred: "error_code 429, 500", held: "404: topic", failed: "error_code 400"),
         GalleryEntry(
             "loki", .emulated, "batches", order: "none", duplicates: "Loki, by time and line",
             deferred: "429: rate", failed: "400: too old"),
@@ -82,8 +88,17 @@ struct GalleryEntry: Sendable {
             "rabbitmq", .real, "one each", order: "none", duplicates: "the consumer, by message_id",
             deferred: "400: queue is full", held: "not routed, 404", failed: "400: request"),
         GalleryEntry(
+            "s3", .real, "one each", order: "none", duplicates: "not needed", deferred: "503: SlowDown",
+            held: "403, 404: bucket", failed: "400: request"),
+        GalleryEntry(
             "slack", .emulated, "one each", order: "strict", duplicates: "nobody", deferred: "429: Retry-After",
             held: "403, 404, 410", failed: "400: message"),
+        GalleryEntry(
+            "sns", .real, "one each", order: "none", duplicates: "nobody", deferred: "400: Throttling",
+            held: "403, 404: topic", failed: "400: parameter"),
+        GalleryEntry(
+            "sqs", .real, "batches", order: "by user", duplicates: "SQS, for five minutes",
+            deferred: "SenderFault false", held: "400: queue, 403", failed: "SenderFault true"),
         GalleryEntry(
             "stripe", .emulated, "one each", order: "by customer", duplicates: "Stripe, for 24 hours",
             deferred: "409: key in use", held: "older than a day", failed: "402: card"),

@@ -51,6 +51,6 @@ extension Route {
             idempotencyKey ?? "", batch?.body ?? "", accept?.description ?? "",
             "\((answers + classify).map(\.description))", "\(redirects)", "\(headersCommand ?? [])",
             overrides.map(\.rawValue).sorted().joined(),
-        ]
+        ] + (awsSigning.map { ["\($0)"] } ?? [])
     }
 }

@@ -1,4 +1,4 @@
-/// SHA-256 (FIPS 180-4 §6.2), because the toolchain has none on Linux. For names, not for secrets: not constant time.
+/// SHA-256 (FIPS 180-4 §6.2), because the toolchain has none on Linux. No step depends on what the message is.
 enum SHA256 {
     /// The 32 bytes of the digest.
     static func hash(_ message: [UInt8]) -> [UInt8] {

@@ -58,6 +58,7 @@ package struct RequestForm: Sendable {
     package func secretNames(settings: DestinationSettings) -> Set<String> {
         Set(templates.flatMap(\.secretNames))
             .union(url?.secretNames ?? []).union(settings.connection.secretNames)
+            .union(route.awsSigning?.secretNames ?? [])
     }
 
     /// The names of what proves who sends: one text for routes whose requests a server has to accept or refuse alike.
@@ -78,6 +79,9 @@ package struct RequestForm: Sendable {
         guard let operation = values.operation else { preconditionFailure("a draft of an operation") }
         var draft = try head(values)
         draft.content = try content(of: operation, method: draft.method, values)
+        if let file = draft.content.file, let reason = route.awsSigning?.refusalOfFile(goingTo: draft.url) {
+            throw .badBodyFile(path: file.path, reason: reason)
+        }
         return draft
     }
 
@@ -181,7 +185,7 @@ package struct RequestForm: Sendable {
     /// its own is not sent; a route without a url has no origin to which its credentials belong.
     private func checkCredentials(_ fields: [Field], goingTo own: String?) throws(RequestError) {
         guard let own, let origin = Origin(url: own), origin != route.origin else { return }
-        if route.headersCommand != nil || fields.contains(where: \.carriesCredentials) {
+        if route.headersCommand != nil || route.awsSigning != nil || fields.contains(where: \.carriesCredentials) {
             throw .credentialsElsewhere(origin: origin.description)
         }
     }

@@ -78,6 +78,30 @@ extension Route {
                     key: "answerLimit", reason: "nothing is read of an answer that has to be looked into",
                     hint: "leave out 'answerLimit'"))
         }
+        return problems + contradictionsOfSigning
+    }
+
+    private var contradictionsOfSigning: [RouteProblem] {
+        guard awsSigning != nil else { return [] }
+        var problems: [RouteProblem] = []
+        if let header = headers.first(where: { AWSSigning.fieldNames.contains($0.name.lowercased()) }) {
+            problems.append(
+                RouteProblem(
+                    key: "headers.\(header.name)", reason: "'sign' writes this header",
+                    hint: "leave it out: null takes an inherited one back"))
+        }
+        if redirects != .never {
+            problems.append(
+                RouteProblem(
+                    key: "redirects", reason: "what is signed for one address is refused at another",
+                    hint: "leave out 'redirects', or set 'url' to where they lead"))
+        }
+        if let origin, !origin.host.utf8.allSatisfy({ $0 < 0x80 }) {
+            problems.append(
+                RouteProblem(
+                    key: "url", reason: "the host is signed as it is written here, and sent in Punycode",
+                    hint: "write its name as DNS has it, xn--…"))
+        }
         return problems
     }
 }

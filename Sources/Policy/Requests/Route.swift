@@ -43,6 +43,8 @@ package struct Route: Hashable, Sendable {
     package var redirects: Redirects
     /// Run by argument vector before each attempt: gets the request on standard input, answers header lines.
     package var headersCommand: [String]?
+    /// Signs each attempt for a service of AWS, after `headersCommand`.
+    package var awsSigning: AWSSigning?
     /// What of the route an operation may replace by its own.
     package var overrides: Set<OverridableField>
     /// How many bytes of an answer are read.
@@ -57,7 +59,8 @@ package struct Route: Hashable, Sendable {
         keyTTL: Duration? = nil, coalesce: Bool = false, mergesPayloads: Bool = false, ordering: Ordering = .any,
         onFailure: OnFailure = .goOn, batch: Batch? = nil,
         redirects: Redirects = .never, headersCommand: [String]? = nil,
-        overrides: Set<OverridableField> = Set(OverridableField.allCases), answerLimit: Int = 65_536
+        awsSigning: AWSSigning? = nil, overrides: Set<OverridableField> = Set(OverridableField.allCases),
+        answerLimit: Int = 65_536
     ) {
         self.url = url
         self.destination = destination
@@ -83,6 +86,7 @@ package struct Route: Hashable, Sendable {
         self.batch = batch
         self.redirects = redirects
         self.headersCommand = headersCommand
+        self.awsSigning = awsSigning
         self.overrides = overrides
         self.answerLimit = answerLimit
     }

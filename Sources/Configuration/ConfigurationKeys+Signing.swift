@@ -1,0 +1,55 @@
+import Policy
+
+extension ConfigurationKeys {
+    /// What the object of `sign.aws` may have.
+    static let awsSigning: [ConfigurationKey<AWSSigning>] = [
+        ConfigurationKey(
+            "service", .scopeWord, example: #""sqs""#, "sqs, sns, s3, events …",
+            "What AWS calls the service in signatures: sqs, sns, s3, events, kinesis, lambda. It has to be there.",
+            set: { $0.service = $1 }),
+        ConfigurationKey(
+            "region", .scopeWord, example: #""eu-central-1""#, "where it is",
+            "The service's region. It has to be there.",
+            set: { $0.region = $1 }),
+        ConfigurationKey(
+            "accessKey", .keyTemplate, example: #""AKIDEXAMPLE""#, "which key",
+            "The access key's id, ${secret:NAME} or as it is. It has to be there.",
+            set: { $0.accessKey = $1 }),
+        ConfigurationKey(
+            "secretKey", .keyTemplate, example: #""${secret:api}""#, "the key",
+            "The secret access key, ${secret:NAME} as a rule. It has to be there.",
+            set: { $0.secretKey = $1 }),
+        ConfigurationKey(
+            "sessionToken", optional: .keyTemplate, example: #""${secret:token}""#, "of temporary keys",
+            "The session token that belongs to temporary keys, ${secret:NAME} as a rule.",
+            into: \.sessionToken),
+    ]
+}
+
+extension ConfigurationValue<AWSSigning> {
+    static let awsSigning = object(
+        "signature", of: ConfigurationKeys.awsSigning,
+        from: AWSSigning(service: "", region: "", accessKey: "", secretKey: "")
+    ) { signing, position, findings in
+        let texts = [
+            ("service", signing.service), ("region", signing.region), ("accessKey", signing.accessKey),
+            ("secretKey", signing.secretKey),
+        ]
+        guard let lacking = texts.first(where: { $0.1.isEmpty }) else { return signing }
+        findings.add(
+            "this lacks '\(lacking.0)'", at: position,
+            hint: "service, region, accessKey and secretKey have to be there")
+        return nil
+    }
+}
+
+extension ConfigurationValue<String> {
+    /// A word of a signature's scope.
+    fileprivate static let scopeWord = ConfigurationValue(
+        "name", .text(pattern: "^[a-z0-9-]+$"), hint: "as AWS writes it, in small letters: sqs, eu-central-1"
+    ) { value in
+        value.string.flatMap { $0.wholeMatch(of: /[a-z0-9-]+/) == nil ? nil : $0 }
+    }
+
+    fileprivate static let keyTemplate = template(.setting).checked("empty") { !$0.isEmpty }
+}

@@ -1,0 +1,147 @@
+/// AWS Signature Version 4: what proves to a service of AWS who sends a request, and that nobody has changed it.
+///
+/// A pure function of the request, the key and the time. AWS's published vectors test it.
+struct AWSSignature {
+    var service: String
+    var region: String
+    /// `20150830T123600Z`.
+    var time: String
+
+    /// What is signed of the time and the place: `20150830/us-east-1/service/aws4_request`.
+    var scope: String { "\(time.prefix(8))/\(region)/\(service)/aws4_request" }
+
+    /// The value of the header Authorization.
+    ///
+    /// - Parameters:
+    ///   - target: path and query as they are sent, see `wireTarget`.
+    ///   - fields: the header fields that are signed, `host` and `x-amz-date` among them.
+    ///   - payloadHash: the body's SHA-256 in hexadecimal, or `UNSIGNED-PAYLOAD`.
+    ///   - keepsPath: whether the path is signed as it is sent, or encoded once more, and several slashes as one.
+    func authorization(
+        method: String, target: String, fields: [HeaderField], payloadHash: String, accessKey: String,
+        secretKey: String,
+        keepsPath: Bool
+    ) -> String {
+        let fields = Self.canonical(fields)
+        let names = fields.map(\.name).joined(separator: ";")
+        let path = target.prefix { $0 != "?" }
+        let request = [
+            method, keepsPath ? String(path) : Self.canonicalPath(path),
+            Self.canonicalQuery(target[path.endIndex...].dropFirst()),
+            fields.map { "\($0.name):\($0.value)\n" }.joined(), names, payloadHash,
+        ].joined(separator: "\n")
+        let text = ["AWS4-HMAC-SHA256", time, scope, SHA256.hexadecimal(SHA256.hash(Array(request.utf8)))]
+        let signature = sign(text.joined(separator: "\n"), secretKey: secretKey)
+        return "AWS4-HMAC-SHA256 Credential=\(accessKey)/\(scope), SignedHeaders=\(names), Signature=\(signature)"
+    }
+
+    private func sign(_ text: String, secretKey: String) -> String {
+        var key = Array("AWS4\(secretKey)".utf8)
+        for part in scope.split(separator: "/") { key = SHA256.authenticate(Array(part.utf8), key: key) }
+        return SHA256.hexadecimal(SHA256.authenticate(Array(text.utf8), key: key))
+    }
+
+    // MARK: - The canonical request
+
+    private static func canonicalPath(_ path: Substring) -> String {
+        let segments = path.split(separator: "/")
+        if segments.isEmpty { return "/" }
+        return "/" + segments.map { String($0).percentEncoded }.joined(separator: "/")
+            + (path.hasSuffix("/") ? "/" : "")
+    }
+
+    private static func canonicalQuery(_ query: Substring) -> String {
+        let pairs = query.split(separator: "&").map { pair in
+            let name = pair.prefix { $0 != "=" }
+            return (name: Array(name.utf8), value: Array(pair[name.endIndex...].dropFirst().utf8))
+        }
+        let sorted = pairs.sorted { left, right in
+            left.name == right.name
+                ? left.value.lexicographicallyPrecedes(right.value) : left.name.lexicographicallyPrecedes(right.name)
+        }
+        return sorted.map { String(decoding: $0.name + [UInt8(ascii: "=")] + $0.value, as: UTF8.self) }
+            .joined(separator: "&")
+    }
+
+    /// The fields by their names in small letters, each name once, with single blanks in their values.
+    private static func canonical(_ fields: [HeaderField]) -> [HeaderField] {
+        var values: [String: String] = [:]
+        for field in fields {
+            let value = field.value.split { " \t\r\n".contains($0) }.joined(separator: " ")
+            let name = field.name.lowercased()
+            values[name] = values[name].map { "\($0),\(value)" } ?? value
+        }
+        return values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+            .map { HeaderField(name: $0.key, value: $0.value) }
+    }
+
+    // MARK: - The address
+
+    /// Path and query as a signed request sends them: in the one way of writing them that every server and transport leaves
+    /// as it is. There are no dot segments, and every byte but the unreserved ones (RFC 3986 §2.3) is `%XX` in capitals;
+    /// a plus sign of the query is the blank that it stands for.
+    ///
+    /// `slashesAreKept`: `%2F` in the path is a slash, as S3 reads it before it checks the signature.
+    static func wireTarget(_ target: Substring, slashesAreKept: Bool = false) -> String {
+        let path = target.prefix { $0 != "?" }
+        let query = target[path.endIndex...].dropFirst()
+        var segments: [String] = []
+        let given = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(encodedOnce)
+            .map { slashesAreKept ? $0.withSlashes : $0 }
+        for (index, segment) in given.enumerated() {
+            let isLast = index == given.count - 1
+            switch segment {
+            case ".": if isLast { segments.append("") }
+            case "..":
+                _ = segments.popLast()
+                if isLast { segments.append("") }
+            default: segments.append(segment)
+            }
+        }
+        let pairs = query.split(separator: "&").map { pair -> String in
+            let name = pair.prefix { $0 != "=" }
+            let value = pair[name.endIndex...]
+            return encodedOnce(blanked(name)) + (value.isEmpty ? "" : "=" + encodedOnce(blanked(value.dropFirst())))
+        }
+        return "/" + segments.joined(separator: "/") + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
+    }
+
+    private static func blanked(_ text: Substring) -> Substring {
+        text.contains("+") ? text.replacing("+", with: " ") : text
+    }
+
+    /// What is percent-encoded already is not encoded again.
+    private static func encodedOnce(_ text: Substring) -> String {
+        var decoded: [UInt8] = []
+        var bytes = Array(text.utf8)[...]
+        while let byte = bytes.popFirst() {
+            if byte == UInt8(ascii: "%"), let value = bytes.prefix(2).hexadecimalByte {
+                decoded.append(value)
+                bytes = bytes.dropFirst(2)
+            } else {
+                decoded.append(byte)
+            }
+        }
+        var encoded: [UInt8] = []
+        for byte in decoded {
+            let isUnreserved = byte.isIdentifierByte || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "~")
+            encoded += isUnreserved ? [byte] : byte.percentEncoded
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+}
+
+extension String {
+    /// A segment whose encoded slashes are slashes, unless that made dot segments of it.
+    fileprivate var withSlashes: String {
+        let pieces = replacing("%2F", with: "/").split(separator: "/", omittingEmptySubsequences: false)
+        return pieces.contains(".") || pieces.contains("..") ? self : pieces.joined(separator: "/")
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// The value of two hexadecimal digits; `nil` where there are no two.
+    fileprivate var hexadecimalByte: UInt8? {
+        count == 2 && allSatisfy(\.isHexDigit) ? UInt8(String(decoding: self, as: UTF8.self), radix: 16) : nil
+    }
+}

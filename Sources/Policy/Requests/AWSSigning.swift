@@ -1,0 +1,98 @@
+/// How a route's requests are signed for a service of AWS, or for one that speaks as such: AWS Signature Version 4.
+package struct AWSSigning: Hashable, Sendable {
+    /// As AWS calls it in signatures: `sqs`, `s3`, `events`.
+    package var service: String
+    /// `eu-central-1`.
+    package var region: String
+    /// A template of secrets, as the next two are.
+    package var accessKey: String
+    package var secretKey: String
+    /// Of temporary credentials.
+    package var sessionToken: String?
+
+    package init(
+        service: String, region: String, accessKey: String, secretKey: String, sessionToken: String? = nil
+    ) {
+        self.service = service
+        self.region = region
+        self.accessKey = accessKey
+        self.secretKey = secretKey
+        self.sessionToken = sessionToken
+    }
+
+    /// The header fields that a signature consists of, in small letters: nobody else sets them.
+    static let fieldNames: Set<String> = [
+        "authorization", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token",
+    ]
+
+    /// Templates of a route, by the key below `sign.aws`.
+    private var templates: [(key: String, text: String)] {
+        [("accessKey", accessKey), ("secretKey", secretKey)] + (sessionToken.map { [("sessionToken", $0)] } ?? [])
+    }
+
+    var secretNames: [String] {
+        templates.flatMap { (try? Template($0.text, for: .setting))?.secretNames ?? [] }
+    }
+
+    /// Whether the key to sign by is a secret, and not part of the configuration.
+    package var hasSecretKey: Bool { (try? Template(secretKey, for: .setting))?.secretNames.isEmpty == false }
+
+    fileprivate func filledIn(with secrets: SecretValues) throws(RequestError) -> [String: String] {
+        var texts: [String: String] = [:]
+        for (key, text) in templates {
+            let template = try Template(text, for: .setting, of: "sign.aws.\(key)")
+            texts[key] = try template.text(TemplateValues(nil, secrets: secrets))
+        }
+        return texts
+    }
+
+    /// S3 takes the path as it is sent. Every other service encodes it once more, and takes several slashes for one.
+    fileprivate var isS3: Bool { service == "s3" || service.hasPrefix("s3-") }
+
+    /// Why a body that is a file cannot be signed for; `nil` if it can. S3 alone takes a body that the signature leaves out,
+    /// which nothing but TLS protects then.
+    func refusalOfFile(goingTo url: String) -> String? {
+        guard isS3 else { return "cannot be signed for '\(service)': only S3 takes files" }
+        return url.hasPrefix("https:") ? nil : "cannot be signed for http: its content is not in the signature"
+    }
+}
+
+extension OutgoingRequest {
+    /// Signs the request as it is: nothing in it may change from here on but fields that are not signed. Signed are the
+    /// method, the address, the body, Content-Type and every `x-amz-` field. Returns the fields that no text may show.
+    ///
+    /// A signature is good for five minutes of `now`, so each attempt is signed anew.
+    package mutating func sign(
+        by signing: AWSSigning, with secrets: SecretValues, at now: Timestamp
+    ) throws(RequestError) -> [HeaderField] {
+        let keys = try signing.filledIn(with: secrets)
+        guard let parts = URLParts(url) else { throw .badURL(url, ownedBy: .route) }
+        let target = AWSSignature.wireTarget(parts.rest, slashesAreKept: signing.isS3)
+        url = parts.origin.description + target
+        let time = now.compactMicroseconds.prefix(15) + "Z"
+        let hash = bodyFile == nil ? SHA256.hexadecimal(SHA256.hash(body ?? [])) : "UNSIGNED-PAYLOAD"
+        headers.removeAll { AWSSigning.fieldNames.contains($0.name.lowercased()) }
+        headers.append(HeaderField(name: "X-Amz-Date", value: String(time)))
+        headers.append(HeaderField(name: "X-Amz-Content-Sha256", value: hash))
+        if let token = keys["sessionToken"] {
+            headers.append(HeaderField(name: "X-Amz-Security-Token", value: token))
+        }
+        let host = parts.origin.description.drop { $0 != "/" }.dropFirst(2)
+        let signed = headers.filter { field in
+            let name = field.name.lowercased()
+            return name == "content-type" || name.hasPrefix("x-amz-")
+        }
+        let signature = AWSSignature(service: signing.service, region: signing.region, time: String(time))
+        let authorization = HeaderField(
+            name: "Authorization",
+            value: signature.authorization(
+                method: method, target: target, fields: signed + [HeaderField(name: "host", value: String(host))],
+                payloadHash: hash, accessKey: keys["accessKey"] ?? "", secretKey: keys["secretKey"] ?? "",
+                keepsPath: signing.isS3))
+        guard HeaderField.canSend(value: authorization.value) else {
+            throw .badHeader(name: "Authorization", reason: .value, ownedBy: .route)
+        }
+        headers.append(authorization)
+        return [authorization]
+    }
+}
