@@ -60,11 +60,23 @@ extension AgentSink {
 
 /// An executable file with these lines for bash, among the things built.
 func script(_ lines: String) throws -> String {
+    try executable("#!/bin/bash\n\(lines)\n")
+}
+
+/// An executable file with this text, among the things built.
+///
+/// Another program writes it. A file that this process has open to write to is open in a child too that another test is just
+/// starting, and until that one has become its program nobody can execute the file (ETXTBSY, execve(2)).
+func executable(_ text: String) throws -> String {
     let directory = URL(filePath: drainq).deletingLastPathComponent().appending(path: "test-agents")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     let file = directory.appending(path: UUID().uuidString)
-    try "#!/bin/bash\n\(lines)\n".write(to: file, atomically: false, encoding: .utf8)
-    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: file.path)
+    let draft = file.appendingPathExtension("draft")
+    try text.write(to: draft, atomically: false, encoding: .utf8)
+    defer { try? FileManager.default.removeItem(at: draft) }
+    let copying = ExternalCommand(
+        ["install", "-m", "700", draft.path, file.path], directory: "/", environment: [:])
+    try #require(copying.run(within: .seconds(20)).failure == nil)
     return file.path
 }
 

@@ -38,10 +38,7 @@ import Testing
     }
 
     @Test func `a script without its first line is run by nobody`() throws {
-        let file = URL(filePath: try script("")).deletingLastPathComponent().appending(path: UUID().uuidString)
-        try "echo hello\n".write(to: file, atomically: false, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: file.path)
-        #expect(run(file.path).failure == "cannot be started: Exec format error")
+        #expect(run(try executable("echo hello\n")).failure == "cannot be started: Exec format error")
     }
 
     @Test func `the child gets the variables it is given and no other`() {
