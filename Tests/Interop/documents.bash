@@ -37,7 +37,7 @@ receiver() {
 # localized: standard input, by the rules above.
 localized() {
     sed -E \
-        -e "s#https?://[a-z0-9.-]*example[a-z0-9.-]*(:[0-9]+)?#$url#g; s#[a-z]+\.example\.(com|net):[0-9]+#$address#g" \
+        -e "s#https?://[a-z0-9.-]*(example|amazonaws)[a-z0-9.-]*(:[0-9]+)?#$url#g; s#[a-z]+\.example\.(com|net):[0-9]+#$address#g" \
         -e "s#(^|[[:blank:]\"'=>])/(var|usr/local|etc/drainq|run)/#\1$world/\2/#g; s#\b8080\b#$port#g"
 }
 

@@ -135,7 +135,7 @@ configured() {
     local types
     rm -rf "$world"
     mkdir -p "$world"/{etc/drainq,usr/local/bin,run,credentials,var/lib/prometheus/node-exporter}
-    echo token >"$world/etc/drainq/api.token"
+    echo token | tee "$world"/etc/drainq/{api.token,aws.id,aws.key} >/dev/null
     echo token >"$world/credentials/report.token"
     echo open >"$world/credentials/client.passphrase"
     chmod 600 "$world"/etc/drainq/* "$world"/credentials/*
