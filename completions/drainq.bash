@@ -47,13 +47,13 @@ _drainq() {
             --config)
                 ((i++))
                 ;;
-            init|add|send|run|list|show|status|retry|drop|hold|release|pause|resume|export|import|check|explain|demo|receive|completions|manual|schema|version|help)
+            init|add|send|wait|run|list|show|status|retry|drop|hold|release|pause|resume|export|import|check|explain|demo|receive|completions|manual|schema|version|help)
                 command=${command:-${line[i]}}
                 ;;
         esac
     done
     case $command:$previous in
-        init:--url|init:--example|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--expires|send:--expires|add:--id|send:--id|add:--delay|add:--at|send:--timeout|send:--retry-within|send:--fallback|send:--select|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--rate|list:--limit|status:--interval|retry:--rate|retry:--limit|drop:--limit|hold:--limit|release:--limit|hold:--reason|receive:--port|receive:--answer|receive:--count|receive:--max-time|list:--key|retry:--key|drop:--key|hold:--key|release:--key|export:--key|list:--since|retry:--since|drop:--since|hold:--since|release:--since|export:--since|list:--before|retry:--before|drop:--before|hold:--before|release:--before|export:--before)
+        init:--url|init:--example|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--expires|send:--expires|add:--id|send:--id|add:--delay|add:--at|send:--timeout|send:--retry-within|send:--fallback|send:--select|wait:--timeout|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--rate|list:--limit|status:--interval|retry:--rate|retry:--limit|drop:--limit|hold:--limit|release:--limit|hold:--reason|explain:--key|receive:--port|receive:--answer|receive:--count|receive:--max-time|list:--key|retry:--key|drop:--key|hold:--key|release:--key|export:--key|list:--since|retry:--since|drop:--since|hold:--since|release:--since|export:--since|list:--before|retry:--before|drop:--before|hold:--before|release:--before|export:--before)
             return
             ;;
         add:--type|add:-t|send:--type|send:-t|run:--type|run:-t|explain:--type|explain:-t|list:--type|list:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t|export:--type|export:-t)
@@ -95,7 +95,7 @@ _drainq() {
     esac
     case $command in
         '')
-            words='init add send run list show status retry drop hold release pause resume export import check explain demo receive completions manual schema version help'
+            words='init add send wait run list show status retry drop hold release pause resume export import check explain demo receive completions manual schema version help'
             options='-q --queue --config -v --verbose --quiet --json -h --help --version'
             ;;
         init)
@@ -108,6 +108,10 @@ _drainq() {
         send)
             options='-t --type --key --url --method -H --header --content-type --body-file --expires --id --envelope --no-queue --timeout --retry-within --fallback --select --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || compopt -o default
+            ;;
+        wait)
+            options='--timeout --json -q --queue --config -v --verbose --quiet -h --help --version'
+            [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         run)
             options='--limit --concurrency --max-time --grace --wait --until-empty --now -t --type --destination --rate --fail-if-busy --stats --progress --log -n --dry-run --json -q --queue --config -v --verbose --quiet -h --help --version'
@@ -128,7 +132,7 @@ _drainq() {
             [[ $current == -* ]] || _drainq_queue id list --limit 100 --state failed --state deferred --state held
             ;;
         drop)
-            options='--all --limit -n --dry-run --state --destination -t --type --key --status --since --before --json -q --queue --config -v --verbose --quiet -h --help --version'
+            options='--followers --all --limit -n --dry-run --state --destination -t --type --key --status --since --before --json -q --queue --config -v --verbose --quiet -h --help --version'
             [[ $current == -* ]] || _drainq_queue id list --limit 100
             ;;
         hold)
@@ -157,7 +161,7 @@ _drainq() {
             options='--repair --json -q --queue --config -v --verbose --quiet -h --help --version'
             ;;
         explain)
-            options='-t --type --answer --json -q --queue --config -v --verbose --quiet -h --help --version'
+            options='-t --type --answer --key --json -q --queue --config -v --verbose --quiet -h --help --version'
             words='dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED'
             ;;
         demo)
@@ -182,7 +186,7 @@ _drainq() {
             ;;
         help)
             options='-h --help --version'
-            words='init add send run list show status retry drop hold release pause resume export import explain check demo receive completions manual schema version help'
+            words='init add send wait run list show status retry drop hold release pause resume export import explain check demo receive completions manual schema version help'
             ;;
     esac
     [[ $current == -* ]] && words=$options

@@ -92,9 +92,9 @@ extension ConfigurationValue<[AnswerContent.Header]> {
     }
 }
 
-extension ConfigurationValue<AnswerTime> {
+extension ConfigurationValue<AnswerPlace> {
     /// The name of a header field, or a JSON Pointer.
-    static let answerTime = ConfigurationValue(
+    static let answerPlace = ConfigurationValue(
         "header field or JSON Pointer", .text(pattern: ".")
     ) { value, findings in
         if let text = value.string, !text.isEmpty {

@@ -6,7 +6,7 @@ struct AnswerDraft: Hashable, Sendable {
     var errors: AnswerRule.Subject?
     var content = AnswerContent()
     var outcome: Outcome?
-    var until: AnswerTime?
+    var until: AnswerPlace?
 }
 
 extension ConfigurationValue<[AnswerRule]> {

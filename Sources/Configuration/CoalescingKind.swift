@@ -1,4 +1,4 @@
-/// What `coalesce` of a route may be.
+/// The values of `coalesce` of a route.
 enum CoalescingKind: Hashable, Sendable {
     case none
     case replace

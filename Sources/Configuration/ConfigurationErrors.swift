@@ -36,13 +36,15 @@ package struct ConfigurationErrors: Error, Hashable, Sendable, CustomStringConve
     }
 }
 
-/// What reading a configuration has found so far: what is wrong, and which names have to be defined somewhere.
+/// The findings while a configuration is read: its errors, and the names that have to be defined somewhere.
 struct ConfigurationFindings {
     /// A name that stands where it means something which is defined elsewhere in the file, perhaps further down.
     struct Mention: Hashable, Sendable {
         enum Kind: Hashable, Sendable {
             case secret
             case destination
+            /// In `{kept.NAME}`.
+            case keptValue
         }
 
         var kind: Kind
@@ -51,7 +53,7 @@ struct ConfigurationFindings {
         fileprivate var path: [String]
     }
 
-    /// What a relative path in the file starts from; absolute.
+    /// The absolute directory from which relative paths in the file start.
     let directory: String
     private(set) var errors: [(position: SourcePosition, path: String?, reason: String, hint: String?)] = []
     private(set) var mentions: [Mention] = []

@@ -5,7 +5,7 @@ package enum ConfigurationFile {
     /// A larger file is somebody's mistake.
     package static let maximumBytes = 1_048_576
 
-    /// What the bytes of a configuration file say; an empty object says nothing and is right.
+    /// Reads the bytes of a configuration file. An empty object is valid and gives the defaults.
     ///
     /// - Parameters:
     ///   - name: what errors call the file.
@@ -45,11 +45,12 @@ package enum ConfigurationFile {
         return url.contains("${secret:") ? "\(quote(url)) names a secret, which is to be defined first" : nil
     }
 
-    /// Secrets and destinations may be named before they are defined, so this comes last.
+    /// Secrets, destinations and kept values may be named before they are defined, so this comes last.
     private static func checkMentions(in configuration: Configuration, _ findings: inout ConfigurationFindings) {
         if findings.mentions.isEmpty { return }
         let routes = [configuration.defaultRoute] + configuration.routes.values
         let destinations = Set(routes.compactMap(\.destination) + routes.compactMap { $0.origin?.description })
+        let kept = Set(routes.flatMap(\.keep.keys))
         for mention in findings.mentions {
             switch mention.kind {
             case .secret where !findings.definedSecrets.contains(mention.name):
@@ -63,7 +64,12 @@ package enum ConfigurationFile {
                     hint: didYouMean(mention.name, among: destinations.sorted())
                         ?? "a destination is an origin such as https://api.example.com, or what a route calls 'destination'"
                 )
-            case .secret, .destination: break
+            case .keptValue where !kept.contains(mention.name):
+                findings.add(
+                    "no route keeps a value \(quote(mention.name))", about: mention,
+                    hint: didYouMean(mention.name, among: kept.sorted())
+                        ?? "the route whose answer has it keeps it: keep: { \(mention.name): \"/id\" }")
+            case .secret, .destination, .keptValue: break
             }
         }
     }

@@ -1,8 +1,8 @@
-/// What a configuration key is called, how it is written and what is said of it: a row of the manual.
+/// A configuration key: its name, its syntax and its description, which make a row of the manual.
 package struct ConfigurationEntry: Hashable, Sendable {
     /// From the top, with dots: `routes.<type>.timeouts.total`.
     package var path: String
-    /// What is written in its place: `duration`.
+    /// The placeholder of its value: `duration`.
     package var kind: String
     /// As JSON5: what holds where the key is left out; `nil` where that is nothing.
     package var defaultText: String?
@@ -29,7 +29,7 @@ struct ConfigurationKey<Draft>: Sendable {
     /// What the object behind this key may have; their paths begin below the key. Only the manual and a person's mistake
     /// ask for them, and who reads a configuration does not wait for that.
     let members: @Sendable () -> [ConfigurationEntry]
-    /// What may be written there, for `drainq schema`.
+    /// The values that may be written, for `drainq schema`.
     let shape: @Sendable () -> ConfigurationShape
     let read: @Sendable (JSON5Value, inout Draft, inout ConfigurationFindings) -> Void
 

@@ -1,13 +1,13 @@
 import Policy
 
 extension ConfigurationKeys {
-    /// What a rule of `answers` may have.
+    /// The keys of a rule of `answers`.
     static let answer: [ConfigurationKey<AnswerDraft>] = [
         ConfigurationKey(
             "status", .statuses, example: #"[408, "500-599"]"#, "a status, a range, a list, any",
             """
-            The status of the answer: a number such as 409, a range such as "500-599", a list of these, or "any". Any, if \
-            the rule has no status and another condition.
+            The status of the answer: a number such as 409, a range such as "500-599", a list of these, or "any". A \
+            rule without a status, but with another condition, matches any.
             """,
             set: { $0.statuses = $1 }),
         ConfigurationKey(
@@ -20,8 +20,8 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "header", .answerHeaders, example: #"{ "x-ratelimit-remaining": "0" }"#, "fields of the answer",
             """
-            Header fields of the answer, by name: text is the exact value of the field; with true the field must be there, with \
-            false it must not. All of them must hold.
+            Header fields of the answer, by name: text is the exact value of the field; with true the field must be \
+            there, with false it must not. All conditions must hold.
             """,
             set: { $0.content.headers = $1 }),
         ConfigurationKey(
@@ -33,24 +33,24 @@ extension ConfigurationKeys {
             set: { $0.content.json = $1 }),
         ConfigurationKey(
             "body", .plainText, example: #""Too many connections""#, "a text in the body",
-            "A text that the body has in it, byte for byte.",
+            "A text that the body must contain, byte for byte.",
             set: { $0.content.text = $1 }),
         ConfigurationKey(
             "is", .outcome, example: #""defer""#, "deliver, defer, hold or fail",
             "What the answer, or the error, means: deliver, defer, hold or fail. It has to be there.",
             set: { $0.outcome = $1 }),
         ConfigurationKey(
-            "until", .answerTime, example: #""x-ratelimit-reset""#, "where the answer has a time",
+            "until", .answerPlace, example: #""x-ratelimit-reset""#, "where the answer has a time",
             """
-            Where the answer says when to try again: the name of a header field, or a JSON Pointer. The time is a number of \
-            seconds, seconds or milliseconds since 1970, or a date. It holds back the whole destination as Retry-After does, \
-            and no attempt is counted. Retry-After counts where there \
-            is no such time. Only a rule that defers has one.
+            Where the answer says when to try again: the name of a header field, or a JSON Pointer. The time is a \
+            number of seconds, seconds or milliseconds since 1970, or a date. It delays the whole destination as \
+            Retry-After does, and no attempt is counted. Without such a time Retry-After counts. Only a rule that \
+            defers may have this key.
             """,
             set: { $0.until = $1 }),
     ]
 
-    /// What the object of `accept` may have.
+    /// The keys of an object of `accept`.
     static let accept: [ConfigurationKey<AnswerRule>] = [
         ConfigurationKey(
             "contentType", optional: .mediaType, example: #""application/json""#, "the answer's media type",
@@ -66,11 +66,11 @@ extension ConfigurationKeys {
             into: \.content.json),
         ConfigurationKey(
             "otherwise", .refusal, default: #""defer""#, example: #""hold""#, "defer, hold or fail",
-            "What an answer is that does not agree: defer, hold or fail.",
+            "The outcome of an answer that does not meet the rule: defer, hold or fail.",
             into: \.outcome),
     ]
 
-    /// What a condition on JSON may have.
+    /// The keys of a condition on JSON.
     static let condition: [ConfigurationKey<ConditionDraft>] = [
         ConfigurationKey(
             "pointer", .pointer, example: #""/result/success""#, "a place in the document",
@@ -86,13 +86,13 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "equals", .json, example: "true", "the value that must be there",
             """
-            The value must be this one, as JSON: numbers are compared by their value, objects whatever the order of their \
+            The value must equal this one, as JSON: numbers are equal by their value, objects in any order of their \
             members.
             """,
             set: { $0.tests.append(.equals($1)) }),
         ConfigurationKey(
             "contains", .plainText, example: #""Throttling""#, "a text that must be in it",
-            "The value must be text that has this text in it.",
+            "The value must be text that contains this text.",
             set: { $0.tests.append(.contains($1)) }),
         ConfigurationKey(
             "notEmpty", .onlyTrue, example: "true", "whether there is something in it",

@@ -1,7 +1,7 @@
 import Policy
 
 extension ConfigurationKeys {
-    /// What the object of `retry` and `retryRateLimited` may have.
+    /// The keys of an object of `retry` and `retryRateLimited`.
     static let schedule: [ConfigurationKey<ScheduleDraft>] = [
         ConfigurationKey(
             "preset", optional: .preset, default: #""standard""#, example: #""quick""#, "what the other keys change",
@@ -13,11 +13,11 @@ extension ConfigurationKeys {
             into: \.schedule),
         ConfigurationKey(
             "base", optional: .positiveDuration, example: #""30s""#, "the first delay",
-            "The delay after the first attempt; each further one is multiplied, up to max.",
+            "The delay after the first attempt. Each further delay is multiplied, up to max.",
             into: \.base),
         ConfigurationKey(
             "multiplier", optional: .number(1...100), default: "2", example: "2", "of each further delay",
-            "What each further delay is multiplied with.",
+            "The factor of each further delay.",
             into: \.multiplier),
         ConfigurationKey(
             "max", optional: .positiveDuration, default: #""12h""#, example: #""1h""#, "the longest delay",
@@ -27,21 +27,21 @@ extension ConfigurationKeys {
             "attempts", ConfigurationValue<Int>.count(1...9_999).orNull, example: "8",
             "in all, null: as many as it takes",
             """
-            How many attempts there are in all, the first included. With a list that names neither \
-            attempts nor maxAge, each delay has its turn once; otherwise, and with null, the age alone decides.
+            The number of attempts in all, with the first. With a list of delays that names neither attempts nor \
+            maxAge, each delay is used once; otherwise, and with null, the age alone decides.
             """,
             set: { $0.attempts = .some($1) }),
         ConfigurationKey(
             "maxAge", ConfigurationValue<Duration>.positiveDuration.orNull, default: #""3d""#,
             "since the operation was made",
             """
-            How old an operation may become and still be tried. With a base it is 3d unless attempts says when to end; \
-            with null there is no such age.
+            The age up to which an operation is tried. With a base it is 3d unless attempts is set; with null there is \
+            no limit.
             """,
             set: { $0.maxAge = .some($1) }),
         ConfigurationKey(
             "jitter", optional: .number(0...1), default: "0.2", example: "0.2", "±20 %",
-            "By which part a delay is made shorter or longer by chance, so that many clients do not come back at once.",
+            "The part by which a delay is randomly shorter or longer, so that many clients do not come back at once.",
             into: \.jitter),
     ]
 }

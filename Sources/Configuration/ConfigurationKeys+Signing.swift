@@ -1,11 +1,11 @@
 import Policy
 
 extension ConfigurationKeys {
-    /// What the object of `sign.aws` may have.
+    /// The keys of an object of `sign.aws`.
     static let awsSigning: [ConfigurationKey<AWSSigning>] = [
         ConfigurationKey(
             "service", .scopeWord, example: #""sqs""#, "sqs, sns, s3, events …",
-            "What AWS calls the service in signatures: sqs, sns, s3, events, kinesis, lambda. It has to be there.",
+            "The name of the service in AWS signatures: sqs, sns, s3, events, kinesis, lambda. It has to be there.",
             set: { $0.service = $1 }),
         ConfigurationKey(
             "region", .scopeWord, example: #""eu-central-1""#, "where it is",
@@ -13,7 +13,7 @@ extension ConfigurationKeys {
             set: { $0.region = $1 }),
         ConfigurationKey(
             "accessKey", .keyTemplate, example: #""AKIDEXAMPLE""#, "which key",
-            "The access key's id, ${secret:NAME} or as it is. It has to be there.",
+            "The access key's id, as it is or ${secret:NAME}. It has to be there.",
             set: { $0.accessKey = $1 }),
         ConfigurationKey(
             "secretKey", .keyTemplate, example: #""${secret:api}""#, "the key",
@@ -51,5 +51,5 @@ extension ConfigurationValue<String> {
         value.string.flatMap { $0.wholeMatch(of: /[a-z0-9-]+/) == nil ? nil : $0 }
     }
 
-    fileprivate static let keyTemplate = template(.setting).checked("empty") { !$0.isEmpty }
+    static let keyTemplate = template(.setting).checked("empty") { !$0.isEmpty }
 }

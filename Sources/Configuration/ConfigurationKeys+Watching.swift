@@ -6,10 +6,10 @@ extension ConfigurationKeys {
             "metrics.textfile", optional: .path,
             example: #""/var/lib/prometheus/node-exporter/drainq.prom""#, "Prometheus metrics of each run",
             """
-            A file that each run replaces with its metrics, for the textfile collector of Prometheus' node exporter: what \
-            drainq status --prometheus prints. It is replaced in one step, with mode 0644, and its directory has to be \
-            writable. A file that cannot be written is a warning, and changes nothing of the run's exit status. \
-            None is written unless set. Every series has the queue as a label, but two queues need two files.
+            A file that each run replaces with its metrics, for the textfile collector of Prometheus' node exporter: \
+            the output of drainq status --prometheus. A run replaces it in one step, with mode 0644, and its directory \
+            has to be writable. If a run cannot write it, the run warns, and its exit status stays the same. No file \
+            unless set. Every series has the queue as a label, but two queues need two files.
             """,
             into: \.metricsTextfile)
     ]
@@ -18,13 +18,13 @@ extension ConfigurationKeys {
         hook(
             .held, "when a destination is held",
             """
-            A program, with its arguments, that a run calls when destinations are held from then on. See HOOKS.
+            A program, with its arguments, that a run calls when it begins to hold destinations. See HOOKS.
             """),
         hook(
             .released, "when a hold has ended",
             """
-            The same, when a run finds that holds have ended: a probe was delivered, or what a hold was blamed on has \
-            changed. What a person ends with drainq release is not told.
+            The same, when a run finds that holds have ended: a probe was delivered, or the cause of a hold has \
+            changed. A hold that a person ends with drainq release calls no hook.
             """),
         hook(.failed, "when operations are given up", "The same, when operations have failed for good."),
         hook(
@@ -38,8 +38,9 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "hooks.atMostEvery", .duration, default: #""1h""#, "between two calls of a hook",
             """
-            How long a hook is not called again for the same destination. What happens meanwhile is told with the first \
-            run after that time, unless it has been undone by then. 0s is after every run that has something to tell.
+            The least time between two calls of a hook for the same destination. The first run after that time reports \
+            events in between, unless they have been undone by then. With 0s every run that has something to report \
+            calls the hook.
             """,
             into: \.hooks.atMostEvery),
     ]

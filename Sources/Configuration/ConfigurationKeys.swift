@@ -15,13 +15,15 @@ package enum ConfigurationKeys {
     private static let general: [ConfigurationKey<Configuration>] = [
         ConfigurationKey(
             "version", .version, default: "1", "of this file's format",
-            "The version of the format, always 1. A file that says a newer one is refused, and nothing else in it is read.",
+            """
+            The version of the format, always 1. drainq refuses a file with a newer one, and reads nothing else in it.
+            """,
             set: { _, _ in }),
         ConfigurationKey(
             "$schema", .plainText, example: #""./drainq.schema.json""#, "for editors",
             """
-            The place of a JSON Schema, by which an editor checks and completes the file as it is written: drainq schema \
-            prints it. drainq itself does not look at this key.
+            The place of a JSON Schema, with which an editor checks and completes the file: drainq schema prints it. \
+            drainq itself ignores this key.
             """,
             set: { _, _ in }),
         ConfigurationKey(
@@ -29,29 +31,30 @@ package enum ConfigurationKeys {
             example: #"{ default: { url: "https://api.example.com/v1/{type}" }, note: { ordering: "key" } }"#,
             "by the type of an operation",
             """
-            How each type of operation becomes a request. The route \"default\" is for operations without a type and for \
-            types that have no route of their own, and every other route inherits from it what it leaves out. \
-            A type is 1 to 64 letters, digits, '_', '-' and '.', and does not begin with a dot.
+            How each type of operation becomes a request. The route \"default\" is for operations without a type and \
+            for types that have no route of their own, and every other route inherits from it the keys that it leaves \
+            out. A type is 1 to 64 letters, digits, '_', '-' and '.', and does not begin with a dot.
             """,
             read: readRoutes),
         ConfigurationKey(
             "destinations", map: "settings by destination", by: "<name>", of: destination,
-            example: #"{ "https://api.example.com": { concurrency: 5, rate: "20/s" } }"#, "how each place is treated",
+            example: #"{ "https://api.example.com": { concurrency: 5, rate: "20/s" } }"#,
+            "settings of each destination",
             """
-            How a destination is treated: everything that goes to one scheme, host and port, whichever route it takes. \
-            The name is that origin, such as \"https://api.example.com\", without a path; or what a route calls its \
-            destination.
+            The settings of a destination: of all requests to one scheme, host and port, whatever their route. The \
+            name is that origin, such as \"https://api.example.com\", without a path; or the name in destination of a \
+            route.
             """,
             read: readDestinations),
         ConfigurationKey(
             "secrets", map: "secrets by name", by: "<name>", of: secret,
             example: #"{ api: { file: "api.token" } }"#, "what ${secret:api} stands for",
             """
-            Where credentials come from: each is looked up when a request is made, and is in no operation, argument list, \
-            log or error. ${secret:NAME} stands for it in a header's value, in the query of a url, in a proxy's user \
-            information and in a passphrase. A secret has exactly one of file, env, credential and command. \
-            Its name is 1 to 64 letters, digits, '_', '-' and '.', and does not begin with a dot. \
-            A secret that cannot be had holds the destination, and no operation is charged for it.
+            Where credentials come from: drainq looks each up when it makes a request, and writes it to no operation, \
+            argument list, log or error. ${secret:NAME} stands for it in a header's value, in the query of a url, in a \
+            proxy's user information and in a passphrase. A secret has exactly one of file, env, credential, command \
+            and oauth2. Its name is 1 to 64 letters, digits, '_', '-' and '.', and does not begin with a dot. A secret \
+            that is not available holds the destination, and no attempt is counted.
             """,
             read: readSecrets),
         ConfigurationKey(
@@ -65,65 +68,75 @@ package enum ConfigurationKeys {
         ConfigurationKey(
             "conditions.network", .word, default: #""any""#, example: #""unmetered""#, "any, online or unmetered",
             """
-            The network that a run needs to attempt anything: any; online, a way out; or unmetered, a way out that is not \
-            known to be metered. Without it the run attempts nothing, says why with --verbose and ends with status 75. A \
-            destination on this machine needs none. A run looks again while it sends. With any, an attempt that fails because \
-            this machine has no network at all is not counted either, see drainq(1). On Linux the kernel tells, and NetworkManager, through nmcli, whether it \
-            is metered.
+            The network that a run needs to attempt anything: any; online, a route to other machines; or unmetered, \
+            such a route that is not known to be metered. Without it the run attempts nothing, reports why with \
+            --verbose and ends with status 75. A destination on this machine needs no network. A run checks again \
+            while it sends. With any, too, an attempt that fails because this machine has no network at all is not \
+            counted, see drainq(1). On Linux the kernel says whether there is a route, and NetworkManager, through \
+            nmcli, whether it is metered.
             """,
             into: \.conditions.network),
         ConfigurationKey(
             "conditions.power", .power, default: #""any""#, example: #""5s""#, "any, ac, or a delay on battery",
             """
-            The power that a run needs: any; ac, the mains; or a duration such as \"5s\", which a run on battery waits, once, \
-            before it sends anything. A machine without a battery is always on mains power.
+            The power that a run needs: any; ac, the mains; or a duration such as \"5s\", for which a run on battery \
+            waits, once, before it sends anything. A machine without a battery is always on mains power.
             """,
             into: \.conditions.power),
         ConfigurationKey(
             "bodyFiles", .directories, default: "[]", example: #"["/var/lib/scans"]"#, "where bodies may be files",
             """
-            The directories, absolute, that the bodyFile of an operation and drainq add --body-file may lie in or below. \
-            None unless set: then no operation can name a file.
+            The absolute directories in or below which the bodyFile of an operation and of drainq add --body-file may \
+            lie. None unless set: then no operation can name a file.
             """,
             into: \.bodyFileRoots),
         ConfigurationKey(
             "limits.operations", optional: .count(1...1_000_000_000), example: "100000", "how many may wait",
-            "How many operations may wait at once: those in new/, deferred/ and claimed/. No limit unless set.",
+            "The most operations that may wait at once: those in new/, deferred/ and claimed/. No limit unless set.",
             into: \.limits.operations),
         ConfigurationKey(
             "limits.bytes", optional: .positiveSize, example: #""1GB""#, "the size of all that wait",
-            "How many bytes the files of waiting operations may have together. No limit unless set.",
+            "The most bytes in the files of all waiting operations together. No limit unless set.",
             into: \.limits.bytes),
         ConfigurationKey(
             "limits.operationBytes", .positiveSize, default: #""10MB""#, "the size of one body",
-            "How many bytes the body of one operation may have. A larger one is not taken.",
+            "The most bytes in the body of one operation. The queue refuses a larger one.",
             into: \.limits.operationBytes),
         ConfigurationKey(
             "limits.minimumFree", optional: .size, example: #""100MB""#, "what stays free on the file system",
-            "How many bytes must stay free on the file system of the queue. Not looked at unless set.",
+            "The bytes that must stay free on the file system of the queue. No limit unless set.",
             into: \.limits.minimumFree),
         ConfigurationKey(
             "limits.whenFull", .word(among: [.reject, .dropOldest]), default: #""reject""#,
             example: #""dropOldest""#, "or dropOldest",
             """
-            What happens to a new operation that a limit has no room for: reject (it is not taken, and drainq add says \
-            so; a file that was dropped into new/ stays there) or dropOldest (the oldest waiting ones are removed to make \
-            room; of those that are added together the newest stay). On a route that coalesces, values that a newer one \
-            of their key stands for make room first, in both cases. An operation that finds no room even so changes nothing.
+            What happens to a new operation that exceeds a limit: reject (drainq add refuses it with an error; a file \
+            that was dropped into new/ stays there) or dropOldest (the oldest waiting ones are removed to make room; \
+            of those that are added together the newest stay). On a route that coalesces, in both cases older values \
+            that a newer one of their key replaces make room first. An operation that still finds no room changes \
+            nothing.
             """,
             into: \.limits.whenFull),
         ConfigurationKey(
             "retention.delivered", .duration, default: #""0s""#, example: #""1d""#, "0s: removed once delivered",
-            "How long a delivered operation is kept in delivered/. With 0s it is removed as soon as it is delivered.",
+            "How long a delivered operation stays in delivered/. With 0s it is removed as soon as it is delivered.",
             into: \.retention.delivered),
         ConfigurationKey(
             "retention.failed", optional: .duration, example: #""30d""#, "null: for ever",
             """
-            How long an operation that was given up stays in failed/. For ever unless set. From a day on, runs look once a \
-            day and remove what was too old at the last look already, so that a clock which is ahead for less than a day \
-            costs nothing.
+            How long a dead letter stays in failed/. For ever unless set. From a day on, runs check once a day and \
+            remove the operations that were too old at the check before, so that a clock which is ahead for less than \
+            a day removes nothing.
             """,
             into: \.retention.failed),
+        ConfigurationKey(
+            "retention.kept", .duration, default: #""7d""#, example: #""30d""#, "values for keys that are done",
+            """
+            How long a value of keep of a route stays after it was kept. It stays longer while an operation of its key \
+            waits or has failed. Beyond 10000 keys without one the oldest go first. From a day on, runs check once a \
+            day.
+            """,
+            into: \.retention.kept),
     ]
 
     /// Reads "default" first, wherever it stands: the others begin with what it says.
@@ -182,11 +195,6 @@ package enum ConfigurationKeys {
                 }
                 var settings = DestinationSettings()
                 readObject(member.value, by: destination, into: &settings, &findings)
-                if settings.coolDownMax < settings.coolDown {
-                    findings.add(
-                        "its coolDownMax is shorter than its coolDown", at: member.position,
-                        hint: "coolDown is \(settings.coolDown.quantity), coolDownMax \(settings.coolDownMax.quantity)")
-                }
                 if settings.connection.unixSocket != nil, case .url = settings.connection.proxy {
                     findings.add(
                         "its proxy and its unixSocket exclude each other", at: member.position,
@@ -213,6 +221,17 @@ package enum ConfigurationKeys {
                 }
                 if let source = ConfigurationValue<SecretSource>.secret.read(member.value, &findings) {
                     configuration.secrets[member.name] = source
+                }
+            }
+        }
+        for member in members {
+            guard case .oauth2(let oauth2) = configuration.secrets[member.name] else { continue }
+            for name in oauth2.secretNames().sorted() {
+                guard case .oauth2 = configuration.secrets[name] else { continue }
+                findings.within(member.name) { findings in
+                    findings.add(
+                        "it needs the secret '\(name)', which is a token itself", at: member.position,
+                        hint: "a client's secret comes from a file, a variable, a credential or a command")
                 }
             }
         }

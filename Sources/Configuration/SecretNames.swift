@@ -10,7 +10,9 @@ extension ConfigurationFindings {
     @discardableResult
     mutating func check(_ text: String, as use: TemplateUse, at position: SourcePosition) -> Bool {
         do throws(RouteProblem) {
-            for name in try Template(text, for: use).secretNames { mention(.secret, name, at: position) }
+            let template = try Template(text, for: use)
+            for name in template.secretNames { mention(.secret, name, at: position) }
+            for name in template.keptNames { mention(.keptValue, name, at: position) }
             return true
         } catch {
             add(error.reason, at: position, hint: error.hint)

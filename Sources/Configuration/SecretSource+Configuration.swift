@@ -19,13 +19,14 @@ extension ConfigurationValue<SecretSource> {
         draft, position, findings in
         guard let source = draft.sources.first else {
             findings.add(
-                "this secret comes from nowhere", at: position, hint: "it has one of file, env, credential and command")
+                "this secret comes from nowhere", at: position,
+                hint: "it has one of file, env, credential, command and oauth2")
             return nil
         }
         if draft.sources.count > 1 {
             findings.add(
                 "this secret has \(draft.keys.map { "'\($0)'" }.joined(separator: " and "))", at: position,
-                hint: "it has one of file, env, credential and command")
+                hint: "it has one of file, env, credential, command and oauth2")
             return nil
         }
         guard let ttl = draft.ttl else { return source }
@@ -39,7 +40,26 @@ extension ConfigurationValue<SecretSource> {
     }
 }
 
+extension ConfigurationValue<OAuth2> {
+    static let oauth2 = object(
+        "token", of: ConfigurationKeys.oauth2, from: OAuth2(tokenURL: "", clientID: "", clientSecret: "")
+    ) { oauth2, position, findings in
+        let texts = [
+            ("tokenUrl", oauth2.tokenURL), ("clientId", oauth2.clientID), ("clientSecret", oauth2.clientSecret),
+        ]
+        guard let lacking = texts.first(where: { $0.1.isEmpty }) else { return oauth2 }
+        findings.add(
+            "this lacks '\(lacking.0)'", at: position, hint: "tokenUrl, clientId and clientSecret have to be there")
+        return nil
+    }
+}
+
 extension ConfigurationValue<String> {
+    /// The url of a token's endpoint, in which nothing is filled in.
+    static let endpoint = urlTemplate.checked("a template", hint: "the endpoint's url is the same for each token") {
+        !$0.contains("{")
+    }
+
     /// A variable of the environment (POSIX, "Name").
     static let variable = ConfigurationValue(
         "variable", .text(pattern: "^[A-Za-z_][A-Za-z0-9_]*$"),

@@ -1,6 +1,6 @@
 import Policy
 
-/// What a route's `url` may look like: an absolute URL (RFC 3986) whose path and query are a template.
+/// The syntax of a route's `url`: an absolute URL (RFC 3986) whose path and query are a template.
 ///
 /// Scheme, host and port are literal, so that the destination follows from the route alone.
 enum URLTemplateSyntax {
@@ -32,7 +32,7 @@ enum URLTemplateSyntax {
         return Origin(url: text) == nil ? Problem(reason: "has a host that is none: \(quote(String(authority)))") : nil
     }
 
-    /// What is wrong with a host and its port; the last word is `Origin`'s.
+    /// Returns the error in a host and its port. `Origin` makes the final decision.
     static func problem(inAuthority authority: Substring) -> Problem? {
         if authority.contains("{") || authority.contains("}") {
             return Problem(
@@ -106,7 +106,7 @@ enum URLTemplateSyntax {
 }
 
 extension Unicode.Scalar {
-    /// What may stand in a URL as people write it; what is not ASCII is encoded when it is sent.
+    /// Whether the character may stand in a URL as people write it; characters other than ASCII are encoded when sent.
     fileprivate var isURLText: Bool {
         switch properties.generalCategory {
         case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false

@@ -1,6 +1,6 @@
 package import Policy
 
-/// Where requests go and reports come from: the seam between a run and the world.
+/// The seam between a run and the world: it takes requests and returns reports.
 ///
 /// Used from one thread. A sink never blocks in `submit`, holds no queue state, and reports every ticket exactly once,
 /// within the request's `timeouts.total` and a short grace, whatever the server or the transport does. An attempt
@@ -21,7 +21,7 @@ package protocol Sink: AnyObject {
         ticket: Int, report: AttemptReport
     )]
 
-    /// Ends what is in flight without reporting it, and the agents. Idempotent.
+    /// Ends what is in flight without reporting it, and the agents. Idempotent. `reports` throws from then on.
     func close()
 }
 

@@ -2,9 +2,9 @@ import Delivery
 import Policy
 import Spool
 
-/// Decides what an answer means for its destination and, with others of the destination, for its operations: whether they
-/// are settled now, wait for samples (`StormGuard`), are sent again, wait for a witness (`Parking`), or hold the
-/// destination.
+/// Decides what becomes of a destination and of its operations after an answer: they are settled now, wait for samples
+/// (`StormGuard`), are sent again, wait for a witness (`Parking`), or hold the destination. What a status means by itself is
+/// decided before, by `Classification`; which statuses are about credentials, by `Accused`.
 final class AnswerAssessor {
     let world: World
     let book: DestinationBook
@@ -90,6 +90,11 @@ final class AnswerAssessor {
         if attempt.members.count > 1, error.outcome == .failed { return split(attempt) }
         if attempt.isMerged, error.outcome == .failed {
             return try settler.sendApart(attempt.members, destination)
+        }
+        if case .secretUnavailable(_, let network, _) = error {
+            // As an attempt that met no server: it is the network that keeps the operation here.
+            let failure = AttemptReport(result: .failure(network, detail: error.description), duration: .zero)
+            return take(failure, of: attempt)
         }
         if case .headersCommand = error, !attempt.isProbe {
             // The command may be to blame, or this operation alone: another one is to be signed before all are held.
@@ -207,7 +212,7 @@ final class AnswerAssessor {
         if destination.holdGuard == nil {
             return destination.storm.take(answer, meaning, isSample: attempt.isSample)
         }
-        // What another route's credentials meet is no witness.
+        // An answer to another route's credentials is no witness.
         if let refused = destination.refusedCredentials, refused != attempt.maker.credentialNames { meaning = .other }
         return destination.holdGuard!.take(answer, meaning, isSample: attempt.isSample)
     }
@@ -262,7 +267,7 @@ final class AnswerAssessor {
         guard destination.holdGuard != nil else {
             return queue.sample(destination, upTo: StormGuard<AttemptAnswer>.samples) { _ in true }
         }
-        // What is to be asked of a batch is there already.
+        // The work that tests a batch is queued already.
         if !destination.urgent.isEmpty { return }
         // One is enough to see whether credentials are refused, and refusals are counted by those who are guarding.
         queue.sample(destination, upTo: 1) { candidate in

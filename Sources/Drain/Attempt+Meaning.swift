@@ -2,11 +2,11 @@ import Delivery
 import Policy
 
 extension Attempt {
-    /// What a report means for the operations of an attempt.
+    /// The meaning of a report for the operations of an attempt.
     struct Meaning {
-        /// For all of them, where the answer does not speak of each.
+        /// The verdict on all of them, if the answer has no result for each.
         var together: Verdict
-        /// For each operation, in the attempt's order; `nil` where the answer does not speak of each.
+        /// The verdict on each operation, in the attempt's order; `nil` if the answer has no result for each.
         var each: [Verdict]?
 
         /// Whether the server may have refused the credentials for all of them.
@@ -15,11 +15,10 @@ extension Attempt {
 
     /// Returns what a report means. `absence` is why this machine has no network, where the attempt failed of that.
     func meaning(of report: SealedReport, _ absence: NetworkAbsence?, at now: Timestamp) -> Meaning {
-        let longest = destination.settings.retryAfterMax
-        var together = Classification.verdict(on: report, route: route, now: now, retryAfterMax: longest)
+        var together = Classification.verdict(on: report, route: route, now: now)
         if let absence { together = together.excused(by: absence, route: route) }
         let each = route.batch?.verdicts(
-            on: report, members: members.map(\.operation.header.id), route: route, now: now, retryAfterMax: longest)
+            on: report, members: members.map(\.operation.header.id), route: route, now: now)
         return Meaning(together: together, each: each)
     }
 

@@ -8,7 +8,7 @@ final class Candidate {
     let entry: Entry
     let destination: Destination
     let sequence: SequenceKey?
-    /// None of its sequence stands before it.
+    /// Whether no operation of its sequence precedes it.
     let isHead: Bool
 
     init(entry: Entry, destination: Destination, sequence: SequenceKey?, isHead: Bool) {
@@ -17,6 +17,9 @@ final class Candidate {
         self.sequence = sequence
         self.isHead = isHead
     }
+
+    /// What tells which of two is older.
+    var age: (Timestamp, OperationID) { (entry.name.createdAt, entry.name.id) }
 }
 
 /// An operation of an attempt.
@@ -56,21 +59,21 @@ struct Attempt {
     let destination: RunDestination
     let maker: RequestMaker
     var began: Timestamp
-    /// It was sent to find out whether others meet the same end.
+    /// Whether it is a sample: it tests whether others fail the same way.
     var isSample = false
-    /// Another one was delivered with the same credentials: refused again, it fails.
+    /// Whether another one was delivered with the same credentials. If refused again, it fails.
     var isWitnessed = false
-    /// It probes a held destination.
+    /// Whether it probes a held destination.
     var isProbe = false
-    /// Its request carried other operations besides.
+    /// Whether its request also carried other operations.
     var isShared = false
     /// The secrets it was sent with.
     var secrets = SecretValues.none
     /// Redacts everything that the answer may echo.
     var redaction = Redaction.none
-    /// It has been refused with the secrets that there were before.
+    /// Whether it was refused with the earlier secrets.
     var hasFreshSecrets = false
-    /// How many requests this run has sent for its operations that are not charged to them.
+    /// The number of requests that this run has sent for its operations without counting an attempt.
     var uncharged = 0
 
     var route: Route { maker.route }
@@ -90,11 +93,12 @@ struct AttemptAnswer {
     var attempt: Attempt
     var report: SealedReport
     var verdict: Verdict
-    /// No request could be made: nothing was sent.
+    /// Whether no request could be made, so that nothing was sent.
     var isUnsent = false
-    /// Those behind it in its sequence go meanwhile, as they would if it failed; they fail or are put back with it.
+    /// Whether the operations behind it in its sequence are sent meanwhile, as if it had failed. They fail or are put
+    /// back with it.
     var letsOthersGo = false
-    /// Another one was delivered while it waited: its failure is no part of a storm.
+    /// Whether another one was delivered while it waited. Its failure is then no part of a storm.
     var isContradicted = false
 
     /// Whether the server refuses the credentials, or the operation with them.

@@ -1,7 +1,7 @@
 package import Policy
 import Spool
 
-/// One attempt, and what became of its operation.
+/// One attempt, and its effect on the operation.
 package struct AttemptEvent: Sendable {
     package var id: OperationID
     package var type: TypeName
@@ -25,7 +25,7 @@ package struct AttemptEvent: Sendable {
 
     package var record: AttemptRecord { settlement.record }
 
-    /// When it is tried again, by itself.
+    /// The time of the next attempt; `nil` if none follows by itself.
     package var nextDue: Timestamp? {
         if case .deferred(let until, _) = settlement.disposition { until } else { nil }
     }

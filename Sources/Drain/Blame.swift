@@ -1,6 +1,6 @@
 import Policy
 
-/// What holds and refusals are blamed on: the configuration that leads to a destination, and its secrets.
+/// The cause of holds and refusals: the configuration that leads to a destination, and its secrets.
 struct Blame {
     let configuration: Configuration
     let destinations: DestinationTable
@@ -23,13 +23,17 @@ struct Blame {
     private func sources(of destination: Destination) -> [String: SecretSource] {
         let leads = destinations.routes(of: destination.digest)
         let settings = destinations.settings(of: destination)
-        let names = leads.reduce(into: Set<String>()) { $0.formUnion($1.route.secretNames(settings: settings)) }
+        var names = leads.reduce(into: Set<String>()) { $0.formUnion($1.route.secretNames(settings: settings)) }
+        for case .oauth2(let oauth2)? in names.map({ configuration.secrets[$0] }) {
+            // What a token is asked for with: a hold ends once that is mended.
+            names.formUnion(oauth2.secretNames(settings: destinations.settings(ofEndpointOf: oauth2)))
+        }
         return configuration.secrets.filter { names.contains($0.key) }
     }
 
-    /// Commands are not run only to see what they would say.
+    /// Commands are not run, and no token is fetched, only to see what they would say.
     private func secrets(of destination: Destination) -> SecretValues {
-        let readable = sources(of: destination).filter { if case .command = $0.value { false } else { true } }
+        let readable = sources(of: destination).filter { !$0.value.hasEffects }
         return credentials.values(Set(readable.keys))
     }
 }

@@ -1,7 +1,7 @@
 import Policy
 import Spool
 
-/// What is due of a listing, and what of that is chosen.
+/// Finds what is due in a listing, and chooses from it.
 extension Chooser {
     /// Lists what waits and chooses up to `budget` of what is due. `open` is called once for each kind that something is due
     /// of.
@@ -19,10 +19,10 @@ extension Chooser {
     /// What one listing has found so far.
     private struct Listing {
         var pass: Pass
-        var selection: Selection<Digest, Candidate>
+        var selection: SharedSelection<Digest, Candidate>
         /// The destinations that something is due for.
         var destinations: [Digest: RunDestination] = [:]
-        var census: Census?
+        var precedence: Precedence?
         var failed = FailedSequences()
     }
 
@@ -30,10 +30,12 @@ extension Chooser {
     private func list(
         budget: Int, _ clock: RunClock, _ kinds: inout OperationKinds, _ open: (OperationKinds.Kind) -> RunDestination
     ) throws(SpoolError) -> Pass {
-        var listing = Listing(pass: Pass(began: clock.instant()), selection: Selection(limit: budget))
+        var listing = Listing(
+            pass: Pass(began: clock.instant()), selection: SharedSelection(limit: budget, ranks: peers.count))
         switch order {
         case .elsewhere: break
-        case .decided, .shown: (listing.census, listing.failed) = (try takeCensus(&kinds), try failedSequences(&kinds))
+        case .decided, .shown:
+            (listing.precedence, listing.failed) = (try takePrecedence(&kinds), try failedSequences(&kinds))
         }
         for state in [QueueState.new, .deferred] {
             let foreign = try spool.forEachName(in: state) { name, _ in
@@ -42,7 +44,9 @@ extension Chooser {
             if state == .new { listing.pass.foreign = foreign }
         }
         choose(&listing)
-        if let census = listing.census { try confirm(&listing.pass, listing.destinations.values, census, &kinds) }
+        if let precedence = listing.precedence {
+            try confirm(&listing.pass, listing.destinations.values, precedence, &kinds)
+        }
         var pass = listing.pass
         pass.leftDue -= pass.chosen.count
         for candidate in pass.chosen { listing.destinations[candidate.destination.digest]?.chosen += 1 }
@@ -70,7 +74,11 @@ extension Chooser {
         }
         guard isNamed else { return }
         switch eligibility(of: name, kind) {
-        case .held: break
+        case .held:
+            if hasWaitedTooLong(name, in: state, kind) {
+                _ = opened(kind, &listing, open)
+                listing.pass.expire(candidate(name, in: state, sequence, isHead, kind), limit: options.limit)
+            }
         case .deferred(let until):
             listing.pass.waiting += 1
             listing.pass.mayComeDue(until)
@@ -89,7 +97,7 @@ extension Chooser {
         of entry: Entry, _ name: ListedName, in sequence: SequenceKey, _ kind: OperationKinds.Kind,
         _ listing: inout Listing
     ) -> Place? {
-        guard let turn = listing.census?.turn(of: entry.name, of: kind.route, to: kind.destination, mark: name.mark)
+        guard let turn = listing.precedence?.turn(of: entry.name, of: kind.route, to: kind.destination, mark: name.mark)
         else { return nil }
         let holder = listing.failed.holder(of: entry.name, of: kind.route, to: kind.destination)
         let place: Place
@@ -118,23 +126,10 @@ extension Chooser {
         _ name: ListedName, in state: QueueState, _ sequence: SequenceKey?, isHead: Bool, _ kind: OperationKinds.Kind,
         _ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination
     ) {
-        func candidate() -> Candidate {
-            let entry = Entry(state: state, name: EntryName(name))
-            return Candidate(entry: entry, destination: kind.destination, sequence: sequence, isHead: isHead)
-        }
-        let destination = kind.opened ?? open(kind)
-        if kind.opened == nil {
-            kind.opened = destination
-            listing.destinations[kind.destination.digest] = destination
-        }
+        let destination = opened(kind, &listing, open)
         if destination.isClosed {
             if let lifetime = kind.route.expiresAfter, name.createdAt.isOfSetClock, name.createdAt + lifetime <= now {
-                if listing.pass.expired.count < options.limit {
-                    listing.pass.expired.append(candidate())
-                } else {
-                    listing.pass.leftExpired += 1
-                }
-                return
+                return listing.pass.expire(candidate(name, in: state, sequence, isHead, kind), limit: options.limit)
             }
             destination.skipped += 1
             guard let block = destination.block, let until = block.until else { return }
@@ -144,10 +139,32 @@ extension Chooser {
         }
         destination.offered += 1
         listing.pass.leftDue += 1
-        guard kind.reach.contains(name.createdAt) else { return }
-        let candidate = candidate()
-        kind.reach = listing.selection.offer(
-            candidate.entry.name, destination: kind.destination.digest, element: candidate)
+        // What has an order is sent by this run alone: it has the sequence lock.
+        let rank = sequence == nil ? peers.rank(of: name) : 0
+        listing.selection.count(rank: rank)
+        guard kind.reach[rank].contains(kind.route.ordering.rank(of: name.createdAt)) else { return }
+        let candidate = candidate(name, in: state, sequence, isHead, kind)
+        kind.reach[rank] = listing.selection.offer(
+            candidate.entry.name, rank: rank, by: kind.route.ordering, destination: kind.destination.digest,
+            element: candidate)
+    }
+
+    /// Returns the destination of a kind, opened when the first operation of it is due.
+    private func opened(
+        _ kind: OperationKinds.Kind, _ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination
+    ) -> RunDestination {
+        if let opened = kind.opened { return opened }
+        let destination = open(kind)
+        kind.opened = destination
+        listing.destinations[kind.destination.digest] = destination
+        return destination
+    }
+
+    private func candidate(
+        _ name: ListedName, in state: QueueState, _ sequence: SequenceKey?, _ isHead: Bool, _ kind: OperationKinds.Kind
+    ) -> Candidate {
+        let entry = Entry(state: state, name: EntryName(name))
+        return Candidate(entry: entry, destination: kind.destination, sequence: sequence, isHead: isHead)
     }
 
     /// Chooses of what was offered, and keeps the newest of each destination for samples.
@@ -164,10 +181,10 @@ extension Chooser {
 
     /// Takes out what would overtake an operation that only one of two listings has seen. It is left due, for the next pass.
     private func confirm(
-        _ pass: inout Pass, _ destinations: some Collection<RunDestination>, _ census: Census,
+        _ pass: inout Pass, _ destinations: some Collection<RunDestination>, _ precedence: Precedence,
         _ kinds: inout OperationKinds
     ) throws(SpoolError) {
-        func isInDoubt(_ sequence: SequenceKey?) -> Bool { sequence.map { !census.isSettled($0) } ?? false }
+        func isInDoubt(_ sequence: SequenceKey?) -> Bool { sequence.map { !precedence.isSettled($0) } ?? false }
         let spares = destinations.flatMap(\.newest)
         let candidates = (pass.chosen + spares).filter { isInDoubt($0.sequence) }
         let superseded = pass.superseded.filter { isInDoubt($0.sequence) }

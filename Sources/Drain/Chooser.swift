@@ -12,6 +12,8 @@ package struct Chooser {
     let options: RunOptions
     let now: Timestamp
     let order: Order
+    /// The runs that share what has no order.
+    let peers: Peers
     /// Operations that this run could not read or settle.
     private let setAside: Set<OperationID>
     /// Operations that this run has deferred itself.
@@ -19,6 +21,10 @@ package struct Chooser {
     /// Groups whose operations cannot be merged, and are sent one after the other in this run.
     private let apart: Set<SequenceKey>
     var kinds: OperationKinds
+    /// `nil` where no route sends kept values.
+    let kept: KeptLookup?
+    /// `nil` where nothing is to be sent: expiries are then not looked up.
+    let expiries: OwnExpiries?
 
     /// What a listing may say of the order.
     package enum Order {
@@ -34,9 +40,12 @@ package struct Chooser {
         spool: SpoolDirectory, configuration: Configuration, destinations: DestinationTable,
         options: RunOptions = RunOptions(), now: Timestamp, order: Order, setAside: Set<OperationID> = [],
         deferred: Set<OperationID> = [], apart: Set<SequenceKey> = [],
-        parked: [Digest: [OperationID: Timestamp]] = [:]
+        parked: [Digest: [OperationID: Timestamp]] = [:], peers: Peers = .none, expiries: OwnExpiries? = nil
     ) {
+        self.peers = peers
         self.apart = apart
+        self.expiries = expiries
+        kept = configuration.sendsKeptValues ? KeptLookup(spool) : nil
         self.spool = spool
         self.configuration = configuration
         self.options = options
@@ -44,7 +53,7 @@ package struct Chooser {
         self.order = configuration.hasSequentialRoutes ? order : .elsewhere
         self.setAside = setAside
         self.deferred = deferred
-        kinds = OperationKinds(configuration, destinations, options, parked: parked)
+        kinds = OperationKinds(configuration, destinations, options, parked: parked, ranks: peers.count)
     }
 
     /// How long a listing waits for the names lock. Each holder but a listing has it for a few renames.
@@ -53,14 +62,16 @@ package struct Chooser {
     // MARK: - Whose turn it is
 
     /// Where operations stand that wait for each other; `nil` where none do, or where another run decides.
-    package mutating func census() throws(SpoolError) -> Census? {
+    package mutating func precedence() throws(SpoolError) -> Precedence? {
         var kinds = kinds
         defer { self.kinds = kinds }
         switch order {
         case .elsewhere: return nil
-        case .shown: return try takeCensus(&kinds)
+        case .shown: return try takePrecedence(&kinds)
         case .decided:
-            return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in try takeCensus(&kinds) }
+            return try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
+                try takePrecedence(&kinds)
+            }
         }
     }
 
@@ -82,13 +93,13 @@ package struct Chooser {
         return failed
     }
 
-    func takeCensus(_ kinds: inout OperationKinds) throws(SpoolError) -> Census {
-        var census = Census(apart: apart)
+    func takePrecedence(_ kinds: inout OperationKinds) throws(SpoolError) -> Precedence {
+        var precedence = Precedence(apart: apart)
         try spool.forEachStandingName { name, state in
             let kind = kinds.kind(of: name)
             guard kind.isSequential else { return }
             let isOutOfReach = state == .claimed || !kind.isAskedFor || isSetAside(name)
-            let standing: Census.Standing =
+            let standing: Precedence.Standing =
                 if isOutOfReach {
                     .outOfReach
                 } else if isNamed(name) {
@@ -96,10 +107,10 @@ package struct Chooser {
                 } else {
                     .passedOver(eligibility(of: name, kind))
                 }
-            census.note(
+            precedence.note(
                 EntryName(name), standing, of: kind.route, to: kind.destination, mark: isOutOfReach ? 0 : name.mark)
         }
-        return census
+        return precedence
     }
 
     /// Whether an operation that is not in the queue may be sent: nothing older of its sequence waits, is in flight, or
@@ -133,6 +144,8 @@ package struct Chooser {
             ignoringNotBefore: ignoresAll)
         // It waits for a witness, and those of its sequence behind it; all others go on.
         if let parked = kind.parked, !ignoresAll, eligibility == .due, parked[name.id] != nil { return .held }
+        // It waits for an answer, and those of its sequence behind it.
+        if eligibility == .due, lack(name.keyDigest, kind.keptNames) != nil { return .held }
         return eligibility
     }
 

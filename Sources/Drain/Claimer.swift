@@ -47,10 +47,12 @@ final class Claimer {
         if let member = queue.takeClaimed(id) { return member }
         queue.begun += 1
         do throws(SpoolError) {
-            if !settler.precedes(candidate.sequence) || settler.flush(),
-                let claim = try settler.claims.claim(candidate.entry)
-            {
-                return try read(claim, candidate, destination, maker)
+            if !settler.precedes(candidate.sequence) || settler.flush() {
+                if let claim = try settler.claims.claim(candidate.entry) {
+                    return try read(claim, candidate, destination, maker)
+                }
+                queue.lost += 1
+                queue.lostOperations.insert(id)
             }
         } catch {
             // The claim, if there is one, is put back when the run ends; nothing has been sent.
@@ -70,6 +72,10 @@ final class Claimer {
             if let settlement = settler.unsent(stored.operation, claim.name, maker.route) {
                 let attempt = Attempt(members: [member], destination: destination, maker: maker, began: clock.now())
                 try settler.settleUnsent(member, settlement, attempt)
+                return nil
+            }
+            guard try settler.provide(for: &member, maker) else {
+                queue.settled(candidate.sequence, continues: false)
                 return nil
             }
             if try merge(into: &member, maker.route) { return member }

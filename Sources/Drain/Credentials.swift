@@ -1,6 +1,6 @@
 package import Policy
 
-/// Where secrets and signed header fields come from, as a run needs it; a test gives another.
+/// The source of secrets and signed header fields for a run. Tests provide another.
 package struct Credentials {
     /// The secrets of these names as they are now, or why they are not there.
     package var values: (_ names: Set<String>) -> SecretValues
@@ -24,7 +24,7 @@ package struct Credentials {
         self.signed = signed
     }
 
-    /// None at all: a route that names one holds its destination.
+    /// No secrets: a route that names one holds its destination.
     package static var none: Credentials {
         Credentials(
             values: { names in

@@ -1,7 +1,7 @@
 import Policy
 import Spool
 
-/// What a run, or `send`, knows of destinations: those that something is due for, and the ledger that all runs share.
+/// The destinations of a run, or of `send`: those with due operations, and the ledger that all runs share.
 final class DestinationBook {
     private let configuration: Configuration
     private var world: World
@@ -41,7 +41,7 @@ final class DestinationBook {
         try shared.read()
         let known = shared.ledger.destinations
         if isFirstPass { table = DestinationTable(configuration, knowing: Array(known.keys)) }
-        // What was blamed when they were parked may have changed.
+        // The cause for which they were parked may have changed.
         for (name, state) in known where !state.parking.isEmpty && destinations[Digest(of: name)] == nil {
             _ = add(Destination(named: name), now)
         }
@@ -59,7 +59,8 @@ final class DestinationBook {
 
     private func refresh(_ destination: RunDestination, _ now: Timestamp) {
         destination.state = shared.ledger[destination.name]
-        destination.open(at: now, ignoringCoolDown: ignoresCoolDown)
+        // A cool-down that began after this run has met the destination is not overridden again at each listing.
+        destination.open(at: now, ignoringCoolDown: ignoresCoolDown && !destination.hasBeenHeard)
         destination.beginPass()
         releaseByChange(destination, now)
     }
@@ -72,10 +73,11 @@ final class DestinationBook {
         }
     }
 
-    /// Takes over what an operator has said of destinations since.
+    /// Takes over what an operator has said of destinations since, and what other runs have learned of them. What this run
+    /// has learned is told before.
     func hear() throws(SpoolError) {
-        let heard = try shared.peek()
-        for destination in destinations.values { destination.hear(heard[destination.name]) }
+        let (heard, now) = (try shared.peek(), world.now())
+        for destination in destinations.values { destination.hear(heard[destination.name], at: now) }
     }
 
     // MARK: - Destinations
@@ -139,14 +141,14 @@ final class DestinationBook {
         if destination.isClosed, !destination.events.isEmpty, world.clock.instant() >= shared.pauseEnd { tell() }
     }
 
-    /// Notes an event of a destination, and tells if that ended its hold.
+    /// Applies an event to a destination, and reports the end of its hold, if that ends it.
     func note(_ event: DestinationEvent, of destination: RunDestination, at now: Timestamp) {
         let wasHeld = destination.state.hold != nil
         destination.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
         if wasHeld, destination.state.hold == nil { tally.tell(.holdEnded(destination: destination.name)) }
     }
 
-    /// Notes what an answer says of the destination, but for a hold: that is decided when others have been asked.
+    /// Applies an answer's events to the destination, except a hold: the run decides that after it has tried others.
     func note(_ answer: AttemptAnswer, at now: Timestamp) {
         let (attempt, destination) = (answer.attempt, answer.attempt.destination)
         let events = DestinationEvent.events(
@@ -154,14 +156,14 @@ final class DestinationBook {
             now: now)
         for event in events {
             if case .held = event { continue }
-            // What was in flight when the hold began proves nothing against it: only a probe does.
+            // A delivery that was in flight when the hold began does not end the hold: only a probe does.
             if event == .delivered, destination.block?.reason == .held, !attempt.isProbe { continue }
             note(event, of: destination, at: now)
             if event == .delivered { witness(attempt, at: now) }
         }
     }
 
-    /// Notes that a probe of a held destination begins, before it is sent: no other run does the same.
+    /// Records that a probe of a held destination begins, before it is sent, so that no other run sends one.
     func beginProbe(of destination: RunDestination, at now: Timestamp) {
         destination.note(.probed, at: now, ignoringCoolDown: ignoresCoolDown)
         tell()
@@ -192,7 +194,7 @@ final class DestinationBook {
         if destination.state.parking[id] != nil { note(.unparked(id), of: destination, at: world.now()) }
     }
 
-    /// Notes a delivery as the witness of the operations that are parked.
+    /// Records a delivery as the witness of the parked operations.
     private func witness(_ attempt: Attempt, at now: Timestamp) {
         let destination = attempt.destination
         if destination.state.parking.isEmpty { return }

@@ -44,9 +44,12 @@ final class Dispatcher {
         assessor.watch(chosen)
         for candidate in inOrder(chosen) { queue.append(candidate, of: settler.book[candidate]) }
         while makeProgress() {}
+        queue.isKeptWaiting = false
+        if queue.isOutdated { settler.operations.hasToListAgain = true }
         settler.putBack(queue.end())
         settler.flush()
         settler.book.tell()
+        settler.operations.passOver(queue.lostOperations, haveOthersBegun: queue.begun > queue.lost)
         return queue.begun
     }
 
@@ -55,7 +58,9 @@ final class Dispatcher {
         var order = chosen
         for (digest, destination) in settler.book.destinations
         where destination.isProbing && destination.state.hold != nil {
-            guard let last = order.lastIndex(where: { $0.destination.digest == digest && $0.isHead }) else { continue }
+            let heads = order.indices.filter { order[$0].destination.digest == digest && order[$0].isHead }
+            // Help for other runs stands behind this run's share, from its other end.
+            guard let last = heads.max(by: { order[$0].age < order[$1].age }) else { continue }
             if let newer = destination.newest.first {
                 destination.newest.removeFirst()
                 order.insert(newer, at: 0)
@@ -90,8 +95,12 @@ final class Dispatcher {
 
     // MARK: - Beginning
 
+    /// For so long an attempt in flight may keep a run from a new listing.
+    private static let longWait = Duration.seconds(1)
+
     /// Begins what may begin now; returns how long until more may, where only a rate is in the way.
     private func begin() -> Duration? {
+        queue.isKeptWaiting = queue.lost > 0 && inFlight.values.contains { clock.now() - $0.began > Self.longWait }
         while inFlight.count < sender.concurrency {
             let wait = max(sender.pace.wait(at: tally.elapsed), conditions.delay)
             if wait > .zero, queue.hasWork { return wait }
@@ -146,7 +155,8 @@ final class Dispatcher {
         // While servers work on what has just been sent.
         if let due = settler.flushDue, due <= clock.instant() { settler.flush() }
         tally.begin(.waiting)
-        let deadlines = [stop.nextLook, settler.flushDue, pause.map { clock.instant() + $0 }]
+        let relisting = queue.isOutdated ? clock.instant() + Self.longWait : nil
+        let deadlines = [stop.nextLook, settler.flushDue, relisting, pause.map { clock.instant() + $0 }]
         do throws(SinkError) {
             let reports = try sender.reports(
                 until: deadlines.compactMap { $0 }.min()!, wakeup: stop.graceEnd == nil ? Interruption.wakeup : -1)

@@ -1,23 +1,23 @@
 import Policy
 
-/// When what a run has settled is made durable: at once where answers are slow, and where they are fast in groups, so
-/// that no more than a fiftieth of the time goes into it, whatever the disk.
+/// The pace at which a run makes settled operations durable: at once if answers are slow, in groups if they are fast,
+/// so that at most a fiftieth of the time goes into it, whatever the disk.
 ///
-/// Until then a power cut brings back what has been delivered (window W1); nothing is ever lost by waiting. So what must
+/// Until then a power cut brings delivered operations back (window W1); waiting never loses one. An operation that must
 /// not come back, because a newer value of its sequence follows it, is flushed before that one is sent.
 struct FlushPace {
     private static let share = 50
     private static let limits = Duration.milliseconds(2)...Duration.seconds(1)
-    /// Not earlier than this.
+    /// The earliest time of the next flush.
     private var next: ContinuousClock.Instant
-    /// What has been delivered in these since the last flush must stay away for good.
+    /// The sequences with deliveries since the last flush. They must not come back once a newer value is sent.
     private var sequences: Set<SequenceKey> = []
-    /// Something is settled and not durable.
+    /// Whether an operation is settled but not durable.
     private var isPending = false
 
     init(now: ContinuousClock.Instant) { next = now }
 
-    /// When the next flush is due; `nil` if there is nothing to make durable.
+    /// The time of the next flush; `nil` if there is nothing to make durable.
     var due: ContinuousClock.Instant? { isPending ? next : nil }
 
     mutating func settled() { isPending = true }

@@ -53,7 +53,7 @@ package enum Interruption {
         errno = saved
     }
 
-    /// How many signals have come, and which was the last.
+    /// The number of signals received, and the last of them.
     package static var received: (count: Int, last: Int32) {
         (count.load(ordering: .sequentiallyConsistent), last.load(ordering: .relaxed))
     }

@@ -1,7 +1,7 @@
 import Delivery
 import Policy
 
-/// What this machine lets a run send: the configuration's conditions, and whether there is a network at all.
+/// The machine's conditions for sending: those of the configuration, and whether there is a network at all.
 final class MachineConditions {
     private let asked: Conditions
     private let world: World
@@ -9,7 +9,7 @@ final class MachineConditions {
     private let tally: RunTally
     /// Why nothing may be sent to other machines, and why nothing may be sent at all.
     private var refusal: (elsewhere: String?, here: String?)
-    /// Nothing is sent before: the machine runs on battery.
+    /// The earliest time for an attempt, because the machine runs on battery.
     private var opens: ContinuousClock.Instant?
     /// A look costs a program's run where the configuration asks whether the network is metered.
     private var nextLook: ContinuousClock.Instant
@@ -58,7 +58,7 @@ final class MachineConditions {
         tally.summary.conditions = reason ?? tally.summary.conditions
     }
 
-    /// How long until the first attempt may begin; zero for now.
+    /// The time until the first attempt may begin; zero means now.
     var delay: Duration {
         guard let opens else { return .zero }
         return max(.zero, opens - world.clock.instant())

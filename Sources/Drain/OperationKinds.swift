@@ -1,33 +1,37 @@
 import Policy
 
-/// What the operations of one type and origin have in common in one listing, worked out once: a million names may follow.
+/// The properties that operations of one type and origin share in one listing, computed once for up to a million names.
 struct OperationKinds {
     final class Kind {
         let route: Route
         let destination: Destination
         let longestDelay: Duration
         let isSequential: Bool
-        /// Of a type and for a destination that this run is for.
+        /// The kept values that requests of the route need.
+        let keptNames: Set<String>
+        /// Whether this run sends operations of this type to this destination.
         let isAskedFor: Bool
         /// The operations of the destination that wait for a witness, and until when; `nil` where there are none.
         let parked: [OperationID: Timestamp]?
         /// Its destination within the run; `nil` as long as nothing is due.
         var opened: RunDestination?
-        /// What of it could still be chosen.
-        var reach = Reach.everything
+        /// The part of it that could still be chosen, by the run's rank.
+        var reach: [Reach]
         private let typeBytes: [UInt8]
         private let origin: Digest?
 
         fileprivate init(
             _ route: Route, _ destination: Destination, isAskedFor: Bool, _ name: EntryName,
-            _ parked: [OperationID: Timestamp]?
+            _ parked: [OperationID: Timestamp]?, ranks: Int
         ) {
+            reach = Array(repeating: .everything, count: ranks)
             self.route = route
             self.destination = destination
             self.isAskedFor = isAskedFor
             self.parked = parked
             longestDelay = route.longestDelay
             isSequential = route.isSequential
+            keptNames = route.keptNames
             // As it stands in a name: the default type does not.
             typeBytes = name.type == .default ? [] : Array(name.type.description.utf8)
             origin = name.originDigest
@@ -48,14 +52,16 @@ struct OperationKinds {
     private let types: Set<TypeName>
     private let asked: Set<Digest>
     private let parked: [Digest: [OperationID: Timestamp]]
+    private let ranks: Int
     private var kinds: [Key: Kind] = [:]
     /// Most names are of the same kind as the one before.
     private var last: Kind?
 
     init(
         _ configuration: Configuration, _ destinations: DestinationTable, _ options: RunOptions,
-        parked: [Digest: [OperationID: Timestamp]]
+        parked: [Digest: [OperationID: Timestamp]], ranks: Int
     ) {
+        self.ranks = ranks
         self.configuration = configuration
         self.destinations = destinations
         self.parked = parked
@@ -78,7 +84,7 @@ struct OperationKinds {
             (types.isEmpty || types.contains(key.type)) && (asked.isEmpty || asked.contains(destination.digest))
         let kind = Kind(
             configuration.route(of: key.type), destination, isAskedFor: isAskedFor, name,
-            parked[destination.digest])
+            parked[destination.digest], ranks: ranks)
         kinds[key] = kind
         return kind
     }

@@ -1,8 +1,8 @@
 import Policy
 import Spool
 
-/// Looks within a pass, at most once a second, for what an operator has paused or held and for this machine's network and
-/// power.
+/// Looks within a pass, at most once a second, for what an operator has paused or held, for destinations that another run
+/// has found closed, and for this machine's network and power.
 final class OperatorCheck {
     private let spool: SpoolDirectory
     private let clock: RunClock

@@ -1,7 +1,7 @@
 import Policy
 import Spool
 
-/// What one listing of the queue yields.
+/// The result of one listing of the queue.
 struct Pass {
     /// An older value of a key.
     struct Superseded {
@@ -9,33 +9,40 @@ struct Pass {
         /// The newer operation that stands for it.
         var newer: OperationID
         var sequence: SequenceKey
-        /// It is not replaced: the newer one goes with what it changes.
+        /// Whether the newer operation carries its changes instead of replacing it.
         var isMerged = false
     }
 
-    /// In the order in which to attempt them.
+    /// The chosen operations, in dispatch order.
     var chosen: [Candidate] = []
-    /// Due, but beyond the limit.
+    /// The number of operations that are due, but beyond the limit.
     var leftDue = 0
-    /// Waiting for a time that comes by itself: its own, or that of its destination. What waits for a person does not.
+    /// The number of operations that wait for a time: their own, or that of their destination. Those that wait for a
+    /// person are not counted.
     var waiting = 0
     var nextDue: Timestamp?
     var superseded: [Superseded] = []
-    /// Expired, by their route, behind a destination that is closed; no more than the limit.
+    /// Expired, by their route, behind a destination that is closed or while they waited for a kept value; no more than the
+    /// limit.
     var expired: [Candidate] = []
-    /// How many more of these there are.
+    /// The number of expired operations beyond the limit.
     var leftExpired = 0
-    /// Due, and held behind one of their sequence that failed for good.
+    /// The number of due operations held behind one of their sequence that failed for good.
     var heldBehindFailed = 0
-    /// Files in `new/` under names of their own.
+    /// The number of files in `new/` whose names are not canonical.
     var foreign = 0
-    /// When the listing began, by the monotonic clock.
+    /// The start of the listing, by the monotonic clock.
     let began: ContinuousClock.Instant
-    /// How long it took: the next one waits in proportion.
+    /// The duration of the listing. The wait for the next one is proportional to it.
     var cost: Duration = .zero
 
-    /// Nothing is to be claimed.
+    /// Whether there is nothing to claim.
     var isEmpty: Bool { chosen.isEmpty && expired.isEmpty && superseded.allSatisfy(\.isMerged) }
+
+    /// Takes in one that has expired, up to `limit`.
+    mutating func expire(_ candidate: Candidate, limit: Int) {
+        if expired.count < limit { expired.append(candidate) } else { leftExpired += 1 }
+    }
 
     mutating func mayComeDue(_ moment: Timestamp) {
         nextDue = min(nextDue ?? moment, moment)

@@ -31,28 +31,32 @@ final class PassChooser {
         self.sender = sender
     }
 
-    /// Lists what waits and chooses up to `budget` of what is due, in the order in which to attempt it.
-    func choose(budget: Int, _ order: Chooser.Order) throws(SpoolError) -> Pass {
+    /// Lists what waits and chooses up to `budget` of what is due, in the order in which to attempt it; with peers, of this
+    /// run's share first.
+    func choose(budget: Int, _ order: Chooser.Order, _ peers: Peers = .none) throws(SpoolError) -> Pass {
         let now = world.now()
         let isPlanning = order == .shown
         try book.read(now)
         conditions.look(isPlanning: isPlanning)
         let budget = isPlanning ? budget : min(budget, options.portion)
         do throws(SpoolError) {
-            return try list(budget, order, now)
+            return try list(budget, order, peers, now)
         } catch let error where error.isLocked && order == .decided {
             // Whoever holds the names lock keeps back what has an order, and nothing else.
             if !isNamesLockTold { tally.inputOutput(error) }
             isNamesLockTold = true
-            return try list(budget, .elsewhere, now)
+            return try list(budget, .elsewhere, peers, now)
         }
     }
 
-    private func list(_ budget: Int, _ order: Chooser.Order, _ now: Timestamp) throws(SpoolError) -> Pass {
+    private func list(
+        _ budget: Int, _ order: Chooser.Order, _ peers: Peers, _ now: Timestamp
+    ) throws(SpoolError) -> Pass {
         var chooser = Chooser(
             spool: spool, configuration: configuration, destinations: book.table, options: options, now: now,
-            order: order, setAside: operations.setAside, deferred: operations.deferred, apart: operations.apart,
-            parked: book.parked(now))
+            order: order, setAside: operations.setAside.union(operations.lost), deferred: operations.deferred,
+            apart: operations.apart,
+            parked: book.parked(now), peers: peers, expiries: operations.expiries)
         return try chooser.choose(budget: budget, clock: world.clock) { kind in
             let destination = book.destination(kind.destination, now)
             conditions.apply(to: destination)

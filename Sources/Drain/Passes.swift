@@ -35,6 +35,7 @@ final class Passes {
 
     /// Chooses the operations of a pass; dropped files are admitted before.
     func next() throws(SpoolError) -> Pass {
+        settler.operations.lost = []
         var pass = try choose(budget: options.limit)
         tally.summary.leftForeign = false
         if pass.foreign > 0 {
@@ -71,7 +72,9 @@ final class Passes {
     }
 
     private func choose(budget: Int) throws(SpoolError) -> Pass {
-        try chooser.choose(budget: budget, claims.hasOrder ? .decided : .elsewhere)
+        // A person who names operations wants all of them now.
+        let peers = options.ids == nil ? Peers(of: claims.name, others: try claims.company) : .none
+        return try chooser.choose(budget: budget, claims.hasOrder ? .decided : .elsewhere, peers)
     }
 
     /// Admits dropped files, and no more of them than leaves the pass time to deliver; the rest waits.

@@ -8,12 +8,15 @@ final class RequestMaker {
     private let form: RequestForm
     private let settings: DestinationSettings
     private let secretNames: Set<String>
-    /// What its requests prove by who sends them, see `RequestForm.credentials`.
+    /// The values that its requests take from answers to earlier operations of the key.
+    let keptNames: Set<String>
+    /// The credentials of its requests, by name; see `RequestForm.credentials`.
     let credentialNames: String
     private let version: String
     private let credentials: Credentials
     private let available: [Transport]
     private let now: () -> Timestamp
+    private let gzip: (_ body: [UInt8]) throws(RequestError) -> [UInt8]
     /// The redaction of the last request. The next one has the same secrets as a rule.
     private var redactions: (values: [String: String], redaction: Redaction) = ([:], .none)
 
@@ -30,11 +33,13 @@ final class RequestMaker {
         self.settings = settings
         form = RequestForm(route)
         secretNames = form.secretNames(settings: settings)
+        keptNames = form.keptNames
         credentialNames = form.credentials(settings: settings, headersCommand: route.headersCommand)
         version = world.version
         credentials = world.credentials
         available = world.transports
         now = world.now
+        gzip = world.gzip
     }
 
     /// More operations for the request of this one; `nil` where it goes alone.
@@ -58,6 +63,8 @@ final class RequestMaker {
                 for: operations.map(\.operation), attempt: operations.map(\.attempt).max() ?? 1, version: version,
                 settings: settings, secrets: secrets, available: available)
         }
+        // Before all that is made of the bytes that go out.
+        try request.compress(by: route.compress, gzip)
         var signed: [HeaderField] = []
         if let command = route.headersCommand {
             switch credentials.signed(command, request) {

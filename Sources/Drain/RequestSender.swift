@@ -11,10 +11,10 @@ final class RequestSender {
     let concurrency: Int
     /// Changes each request before it is sent.
     private let adjust: (inout OutgoingRequest) -> Void
-    /// How fast attempts begin, over all destinations.
+    /// The rate at which attempts begin, over all destinations.
     var pace: Pace
     private var sink: (any Sink)?
-    /// How many requests have been sent. The last one's ticket.
+    /// The number of requests sent, and the ticket of the last one.
     private(set) var sent = 0
 
     init(

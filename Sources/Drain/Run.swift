@@ -1,7 +1,7 @@
 package import Policy
 package import Spool
 
-/// One run over a queue: recovers what dead runs had claimed, makes passes, prunes, and says what it came to.
+/// One run over a queue. It recovers the claims of dead runs, makes passes, prunes, and reports a summary.
 ///
 /// `Passes` says what a pass is. A run chooses (`PassChooser`), claims (`Claimer`), sends (`Dispatcher`, `RequestSender`),
 /// judges answers (`AnswerAssessor`) and settles (`Settler`). What was claimed when the process dies is returned by the
@@ -60,7 +60,7 @@ package final class Run {
             tally.broken(error)
         }
         book.tell()
-        do throws(SpoolError) { try spool.prune(by: configuration.retention, now: world.now()) } catch {
+        do throws(SpoolError) { try spool.prune(by: configuration, now: world.now()) } catch {
             tally.inputOutput(error)
         }
         do throws(SpoolError) { try claims.end() } catch { tally.broken(error) }

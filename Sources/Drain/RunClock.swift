@@ -8,7 +8,7 @@ package struct RunClock {
     package var instant: () -> ContinuousClock.Instant
     /// Waits until then, or for a signal, whichever is first.
     package var sleep: (_ deadline: ContinuousClock.Instant) -> Void
-    /// How many signals have asked for an end, and the last of them.
+    /// The number of signals that asked for an end, and the last of them.
     package var signals: () -> (count: Int, last: Int32)
 
     package init(

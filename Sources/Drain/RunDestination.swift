@@ -1,10 +1,10 @@
 import Policy
 
-/// One destination within a run: what it may be sent now, and what has been learned of it.
+/// One destination within a run: its state, and the attempts that it may get now.
 final class RunDestination {
     /// Its name and digest.
     var identity: Destination
-    /// What it may be sent, by all that is known of it.
+    /// The attempts that it may get, by its state.
     private(set) var access: DestinationAccess
     var pace: Pace
     /// The configuration's conditions are not met for it.
@@ -30,12 +30,12 @@ final class RunDestination {
     var skipped = 0
     var offered = 0
     var chosen = 0
-    /// How many of the offered operations are not due any more.
+    /// The number of offered operations that are no longer due.
     var done = 0
     var inFlight = 0
     /// The number of its line in the dispatch order of a pass that it takes part in.
     var line = 0
-    /// When it last refused secrets that had just been looked up anew.
+    /// The time when it last refused secrets that had just been looked up again.
     var refusedFreshSecrets: ContinuousClock.Instant?
     /// Its request makers by operation type.
     var makers: [TypeName: RequestMaker] = [:]
@@ -92,9 +92,11 @@ final class RunDestination {
         access.open(at: now, ignoringCoolDown: ignoringCoolDown)
     }
 
-    /// Takes over what an operator has said of it since, see `DestinationAccess.hear`.
-    func hear(_ told: DestinationState) {
+    /// Takes over what an operator has said of it since, and what other runs have learned, see `DestinationAccess`. Answers
+    /// that wait for others are judged by what this run alone meets.
+    func hear(_ told: DestinationState, at now: Timestamp) {
         access.hear(told)
+        if !needsAttention { access.learn(told, at: now) }
     }
 
     /// Takes an event in, for this run at once and for the ledger later.
@@ -107,7 +109,7 @@ final class RunDestination {
 
     var isSampling: Bool { storm.phase == .sampling || holdGuard?.phase == .sampling }
 
-    /// How many attempts of the dispatch order may be in flight.
+    /// The most attempts of the dispatch order that may be in flight.
     var concurrencyLimit: Int {
         isClosed || isSampling || !urgent.isEmpty ? 0 : min(access.allowance, isCautious ? 1 : .max)
     }

@@ -1,20 +1,20 @@
 package import Policy
 
-/// What the command line asks of a run.
+/// The options of a run from the command line.
 package struct RunOptions: Hashable, Sendable {
-    /// How long a run stays once it has tried what was due.
+    /// How long a run stays once it has attempted the due operations.
     package enum Stay: Hashable, Sendable {
         /// One pass.
         case no
-        /// For what becomes due within this time of the start.
+        /// For operations that become due within this time after the start.
         case during(Duration)
         /// Until nothing waits that this run may try; `maxTime` bounds it.
         case untilEmpty
     }
 
-    /// How many operations one pass takes.
+    /// The most operations that one pass takes.
     package var limit: Int
-    /// How many attempts are in flight at once.
+    /// The most attempts in flight at once.
     package var concurrency: Int
     /// From the start: no claim after it, and what is in flight has `grace` to end.
     package var maxTime: Duration?
@@ -29,11 +29,11 @@ package struct RunOptions: Hashable, Sendable {
     package var types: Set<TypeName>
     /// Only these destinations, by name; empty is all.
     package var destinations: Set<String>
-    /// How fast attempts begin, over all destinations.
+    /// The rate at which attempts begin, over all destinations.
     package var rate: Rate?
     /// Attempt nothing while another run is at it.
     package var failsIfBusy: Bool
-    /// How long attempts in flight may go on after a signal or `maxTime`.
+    /// How long attempts in flight may continue after a signal or `maxTime`.
     package var grace: Duration
     /// Upper bound on candidates chosen at once, whatever the limit. Keeps memory independent of the queue's size.
     var portion = 20_000

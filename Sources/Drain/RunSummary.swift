@@ -1,7 +1,7 @@
 package import Policy
 package import Spool
 
-/// What a run came to, in counts; the words and the exit status are DrainqCLI's.
+/// The result of a run, in counts. DrainqCLI makes the words and the exit status.
 package struct RunSummary: Hashable, Sendable {
     package enum End: Hashable, Sendable {
         /// Nothing more was due.
@@ -38,7 +38,7 @@ package struct RunSummary: Hashable, Sendable {
     package var waiting = 0
     /// Older values of a key that were removed because a newer operation stands for them.
     package var superseded = 0
-    /// Of those that failed, how many had expired unsent.
+    /// The number of failed operations that had expired unsent.
     package var expired = 0
     /// Why nothing was attempted, where the configuration's conditions were not met or this machine has no network.
     package var conditions: String?
@@ -63,9 +63,9 @@ package struct RunSummary: Hashable, Sendable {
     }
 }
 
-/// What happens during a run, as it happens.
+/// An event during a run.
 package enum RunEvent: Sendable {
-    /// So many are about to be attempted; so many more are due beyond the limit.
+    /// The number of operations about to be attempted, and the number due beyond the limit.
     case chosen(Int, leftDue: Int)
     case attempted(AttemptEvent)
     /// Given up without a request: expired, or its request cannot be made.
@@ -85,6 +85,8 @@ package enum RunEvent: Sendable {
     /// Gone under `dropOldest`, so that a file which was dropped into `new/` could be admitted.
     case dropped(EntryName)
     case recovered(Recovery)
+    /// The answer to a delivered operation has no value that its route keeps: those that need it wait.
+    case notKept(OperationID, name: String, reason: Unkept)
     /// A signal ends the run: nothing more is claimed, and these requests in flight have the grace time to end.
     case stopping(inFlight: Int, grace: Duration)
     case inputOutputError(SpoolError)

@@ -1,7 +1,7 @@
 import Policy
 import Spool
 
-/// What a run comes to, and what it tells as it happens.
+/// The summary of a run, and the events that it reports.
 final class RunTally {
     var summary: RunSummary
     /// Whether the run has lost its lock: others may be at what it had claimed.
@@ -29,7 +29,7 @@ final class RunTally {
         summary.timeSpent.begin(activity, now: clock.instant())
     }
 
-    /// How long the run has lasted.
+    /// The duration of the run so far.
     var elapsed: Duration { clock.instant() - started }
 
     /// The moment so long after the start of the run.
@@ -107,7 +107,7 @@ final class RunTally {
         tell(.agentsFailed(reason))
     }
 
-    /// Notes a signal as the end of this run; false where none has come.
+    /// Records a signal as the end of this run. Returns false if none has come.
     func isInterrupted() -> Bool {
         let signal = clock.signals()
         guard signal.count > 0 else { return false }

@@ -1,14 +1,24 @@
 import Policy
 import Spool
 
-/// What a pass has still to send: the chosen operations in dispatch order, and the work that goes before them.
+/// The operations that a pass still has to send: the chosen ones in dispatch order, and the work before them.
 final class SendQueue {
-    /// How many operations of this pass were claimed and not put back unsent.
+    /// The number of operations of this pass that were claimed, or that a rival had claimed first, and not put back unsent.
     var begun = 0
+    /// How many of these a rival had claimed first.
+    var lost = 0
+    /// The operations whose claims were lost in this pass.
+    var lostOperations: Set<OperationID> = []
+    /// Whether a new listing would have to wait long for an attempt in flight. Then what was chosen is sent, whatever
+    /// rivals have taken of it: a slow destination delays no other one.
+    var isKeptWaiting = false
+    /// How many may be lost before the listing is out of date, however few were claimed: none, unless no claim was won in
+    /// the pass before.
+    private var lossesAllowed = 0
     private var order = DispatchOrder()
-    /// By their position in the order.
+    /// The chosen operations, by their position in the order.
     private var candidates: [Candidate] = []
-    /// By their line in the order.
+    /// The destinations, by their line in the order.
     private(set) var destinations: [RunDestination] = []
     /// Operations in the order that are claimed and read already: the batch before them had no room for them.
     private var claimed: [OperationID: Member] = [:]
@@ -19,7 +29,10 @@ final class SendQueue {
 
     /// Begins a pass. The queue is empty then.
     func begin() {
-        begun = 0
+        // Names that nobody can claim, as a file system may show them, must not keep a run from what stands behind them.
+        isKeptWaiting = false
+        lossesAllowed = isOutdated && lost == begun ? max(1, lossesAllowed * 2) : 0
+        (begun, lost, lostOperations) = (0, 0, [])
         order = DispatchOrder()
         (candidates, destinations, claimed, watched, paced) = ([], [], [:], [:], [])
     }
@@ -47,6 +60,12 @@ final class SendQueue {
         }
         return members
     }
+
+    /// Whether rivals have claimed so much of what was chosen that the queue has to be listed again: more than one claim in
+    /// a hundred was lost. Then nothing more of the order is sent in this pass.
+    ///
+    /// Answers that wait for others keep the pass going: without these they would be taken for the whole truth.
+    var isOutdated: Bool { !isKeptWaiting && lost > max(lossesAllowed, begun / 100) && watched.isEmpty }
 
     // MARK: - What goes first
 
@@ -95,7 +114,7 @@ final class SendQueue {
 
     /// Whether an operation waits for anything but a rate. Those of a closed destination wait for that.
     var hasWork: Bool {
-        destinations.contains { $0.concurrencyLimit > 0 && !isEmpty(of: $0) }
+        !isOutdated && destinations.contains { $0.concurrencyLimit > 0 && !isEmpty(of: $0) }
             || watched.values.contains { !$0.urgent.isEmpty && !$0.isClosed }
     }
 
@@ -117,6 +136,7 @@ final class SendQueue {
 
     /// Takes out the next operation of the order; `nil` where none may begin now. `free` attempts may begin.
     func next(free: Int, at elapsed: Duration) -> Candidate? {
+        if isOutdated { return nil }
         let destinations = destinations
         let position = order.next(
             free: free, inFlight: { destinations[$0].inFlight },
@@ -128,13 +148,15 @@ final class SendQueue {
 
     /// Takes out the next operation of a destination if it is of this type, for a batch.
     func next(of destination: RunDestination, type: TypeName) -> (position: Int, candidate: Candidate)? {
+        if isOutdated { return nil }
         let position = order.next(of: destination.line) { candidates[$0].entry.name.type == type }
         return position.map { ($0, candidates[$0]) }
     }
 
-    /// How long until the rate of a destination lets its next attempt begin; `nil` where no rate is in the way.
+    /// The time until the rate of a destination lets its next attempt begin; `nil` if no rate delays it.
     func waitForRate(at elapsed: Duration) -> Duration? {
-        paced.compactMap { destination -> Duration? in
+        if isOutdated { return nil }
+        return paced.compactMap { destination -> Duration? in
             let isWaiting =
                 !isEmpty(of: destination) && destination.concurrencyLimit > 0 || !destination.urgent.isEmpty
             let wait = destination.pace.wait(at: elapsed)

@@ -2,16 +2,16 @@ import Delivery
 package import Policy
 package import Spool
 
-/// One operation, tried at once: it has a file in the queue only if it needs one, and that is the caller's to make.
+/// One operation that is attempted at once. It has no file in the queue; if it needs one, the caller makes it.
 ///
-/// It uses the parts of a run. Until it returns, nothing is promised: a crash in here leaves no operation behind. What it
-/// learns of the destination is remembered like what a run learns, and what runs have learned is respected: a held
-/// destination is not asked, nor is one whose circuit breaker is open.
+/// It uses the parts of a run. It promises nothing until it returns: a crash in here leaves no operation behind. It
+/// updates the destination's state as a run does, and obeys it: it sends nothing to a held destination or to one whose
+/// circuit breaker is open.
 package final class Sending {
     package struct Options: Hashable, Sendable {
-        /// For each attempt, where it is shorter than the route's.
+        /// The longest duration of each attempt, if it is shorter than the route's.
         package var timeout: Duration?
-        /// Try again by the route's schedule as long as the next attempt begins within this time of the start.
+        /// The time after the start within which a next attempt, by the route's schedule, may begin.
         package var retryWithin: Duration?
 
         package init(timeout: Duration? = nil, retryWithin: Duration? = nil) {
@@ -21,13 +21,13 @@ package final class Sending {
     }
 
     package enum Result {
-        /// `answer` has the body.
-        case delivered(AttemptEvent, answer: [UInt8])
-        /// For good: it is not to be queued.
+        /// `answer` has the body. `hasKept` is false where an error has lost what the answer leaves for its key.
+        case delivered(AttemptEvent, answer: [UInt8], hasKept: Bool)
+        /// The operation failed for good. The caller does not queue it.
         case failed(AttemptEvent)
-        /// Not now.
+        /// The operation cannot be delivered now.
         case postponed(Postponement)
-        /// No attempt can be made on this machine at all: nobody is charged.
+        /// This machine cannot make any attempt. No attempt is counted.
         case broken(Postponement)
     }
 
@@ -40,7 +40,7 @@ package final class Sending {
         package var reason: String
         package var isHeld = false
         /// To be released once the operation is in the queue: before that a newer one could be delivered.
-        package var turn: Turn?
+        package var turn: SendTurn?
     }
 
     private let spool: SpoolDirectory
@@ -53,17 +53,26 @@ package final class Sending {
     private let attempted: (AttemptEvent) -> Void
 
     /// `report` is told what could not be remembered, `attempted` each attempt and what came of it. One that used the
-    /// attempts up is deferred there: the operation is to be queued.
+    /// attempts up is deferred there: the operation is to be queued. `notKept` is told which part of an answer leaves no
+    /// value for the key.
     package init(
         spool: SpoolDirectory, configuration: Configuration, options: Options, world: World,
-        attempted: @escaping (AttemptEvent) -> Void = { _ in }, report: @escaping (SpoolError) -> Void
+        attempted: @escaping (AttemptEvent) -> Void = { _ in },
+        notKept: @escaping (OperationID, _ name: String, Unkept) -> Void = { _, _, _ in },
+        report: @escaping (SpoolError) -> Void
     ) {
         self.spool = spool
         self.configuration = configuration
         self.options = options
         self.world = world
         self.attempted = attempted
-        tally = RunTally(clock: world.clock) { if case .inputOutputError(let error) = $0 { report(error) } }
+        tally = RunTally(clock: world.clock) { event in
+            switch event {
+            case .inputOutputError(let error): report(error)
+            case .notKept(let id, let name, let reason): notKept(id, name, reason)
+            default: break
+            }
+        }
         book = DestinationBook(spool, configuration, world, tally, ignoresBackoff: false)
         sender = RequestSender(spool, configuration, world, concurrency: 1) { $0.adjust(to: options) }
     }
@@ -75,7 +84,7 @@ package final class Sending {
         guard item.route.isSequential, item.route.sequence(of: item.name, to: item.destination) != nil else {
             return try attempts(of: item, nil)
         }
-        let turn = try Turn(of: item.name, in: spool, at: world.now()) { [tally] in tally.inputOutput($0) }
+        let turn = try SendTurn(of: item.name, in: spool, at: world.now()) { [tally] in tally.inputOutput($0) }
         let result: Result
         do throws(SpoolError) {
             if try turn.begin(at: world.now()), try isFirst(item) {
@@ -102,7 +111,7 @@ package final class Sending {
 
     // MARK: - Attempts
 
-    /// What follows an attempt, or the reason not to make one.
+    /// The next step after an attempt, or after a reason not to make one.
     private enum Step {
         case end(Result)
         /// Another attempt after this moment, if that is within the time for retries; else this is the end.
@@ -111,7 +120,7 @@ package final class Sending {
         case refreshed
     }
 
-    private func attempts(of item: SentOperation, _ turn: Turn?) throws(SpoolError) -> Result {
+    private func attempts(of item: SentOperation, _ turn: SendTurn?) throws(SpoolError) -> Result {
         var item = item
         var isRepeated = false
         while true {
@@ -141,6 +150,12 @@ package final class Sending {
         if attempt.isProbe, !isRepeated, try !book.beginDueProbe(of: destination, at: world.now()) {
             return .end(item.postponed(Availability.Block(.held), destination))
         }
+        if let lack = try provide(attempt.maker.keptNames, for: &attempt.members[0].operation, in: spool) {
+            return .end(item.postponed(Rule.notKept(lack).description))
+        }
+        if let defect = lackOfRoom(for: item.operation, item.route) {
+            return .end(.broken(item.postponement(defect.description)))
+        }
         let received: AttemptReport
         do throws(SinkError) {
             if let error = try sender.send(&attempt) { return refuse(item, attempt, error) }
@@ -167,8 +182,9 @@ package final class Sending {
         }
     }
 
-    /// No request can be made: the operation's own fault, or a reason to hold its destination.
+    /// Settles an operation of which no request can be made: it fails, waits, or holds its destination.
     private func refuse(_ item: SentOperation, _ attempt: Attempt, _ error: RequestError) -> Step {
+        if error.outcome == .deferred { return .end(item.postponed(error.description)) }
         let settlement = Settlement.decide(on: error, now: world.now())
         if error.outcome != .held {
             return .end(.failed(AttemptEvent(of: attempt.members[0], settlement, attempt)))
@@ -184,8 +200,11 @@ package final class Sending {
         var verdict = answer.verdict
         let refusal = refusalAlone(answer)
         if refusal != nil { verdict = verdict.becoming(.failed, rule: .refusedAlone(verdict.rule)) }
+        // The answer is printed: no copy keeps it.
+        var route = item.route
+        route.keepsAnswer = false
         let settlement = Settlement.decide(
-            on: answer.report, verdict: verdict, of: item.operation, name: item.name, route: item.route,
+            on: answer.report, verdict: verdict, of: item.operation, name: item.name, route: route,
             inBatch: false, keepsDelivered: false, start: attempt.began, now: world.now(),
             using: &world.generator)
         remember(answer, refusal, settlement)
@@ -193,7 +212,9 @@ package final class Sending {
         tell(event, verdict)
         if !verdict.isUntouched { item.operation.attempts.append(settlement.record) }
         switch settlement.disposition {
-        case .delivered: return .end(.delivered(event, answer: body))
+        case .delivered:
+            let hasKept = keep(settlement.kept, of: item.operation)
+            return .end(.delivered(event, answer: body, hasKept: hasKept))
         case .failed(let countsAttempt) where verdict.outcome == .deferred:
             // Its attempts are used up, but nothing has said that it cannot be.
             item.note(countsAttempt, due: world.now())
@@ -236,6 +257,35 @@ package final class Sending {
         book.tell()
     }
 
+    /// Returns why what an answer leaves could not be kept, as on a full disk: nothing is sent then, because those that need
+    /// the value would wait for ever.
+    private func lackOfRoom(for operation: Operation, _ route: Route) -> SpoolError? {
+        if route.keep.isEmpty { return nil }
+        do throws(SpoolError) {
+            try spool.proveRoomToKeep()
+            try checkKept(of: operation, route, in: spool)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Keeps what the answer leaves for the key. It was delivered, and has no file that could be sent again: what cannot be
+    /// kept is told. Returns false after an error.
+    private func keep(_ kept: KeptValues, of operation: Operation) -> Bool {
+        guard !kept.isEmpty, let key = operation.header.key else { return true }
+        do throws(SpoolError) {
+            let lacking = try spool.keep(kept, of: operation.header.id, for: key, at: world.now())
+            for name in lacking.sorted() {
+                tally.tell(.notKept(operation.header.id, name: name, reason: kept.unkept[name] ?? .missing))
+            }
+            return true
+        } catch {
+            tally.inputOutput(error)
+            return false
+        }
+    }
+
     private func tell(_ event: AttemptEvent, _ verdict: Verdict) {
         var event = event
         if verdict.outcome == .deferred, case .failed(let countsAttempt) = event.settlement.disposition {
@@ -261,7 +311,7 @@ package final class Sending {
 
     /// Waits for another attempt, if it is within the time for retries; false if it is not, if a signal came, or if it is
     /// no longer this operation's turn.
-    private func waits(until moment: Timestamp, _ item: SentOperation, _ turn: Turn?) throws(SpoolError) -> Bool {
+    private func waits(until moment: Timestamp, _ item: SentOperation, _ turn: SendTurn?) throws(SpoolError) -> Bool {
         let clock = world.clock
         let end = clock.instant() + max(.zero, moment - world.now())
         guard let limit = options.retryWithin.map({ tally.moment(after: $0) }), end <= limit, !isInterrupted else {
@@ -296,7 +346,7 @@ package final class Sending {
 }
 
 extension OutgoingRequest {
-    /// What is read of an answer at most; an answer is a result here, and not only a sign.
+    /// The most bytes that are read of an answer. `send` prints the answer, so it reads more than a run does.
     private static var longestAnswer: Int { 64 << 20 }
 
     fileprivate mutating func adjust(to options: Sending.Options) {

@@ -1,15 +1,15 @@
 import Policy
 import Spool
 
-/// An operation that `send` tries, and what is known of it so far.
+/// An operation that `send` attempts, with its state so far.
 struct SentOperation {
-    /// With the records of its attempts.
+    /// The operation, with the records of its attempts.
     var operation: Operation
-    /// With its attempts, and the time before which there is no other one.
+    /// The name, with the count of attempts and the time before which there is no next one.
     var name: EntryName
     let route: Route
     let destination: Destination
-    /// New credentials have been asked for.
+    /// Whether `send` has looked up the credentials again.
     var hasRefreshed = false
 
     init(_ operation: Operation, _ configuration: Configuration) {

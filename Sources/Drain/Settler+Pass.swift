@@ -1,7 +1,7 @@
 import Policy
 import Spool
 
-/// What a pass settles without an attempt: older values that a newer one stands for, and what has expired.
+/// Settles operations without an attempt: older values that a newer one replaces, and expired operations.
 extension Settler {
     /// Row N, D → gone, durable before the newer operation is sent: no older value comes back behind it. Where one cannot
     /// be taken away another process has it, and its whole sequence waits: one that was added meanwhile may have been chosen
@@ -68,7 +68,7 @@ extension Settler {
         let destination = book[candidate]
         let maker = sender.maker(of: claim.name.type, to: destination)
         guard case .operation(let stored) = try claims.read(claim, limits: configuration.limits),
-            let settlement = Settlement.decide(onExpiryOf: stored.operation, route: maker.route, now: world.now())
+            let settlement = try settlementOfAge(stored.operation, maker)
         else { return try putBack(claim) }
         let attempt = Attempt(members: [], destination: destination, maker: maker, began: world.now())
         try apply(settlement, Member(claim: claim, operation: stored.operation), attempt, isSent: false)

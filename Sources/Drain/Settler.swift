@@ -2,11 +2,12 @@ import Delivery
 import Policy
 import Spool
 
-/// Turns verdicts into what becomes of the files: settles, counts, tells, and makes durable.
+/// Applies verdicts to the files: settles, counts, reports, and makes durable.
 ///
-/// What it has not settled when the process dies is returned by the next run (SpoolDirectory, table of states).
+/// If the process dies, the next run returns the operations that it had not settled (SpoolDirectory, table of states).
 final class Settler {
     let claims: SpoolRun
+    let spool: SpoolDirectory
     let configuration: Configuration
     private(set) var world: World
     let tally: RunTally
@@ -21,6 +22,7 @@ final class Settler {
         _ tally: RunTally, _ book: DestinationBook, _ operations: OperationBook, _ queue: SendQueue
     ) {
         self.claims = claims
+        self.spool = spool
         self.configuration = configuration
         self.world = world
         self.tally = tally
@@ -50,7 +52,8 @@ final class Settler {
             do throws(SpoolError) {
                 try settle(member, &settlement, answer)
             } catch {
-                keep(member, error)
+                setAside(member, error)
+                settlement.disposition = .putBack
             }
             if !answer.letsOthersGo { goOn(member, after: settlement.disposition) }
             return settlement
@@ -94,12 +97,13 @@ final class Settler {
     }
 
     /// Sets aside an operation that could not be settled. Other errors than a full disk end the run.
-    private func keep(_ member: Member, _ error: SpoolError) {
+    private func setAside(_ member: Member, _ error: SpoolError) {
         operations.setAside.insert(member.name.id)
         guard error.isFullDisk, error.kind == .io else { return tally.broken(error) }
         tally.inputOutput(error)
-        // Row C → N or D: its new name finds no room, and claims must not fill the run's directory and keep others from
-        // being sent. Where its old name finds none either it is put back when the run ends.
+        // Row C → N or D: there is no room for its new name. It goes back under its old one, as claims that pile up in the
+        // run's directory would keep others from being sent. Where there is no room for that either, the end of the run puts
+        // it back.
         do throws(SpoolError) {
             try putBack(member)
         } catch {
@@ -127,6 +131,7 @@ final class Settler {
         _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
     ) throws(SpoolError) {
         let disposition = settlement.disposition
+        try keep(settlement.kept, of: member.operation)
         if let claim = member.claim {
             let record = settlement.isRecorded ? settlement.record : nil
             let settled = try claims.settle(claim, disposition, record: record, now: world.now())
@@ -202,6 +207,7 @@ final class Settler {
     private func settleMerged(_ member: Member, _ settlement: Settlement, _ attempt: Attempt) throws(SpoolError) {
         if member.merged.isEmpty { return }
         var own = settlement
+        own.kept = .none
         own.record.rule += "; merged into '\(member.name.id)'"
         switch settlement.disposition {
         case .delivered: break
@@ -218,7 +224,7 @@ final class Settler {
 
     // MARK: - Durability
 
-    /// When the next flush is due; `nil` if there is nothing to make durable.
+    /// The time of the next flush; `nil` if there is nothing to make durable.
     var flushDue: ContinuousClock.Instant? { flushPace.due }
 
     /// Whether the next operation of this sequence has to wait for a flush.

@@ -3,7 +3,7 @@ import Spool
 
 /// The ledger of destinations that all runs share, as this process last saw it, and how often it is written.
 struct SharedLedger {
-    private let file: LedgerFile
+    private let file: DestinationsFile
     private let clock: RunClock
     private(set) var ledger = DestinationLedger()
     /// Before this moment nothing that can wait is written: writing takes no more than a twentieth of the time. The file
@@ -13,7 +13,7 @@ struct SharedLedger {
     private var isLost = false
 
     init(_ spool: SpoolDirectory, _ clock: RunClock) {
-        file = LedgerFile(spool: spool)
+        file = DestinationsFile(spool: spool)
         self.clock = clock
         pauseEnd = clock.instant()
     }

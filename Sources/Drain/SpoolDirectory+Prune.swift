@@ -2,17 +2,21 @@ import Policy
 import Spool
 
 extension SpoolDirectory {
-    /// Removes what has been kept long enough. Of `failed/` that is looked for no more often than `retention` says.
-    func prune(by retention: Retention, now: Timestamp) throws(SpoolError) {
+    /// Removes what has been kept long enough. Of `failed/` and of kept values that is looked for no more often than the
+    /// retention says.
+    func prune(by configuration: Configuration, now: Timestamp) throws(SpoolError) {
         let last = try StateFile.retention.contents(in: self).flatMap {
             Timestamp(rfc3339: String(decoding: $0, as: UTF8.self).filter { !$0.isNewline })
         }
-        if let look = retention.look(last: last, now: now) {
+        let keepsValues = try !keptKeys().isEmpty
+        if let look = configuration.retention.look(last: last, keepsValues: keepsValues, now: now) {
+            if let limit = look.keptLimit { try pruneKept(olderThan: limit) }
             if let limit = look.limit { _ = try prune(.failed, olderThan: limit) }
             if look.isRemembered {
                 try StateFile.retention.replace(with: Array("\(now.rfc3339)\n".utf8), durable: true, in: self)
             }
         }
-        if retention.delivered > .zero { _ = try prune(.delivered, olderThan: now - retention.delivered) }
+        let kept = configuration.keepsDeliveredFor
+        if kept > .zero { _ = try prune(.delivered, olderThan: now - kept) }
     }
 }

@@ -3,10 +3,10 @@ final class StopCheck {
     private let clock: RunClock
     private let tally: RunTally
     private let operators: OperatorCheck
-    /// When the time of the run is up; `nil` where it has no limit.
+    /// The time at which the run claims nothing more; `nil` if it has no limit.
     private let timeLimit: ContinuousClock.Instant?
     private let grace: Duration
-    /// When what is in flight is cut off; `nil` as long as the run goes on.
+    /// The time at which attempts in flight are cut off; `nil` while the run continues.
     private(set) var graceEnd: ContinuousClock.Instant?
 
     init(_ options: RunOptions, _ clock: RunClock, _ tally: RunTally, _ operators: OperatorCheck) {
@@ -17,13 +17,13 @@ final class StopCheck {
         grace = options.grace
     }
 
-    /// Whether no more is to be claimed: a signal, the time, or a queue that cannot be trusted with another outcome.
+    /// Whether the run may claim nothing more: because of a signal, the time, or a queue that may lose another outcome.
     func mustStop() -> Bool {
         operators.look()
         return tally.hasEnded || isTimeUp() || tally.isInterrupted()
     }
 
-    /// Notes the end of `--max-time` as the end of this run; false before it.
+    /// Records the end of `--max-time` as the end of this run. Returns false before it.
     func isTimeUp() -> Bool {
         guard let timeLimit, clock.instant() >= timeLimit else { return false }
         tally.summary.end = .timeUp
@@ -40,25 +40,26 @@ final class StopCheck {
                 tally.tell(.stopping(inFlight: inFlight, grace: grace))
             }
         }
-        // What is in flight is somebody else's to settle.
+        // Another process settles the operations in flight.
         if tally.hasLostLock { endGrace() }
     }
 
-    /// Has what is in flight cut off.
+    /// Cuts off the attempts in flight.
     func endGrace() { graceEnd = clock.instant() }
 
-    /// Whether what is in flight is cut off now: the grace time is up, or a second signal has come.
+    /// Whether attempts in flight are cut off now: the grace time is up, or a second signal has come.
     var cutsOff: Bool { graceEnd.map { clock.instant() >= $0 || clock.signals().count > 1 } ?? false }
 
     // MARK: - Waiting
 
     private static let longestWait = Duration.seconds(60)
 
-    /// When a wait ends at the latest: something else than its reason has to be noticed then.
+    /// The latest end of a wait. The run then checks for events other than the one it waits for.
     var nextLook: ContinuousClock.Instant {
         // In the grace time a second signal is looked for ten times a second: the first has used up the wake-up.
         if let graceEnd { return min(graceEnd, clock.instant() + .milliseconds(100)) }
-        return timeLimit ?? clock.instant() + Self.longestWait
+        let longest = clock.instant() + Self.longestWait
+        return timeLimit.map { min($0, longest) } ?? longest
     }
 
     /// Waits, with nothing in flight, until then or until something else has to be noticed.

@@ -1,4 +1,4 @@
-/// Where the time of a run goes. Every moment belongs to one of the activities, so together they are its duration.
+/// The time of a run by activity. Every moment belongs to one activity, so their sum is the run's duration.
 package struct TimeSpent: Hashable, Sendable {
     package enum Activity: Int, Hashable, Sendable, CaseIterable {
         /// Looking at what there is: recovering, taking in what others have dropped, listing, deciding.

@@ -1,7 +1,7 @@
 package import Delivery
 package import Policy
 
-/// What a run, or `send`, needs of the world. A test gives it another.
+/// The surroundings that a run, or `send`, needs. Tests provide others.
 package struct World {
     package var clock: RunClock
     package var generator: any RandomNumberGenerator
@@ -14,6 +14,8 @@ package struct World {
     package var surroundings: (Conditions) -> Surroundings
     /// Called only when an attempt has met a network error, or a run before has found no network.
     package var networkWays: () -> NetworkWays
+    /// Compresses the bodies of routes that say so. Called for no others.
+    package var gzip: (_ body: [UInt8]) throws(RequestError) -> [UInt8]
     /// The transports of this build. Whether libcurl can be used, the sink says.
     package var transports: [Transport]
 
@@ -22,6 +24,7 @@ package struct World {
         credentials: Credentials = .none,
         surroundings: @escaping (Conditions) -> Surroundings = { _ in Surroundings() },
         networkWays: @escaping () -> NetworkWays = { NetworkWays() },
+        gzip: @escaping (_ body: [UInt8]) throws(RequestError) -> [UInt8] = Gzip.compressed,
         transports: [Transport] = Transport.allCases,
         makeSink: @escaping (_ concurrency: Int) -> any Sink
     ) {
@@ -31,6 +34,7 @@ package struct World {
         self.credentials = credentials
         self.surroundings = surroundings
         self.networkWays = networkWays
+        self.gzip = gzip
         self.transports = transports
         self.makeSink = makeSink
     }

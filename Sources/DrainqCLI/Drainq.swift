@@ -39,6 +39,7 @@ private func perform(_ command: Command, environment: [String: String]) throws(C
     case .initialize(let arguments): try initialize(arguments, environment: environment)
     case .add(let arguments): try add(arguments, environment: environment)
     case .send(let arguments): try send(arguments, environment: environment)
+    case .wait(let arguments): try wait(arguments, environment: environment)
     case .run(let arguments): try runQueue(arguments, environment: environment)
     case .list(let arguments): try list(arguments, environment: environment)
     case .show(let arguments): try show(arguments, environment: environment)
@@ -65,7 +66,7 @@ private func perform(_ command: Command, environment: [String: String]) throws(C
 }
 
 private func beLibcurlsAgent() -> Never {
-    DeliveryAgent.main { concurrency, report throws(NoCarrier) in
+    DeliveryAgent.main { concurrency, report throws(UnavailableTransport) in
         try CurlTransport(concurrency: concurrency, report: report)
     }
 }
@@ -76,7 +77,8 @@ extension CommandName {
         switch self {
         case .list, .show, .status, .export, .check, .explain, .completions, .manual, .schema, .version, .help:
             .endProcess
-        case .initialize, .add, .send, .run, .retry, .drop, .hold, .release, .pause, .resume, .import, .demo, .receive,
+        case .initialize, .add, .send, .wait, .run, .retry, .drop, .hold, .release, .pause, .resume, .import, .demo,
+            .receive,
             .agent:
             .discard
         }

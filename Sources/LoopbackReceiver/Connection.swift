@@ -7,7 +7,7 @@ final class Connection {
 
     private enum Phase {
         case reading
-        case playing(Playback)
+        case playing(AnswerBytes)
         /// Nothing will ever be sent again; what arrives is thrown away until the client gives up.
         case stalled
         /// Refused: the rest of what the client sends is read and thrown away, so that the refusal is not lost in a reset.
@@ -46,7 +46,7 @@ final class Connection {
     var wantsToWrite: Bool { blocked && pausedUntil == nil }
 
     /// Takes what has arrived.
-    func receive(_ scratch: UnsafeMutableRawBufferPointer, _ desk: Desk) -> State {
+    func receive(_ scratch: UnsafeMutableRawBufferPointer, _ responder: Responder) -> State {
         switch Socket.receive(descriptor, into: scratch) {
         case .bytes(let count):
             switch phase {
@@ -65,41 +65,41 @@ final class Connection {
                 break
             }
         case .broken:
-            abandon(desk)
+            abandon(responder)
             return .over
         }
         return .open
     }
 
     /// The client is gone, whatever was being said.
-    func abandon(_ desk: Desk) {
-        if case .playing = phase { desk.noteAnswered() }
+    func abandon(_ responder: Responder) {
+        if case .playing = phase { responder.noteAnswered() }
         _ = Socket.close(descriptor)
     }
 
     /// Goes as far as it can without waiting: requests that are there, answers that the client takes.
-    func advance(_ desk: Desk) -> State {
+    func advance(_ responder: Responder) -> State {
         var budget = Self.turn
         while true {
             switch phase {
             case .stalled, .draining:
                 return .open
             case .reading:
-                guard read(desk) else {
+                guard read(responder) else {
                     if !peerFinished { return .open }
                     Socket.finish(descriptor)
                     return .over
                 }
-            case .playing(let playback):
-                switch play(playback, budget: &budget) {
+            case .playing(let bytes):
+                switch play(bytes, budget: &budget) {
                 case .wait: return .open
                 case .broken:
-                    abandon(desk)
+                    abandon(responder)
                     return .over
                 case .done:
-                    desk.noteAnswered()
+                    responder.noteAnswered()
                     sent = 0
-                    switch playback.ending {
+                    switch bytes.ending {
                     case .open:
                         phase = .reading
                     case .stall:
@@ -117,7 +117,7 @@ final class Connection {
     }
 
     /// Whether there is an answer to play now.
-    private func read(_ desk: Desk) -> Bool {
+    private func read(_ responder: Responder) -> Bool {
         do throws(RequestReader.Refusal) {
             switch try reader.next() {
             case .incomplete:
@@ -128,11 +128,11 @@ final class Connection {
                 _ = line.withUnsafeBytes { Socket.send(descriptor, $0) }
                 return false
             case .request(let request):
-                start(desk.answer(to: request, on: number))
+                start(responder.answer(to: request, on: number))
             }
         } catch {
-            desk.noteRefused()
-            let refusal = Playback(Answer(error.status), toHead: false, closing: true)
+            responder.noteRefused()
+            let refusal = AnswerBytes(Answer(error.status), toHead: false, closing: true)
             _ = refusal.withBytes(from: 0) { Socket.send(descriptor, $0) }
             Socket.finishSending(descriptor)
             phase = .draining
@@ -141,28 +141,28 @@ final class Connection {
         return true
     }
 
-    private func start(_ playback: Playback) {
-        phase = .playing(playback)
+    private func start(_ bytes: AnswerBytes) {
+        phase = .playing(bytes)
         sent = 0
-        pausedUntil = playback.delay > .zero ? .now + playback.delay : nil
+        pausedUntil = bytes.delay > .zero ? .now + bytes.delay : nil
     }
 
     private enum Progress {
         case wait, done, broken
     }
 
-    private func play(_ playback: Playback, budget: inout Int) -> Progress {
+    private func play(_ bytes: AnswerBytes, budget: inout Int) -> Progress {
         if let pausedUntil {
             if pausedUntil > .now { return .wait }
             self.pausedUntil = nil
         }
         blocked = false
-        while sent < playback.length {
+        while sent < bytes.length {
             if budget <= 0 {
                 blocked = true
                 return .wait
             }
-            switch playback.withBytes(from: sent, { Socket.send(descriptor, $0) }) {
+            switch bytes.withBytes(from: sent, { Socket.send(descriptor, $0) }) {
             case .bytes(let count):
                 sent += count
                 budget -= count
@@ -172,7 +172,7 @@ final class Connection {
             case .ended, .broken:
                 return .broken
             }
-            if let pause = playback.pause(at: sent) {
+            if let pause = bytes.pause(at: sent) {
                 pausedUntil = .now + pause
                 return .wait
             }

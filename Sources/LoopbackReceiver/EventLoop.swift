@@ -6,7 +6,7 @@ import CSystem
 final class EventLoop {
     private let listener: Int32
     private let stopping: Int32
-    private let desk: Desk
+    private let responder: Responder
     private var connections: [Connection] = []
     private var accepted = 0
     /// Out of descriptors: no further connection is taken until one has ended.
@@ -16,10 +16,10 @@ final class EventLoop {
     /// Takes both descriptors over.
     ///
     /// - Parameter stopping: readable when the loop has to end.
-    init(listener: Int32, stopping: Int32, desk: Desk) {
+    init(listener: Int32, stopping: Int32, responder: Responder) {
         self.listener = listener
         self.stopping = stopping
-        self.desk = desk
+        self.responder = responder
     }
 
     deinit {
@@ -31,7 +31,7 @@ final class EventLoop {
         while turn() {}
         _ = Socket.close(listener)
         for connection in connections { connection.end() }
-        desk.noteStopped()
+        responder.noteStopped()
     }
 
     private func turn() -> Bool {
@@ -64,10 +64,10 @@ final class EventLoop {
             if events != 0 {
                 if connection.wantsToRead {
                     if events & Int(POLLIN | POLLHUP | POLLERR) != 0 {
-                        isOver = connection.receive(scratch, desk) == .over
+                        isOver = connection.receive(scratch, responder) == .over
                     }
                 } else if events & Int(POLLHUP | POLLERR | POLLNVAL) != 0 {
-                    connection.abandon(desk)
+                    connection.abandon(responder)
                     isOver = true
                 }
             } else if let pause = connection.pausedUntil, let now, pause <= now {
@@ -75,7 +75,7 @@ final class EventLoop {
             } else {
                 continue
             }
-            if !isOver { isOver = connection.advance(desk) == .over }
+            if !isOver { isOver = connection.advance(responder) == .over }
             if isOver {
                 if !someAreOver { over = Array(repeating: false, count: connections.count) }
                 someAreOver = true
@@ -90,8 +90,8 @@ final class EventLoop {
     private func accept() {
         while let descriptor = Socket.accept(listener) {
             accepted += 1
-            desk.noteConnection()
-            connections.append(Connection(descriptor: descriptor, number: accepted, reader: desk.reader()))
+            responder.noteConnection()
+            connections.append(Connection(descriptor: descriptor, number: accepted, reader: responder.reader()))
         }
         full = errno == EMFILE || errno == ENFILE
     }

@@ -34,8 +34,8 @@ package final class LoopbackReceiver: Sendable {
             _ = Socket.close(listener)
             throw error
         }
-        let desk = Desk(ledger: ledger, recording: recording, script: script, bodyLimit: bodyLimit)
-        let loop = EventLoop(listener: listener, stopping: lifeline.reading, desk: desk)
+        let responder = Responder(ledger: ledger, recording: recording, script: script, bodyLimit: bodyLimit)
+        let loop = EventLoop(listener: listener, stopping: lifeline.reading, responder: responder)
         guard let thread = startThread(loop) else {
             _ = Socket.close(listener)
             _ = Socket.close(lifeline.writing)

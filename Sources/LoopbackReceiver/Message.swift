@@ -1,4 +1,4 @@
-/// The parts of an HTTP/1.1 message while a `Playback` is composed from an answer.
+/// The parts of an HTTP/1.1 message while `AnswerBytes` is composed from an answer.
 struct Message {
     private let answer: Answer
     private let toHead: Bool

@@ -4,7 +4,7 @@ struct ScriptReading {
     private var used: [Int]
     /// Every rule before this one is used up.
     private var firstLive = 0
-    private var cached: (rule: Int, toHead: Bool, closing: Bool, playback: Playback)?
+    private var cached: (rule: Int, toHead: Bool, closing: Bool, bytes: AnswerBytes)?
 
     /// Whether the script looks at requests at all.
     let needsRequest: Bool
@@ -21,20 +21,20 @@ struct ScriptReading {
         }
     }
 
-    mutating func playback(for request: ReceivedRequest, toHead: Bool, closing: Bool) -> Playback {
+    mutating func bytes(for request: ReceivedRequest, toHead: Bool, closing: Bool) -> AnswerBytes {
         switch source {
         case .decision(let decision):
-            return Playback(decision(request, request.number - 1), toHead: toHead, closing: closing)
+            return AnswerBytes(decision(request, request.number - 1), toHead: toHead, closing: closing)
         case .rules(let rules):
             guard let rule = choose(among: rules, for: request) else {
-                return Playback(Answer(404), toHead: toHead, closing: closing)
+                return AnswerBytes(Answer(404), toHead: toHead, closing: closing)
             }
             if let cached, cached.rule == rule, cached.toHead == toHead, cached.closing == closing {
-                return cached.playback
+                return cached.bytes
             }
-            let playback = Playback(rules[rule].answer, toHead: toHead, closing: closing)
-            cached = (rule, toHead, closing, playback)
-            return playback
+            let bytes = AnswerBytes(rules[rule].answer, toHead: toHead, closing: closing)
+            cached = (rule, toHead, closing, bytes)
+            return bytes
         }
     }
 

@@ -1,4 +1,4 @@
-/// What runs have said where nobody watches, so that one cause is one mail: `state/alarms.json`.
+/// The reports of runs without a terminal, so that one cause is one mail: `state/alarms.json`.
 ///
 /// ```
 /// { "version": 1, "failures": [{ "destination": …, "cause": …, "told": time, "untold": 3, "held": true }],
@@ -24,7 +24,7 @@ package struct AlarmLedger: Hashable, Sendable {
         }
     }
 
-    /// What was told, and how many failed since then and were not.
+    /// The time of the last report, and the number of failures since then that were not reported.
     struct Failures: Hashable {
         var told: Timestamp
         var untold = 0

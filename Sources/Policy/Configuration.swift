@@ -1,6 +1,6 @@
 /// A queue's configuration, as values; `DrainqCLI` reads them from drainq.json.
 package struct Configuration: Hashable, Sendable {
-    /// What every type inherits from; its `url` is `nil` where none is configured.
+    /// The route that every type inherits from; its `url` is `nil` if none is configured.
     package var defaultRoute: Route
     /// Complete routes: what a type leaves out has been taken from the default route already.
     package var routes: [TypeName: Route]
@@ -52,6 +52,23 @@ package struct Configuration: Hashable, Sendable {
     /// Whether an operation of any route that failed for good holds those behind it.
     package var holdsBehindFailed: Bool {
         defaultRoute.holdsBehindFailed || routes.values.contains { $0.holdsBehindFailed }
+    }
+
+    /// All routes, whatever their types.
+    private var allRoutes: [Route] { [defaultRoute] + routes.values }
+
+    /// Whether any route keeps parts of answers for later operations.
+    package var keepsValues: Bool { allRoutes.contains { !$0.keep.isEmpty } }
+
+    /// Whether any route sends what earlier answers have left.
+    package var sendsKeptValues: Bool { allRoutes.contains { !$0.keptNames.isEmpty } }
+
+    /// Whether any route keeps whole answers.
+    package var keepsAnswers: Bool { allRoutes.contains(where: \.keepsAnswer) }
+
+    /// How long copies of delivered operations are kept; zero keeps none.
+    package var keepsDeliveredFor: Duration {
+        retention.delivered > .zero || !keepsAnswers ? retention.delivered : Retention.answers
     }
 
     /// Whether any route makes operations wait for each other.

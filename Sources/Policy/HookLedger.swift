@@ -1,4 +1,4 @@
-/// What hooks were told and when, and what they are still to be told: `state/hooks.json`.
+/// The reports to hooks, with their times, and the reports that are still owed: `state/hooks.json`.
 ///
 /// ```
 /// { "version": 1, "entries": { "held https://api.example.com": { "told": time, "owed": { … } } } }

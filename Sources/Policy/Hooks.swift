@@ -16,7 +16,7 @@ package struct Hooks: Hashable, Sendable {
         /// Runs that had something to do ended.
         case ended
 
-        /// What undoes it.
+        /// The event that undoes this one.
         var opposite: Event? {
             switch self {
             case .held: .released
@@ -38,7 +38,7 @@ package struct Hooks: Hashable, Sendable {
     }
 }
 
-/// What there is to tell of one event at one destination.
+/// The report of one event at one destination.
 package struct HookNews: Hashable, Codable, Sendable {
     package var event: Hooks.Event
     /// `nil` for quarantine, and for runs: what is no operation goes nowhere, and a run has many destinations.

@@ -26,7 +26,7 @@ package struct OperationHeader: Hashable, Sendable {
     package var headers: [HeaderField]
     package var notBefore: Timestamp?
     package var expiresAt: Timestamp?
-    /// What the server sees as `Idempotency-Key`; the id unless the operation names another.
+    /// The `Idempotency-Key` that the server sees; the id unless the operation names another.
     package var idempotencyKey: String?
     /// The file that is the body; the operation's own body is empty then.
     package var bodyFile: BodyFile?
@@ -66,11 +66,13 @@ package struct OperationHeader: Hashable, Sendable {
     }
 }
 
-/// What one file of the queue asks for: header, body as it was given, and the attempts made so far.
+/// One file of the queue: header, body as it was given, and the attempts made so far.
 package struct Operation: Hashable, Sendable {
     package var header: OperationHeader
     package var body: [UInt8]
     package var attempts: [AttemptRecord]
+    /// The kept values of its key, for its request; `nil` until a run has looked them up. Not part of the file.
+    package var kept: [String: KeptValue]?
 
     package init(header: OperationHeader, body: [UInt8], attempts: [AttemptRecord] = []) {
         self.header = header
@@ -90,7 +92,7 @@ package struct AttemptRecord: Hashable, Sendable {
     package var error: String?
     /// The rule that decided, as `Rule.description` gives it.
     package var rule: String
-    /// What the server asked for in Retry-After, in seconds.
+    /// The wait that the server asked for in Retry-After, in seconds.
     package var retryAfter: Int?
     /// A cleaned excerpt of the answer or of the error's detail: no control characters, at most 200 characters.
     package var excerpt: String?
@@ -98,10 +100,13 @@ package struct AttemptRecord: Hashable, Sendable {
     package var accused: Accused?
     /// Whether it counts as an attempt, where that does not follow from the rest.
     package var counted: Bool?
+    /// The whole answer to a delivery, where the route keeps it.
+    package var answer: KeptAnswer?
 
     package init(
         at: Timestamp, duration: Duration, outcome: Outcome, status: Int? = nil, error: String? = nil, rule: String,
-        retryAfter: Int? = nil, excerpt: String? = nil, accused: Accused? = nil, counted: Bool? = nil
+        retryAfter: Int? = nil, excerpt: String? = nil, accused: Accused? = nil, counted: Bool? = nil,
+        answer: KeptAnswer? = nil
     ) {
         self.at = at
         self.duration = duration
@@ -113,5 +118,6 @@ package struct AttemptRecord: Hashable, Sendable {
         self.excerpt = excerpt
         self.accused = accused
         self.counted = counted
+        self.answer = answer
     }
 }

@@ -1,7 +1,7 @@
 extension String {
     /// The text of bytes that are valid UTF-8; `nil` for others.
     package init?(validUTF8 bytes: ArraySlice<UInt8>) {
-        // Of ASCII, which most are, nothing has to be looked at twice.
+        // ASCII, the usual case, needs no second check.
         if bytes.allSatisfy({ $0 < 0x80 }) {
             self.init(decoding: bytes, as: UTF8.self)
         } else {

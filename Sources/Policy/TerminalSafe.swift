@@ -21,8 +21,8 @@ package func escapedForDisplay(_ text: some StringProtocol) -> String {
     return result
 }
 
-/// What an attempt's record keeps of an answer: one line, escaped, blanks run together, at most `limit` characters, the
-/// last of them `…` where something was cut. `nil` if nothing remains.
+/// Returns the excerpt of an answer in an attempt's record: one line, escaped, blanks run together, at most `limit`
+/// characters, the last of them `…` if something was cut. `nil` if nothing remains.
 package func excerpt(of bytes: some Collection<UInt8>, limit: Int = 200) -> String? {
     if bytes.isEmpty { return nil }
     let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }

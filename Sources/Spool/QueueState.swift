@@ -1,6 +1,6 @@
 package import Policy
 
-/// Where in the queue an operation's file is; the raw value is the directory's name.
+/// The state of an operation's file in the queue; the raw value is the directory's name.
 package enum QueueState: String, Hashable, Sendable, CaseIterable {
     /// Accepted, never attempted.
     case new

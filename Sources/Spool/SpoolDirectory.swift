@@ -26,7 +26,7 @@ import Policy
 /// new file enters: after a crash in between the commitment is completed.
 ///
 /// An empty file in row W that is named as an operation is keeps the place of one that `send` has not yet sent
-/// (`KeptPlace`). A file `reserved` there keeps an id for `send` (`Reservation`), a file `committed` names a batch that
+/// (`SendPlace`). A file `reserved` there keeps an id for `send` (`Reservation`), a file `committed` names a batch that
 /// enters as a whole (`CommittedBatch`).
 ///
 /// 1. *Accepted means durable*: W → N happens after the file is synced, the answer after `new/` is; likewise W → D, X, K
@@ -37,6 +37,10 @@ import Policy
 ///    twice, never not at all; the generation with more attempts is the later one and wins.
 /// 5. C → gone or another row is durable after `SpoolRun.flush`; a power cut before it brings C back, which sends again
 ///    under the same key: window W1. A superseded one is flushed before its successor is sent, so it never follows it.
+///
+/// 6. *Kept before gone*: what a delivery leaves for its key is durable in `state/keys/` before its file leaves row C
+///    (`SpoolDirectory+Kept`). After a crash in between the operation is sent again and its answer is kept anew; a value
+///    stays as long as an operation of its key is in row F, N, D, C or X.
 ///
 /// Liveness is the kernel's lock on `lock` in a writer's or run's directory (`LockedDirectory`), never a process id or age.
 /// Where locks do not reach other hosts (`FileSystem.lockReach`), what another host has locked is not judged at all.

@@ -1,7 +1,7 @@
 import CSystem
 import Policy
 
-/// What the queue could not do, to which path, and why.
+/// A failure of the queue: the action, its path and the cause.
 package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
         case noSuchQueue

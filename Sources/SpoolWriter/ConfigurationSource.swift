@@ -2,12 +2,12 @@ internal import Configuration
 internal import Policy
 internal import Spool
 
-/// The file that a queue's configuration is read from, again and again.
+/// The configuration file of a queue, which is read again when it changes.
 struct ConfigurationSource {
     private let file: String
     /// A queue without a file of its own has the defaults.
     private let isOptional: Bool
-    /// What the file had when it was read last; `nil` before.
+    /// The content of the file at the last read; `nil` before the first.
     private var last: [UInt8]?
 
     /// - Parameter file: `nil` is the queue's own.

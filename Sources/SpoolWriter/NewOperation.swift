@@ -6,10 +6,10 @@ internal import Policy
     public import Foundation
 #endif
 
-/// What is to be put into a queue: a body, the type that routes it, and what this operation asks for by itself.
+/// An operation to add to a queue: a body, the type that routes it, and fields of its own.
 ///
-/// What is left out is as the queue's configuration says for the type (drainq-config(5)); drainq-queue(5) tells what each
-/// field is good for.
+/// The queue's configuration supplies fields that are left out, by type (drainq-config(5)). drainq-queue(5) describes
+/// each field.
 public struct NewOperation: Hashable, Sendable {
     /// Sent byte for byte.
     public var body: [UInt8]
@@ -17,7 +17,7 @@ public struct NewOperation: Hashable, Sendable {
     public var contentType: String
     /// 1 to 64 of `A-Z a-z 0-9 _ - .`, not beginning with a dot.
     public var type: String
-    /// What operations have in common of which only the newest counts, or which go out in order; at most 1,024 bytes.
+    /// The key that operations share of which only the newest counts, or which are sent in order; at most 1,024 bytes.
     /// `nil` is the `key` of the type's route, if the queue's configuration has one.
     public var key: String?
     /// 1 to 64 of `A-Z a-z 0-9 _ -`; a UUID where it is `nil`. One that is in the queue already is not added again, so
@@ -25,18 +25,18 @@ public struct NewOperation: Hashable, Sendable {
     public var id: String?
     /// The request's method instead of the route's.
     public var method: String?
-    /// Where the request goes instead of where the route says.
+    /// The request's url instead of the route's.
     public var url: String?
     /// Header fields besides those of the route, and instead of one of the same name.
     public var headers: [String: String] = [:]
-    /// It is not attempted before.
+    /// The time before which it is not attempted.
     public var notBefore: Date?
-    /// It is given up if it has not been delivered by then.
+    /// The time at which it fails if it has not been delivered.
     public var expiresAt: Date?
-    /// What the server sees as `Idempotency-Key`; the id where it is `nil`.
+    /// The `Idempotency-Key` that the server sees; the id if `nil`.
     public var idempotencyKey: String?
 
-    /// One whose body is these bytes.
+    /// Creates an operation whose body is these bytes.
     public init(
         body: some Sequence<UInt8>, contentType: String, type: String = "default", key: String? = nil,
         id: String? = nil
@@ -48,12 +48,12 @@ public struct NewOperation: Hashable, Sendable {
         self.id = id
     }
 
-    /// One whose body is JSON text, which is sent as it is written: `1.10` stays `1.10`.
+    /// Creates an operation whose body is JSON text, which is sent as it is written: `1.10` stays `1.10`.
     public init(json: String, type: String = "default", key: String? = nil, id: String? = nil) {
         self.init(body: json.utf8, contentType: "application/json", type: type, key: key, id: id)
     }
 
-    /// One whose body is a value, encoded as JSON; throws what encoding it throws.
+    /// Creates an operation whose body is a value, encoded as JSON. Throws the errors of the encoding.
     public init(
         payload: some Encodable, type: String = "default", key: String? = nil, id: String? = nil
     ) throws {

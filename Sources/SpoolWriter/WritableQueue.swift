@@ -8,7 +8,7 @@ private import Synchronization
     private import Foundation
 #endif
 
-/// A queue directory, to add operations to from within a program, as `drainq add` does from without.
+/// A queue directory to which a program adds operations, as `drainq add` does from a shell.
 ///
 /// ```swift
 /// import SpoolWriter

@@ -1,9 +1,9 @@
 internal import Configuration
 internal import Spool
 
-/// Why nothing was added.
+/// The error of an addition. Nothing was added.
 public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of thing went wrong, for a program to decide by.
+    /// The kind of an error, for a program to decide by.
     public enum Kind: Hashable, Sendable {
         /// There is no queue at that path, or what is there is none.
         case noQueue
@@ -21,11 +21,11 @@ public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
         case inputOutput
     }
 
-    /// What kind of thing it is.
+    /// The kind of the error.
     public var kind: Kind
     /// One line such as `cannot accept into 'new': No space left on device`.
     public var description: String
-    /// What helps: a command or a fact.
+    /// The hint: a command or a fact.
     public var hint: String?
     /// `errno`, where a system call failed.
     public var code: Int32?
@@ -44,7 +44,7 @@ public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
         description = "cannot add: \(limit)"
     }
 
-    /// The first of what is wrong in the configuration.
+    /// The first error in the configuration.
     init(_ errors: ConfigurationErrors) {
         kind = .configuration
         description = errors.errors.first?.description ?? errors.description

@@ -19,11 +19,11 @@ import Synchronization
 /// - No body and an empty body are the same: GET sends neither body nor Content-Length, other methods Content-Length 0.
 /// - A POST with a body and no Content-Type gets `application/x-www-form-urlencoded`.
 /// - Header fields of one name in a request become one field, joined by commas; names are sent capitalised.
-final class URLSessionTransport: Carrier, Sendable {
+final class URLSessionTransport: AgentTransport, Sendable {
     private let session: URLSession
     private let delegate: Delegate
 
-    init(concurrency: Int, report: @escaping CarrierReport) {
+    init(concurrency: Int, report: @escaping TransportReport) {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.urlCache = nil
         configuration.urlCredentialStorage = nil

@@ -9,7 +9,7 @@ import Testing
         "Spool": machine.union(["Policy"]),
         "Configuration": ["Policy"],
         "SpoolWriter": machine.union(["Policy", "Configuration", "Spool"]),
-        "Delivery": machine.union(["Policy", "CCurl"]),
+        "Delivery": machine.union(["Policy", "CCurl", "CZlib"]),
         "drainq-urlsession": machine.union(["Policy", "Delivery", "FoundationNetworking"]),
         "LoopbackReceiver": machine,
         "Drain": machine.union(["Policy", "Spool", "Delivery"]),

@@ -24,7 +24,6 @@ struct ForeignNumber: Sendable, CustomTestStringConvertible {
         ForeignNumber(
             names: [
                 "operationBytes", "minimumFree", "limits.operations", "limits.bytes", "answerLimit", "maxBytes",
-                "retryAfterMax",
             ],
             origin: "a configuration"),
         ForeignNumber(
@@ -55,7 +54,6 @@ struct ForeignNumber: Sendable, CustomTestStringConvertible {
         ("Delivery/Transports/OpenBodyFile.swift", "file.length - offset", "the offset is within the length"),
         ("Delivery/Transports/OpenBodyFile.swift", "offset + count == file.length", "count is at most what is left"),
         ("Policy/Requests/BatchDraft.swift", "bytes + item.count < batch.maxBytes", "both are bytes in memory"),
-        ("Policy/Destinations/Availability.swift", "settings.retryAfterMax + ", "durations of 64 bits of microseconds"),
     ]
 
     /// An operator that traps, or a conversion without a word that says what happens to a number that does not fit.

@@ -10,6 +10,10 @@ import Testing
         (#"\b(askedToWait|serverAsked)\b"#, "retryAfter"), (#"\bOpening\b"#, "Availability"),
         (#"\bClosure\b"#, "Availability.Block"), (#"\b[Ll]anes?\b"#, "destination"), (#"\bFlight\b"#, "attempt"),
         (#"\bWithheld\b"#, "AttemptAnswer, or answers that the storm guard keeps"), (#"\bWays?\b"#, "OperationKinds"),
+        (#"\bCourier\b"#, "RedirectFollower"), (#"\b(No)?Carrier\b"#, "AgentTransport"),
+        (#"\bDesk\b"#, "Responder"),
+        (#"\bWorkshop\b"#, "ScratchDirectory"), (#"\bAftermath\b"#, "RunObserver"), (#"\b[Cc]ensus\b"#, "Precedence"),
+        (#"\b[Kk]eepsake\b"#, "KeptValues"),
     ]
 
     /// Reads the names that `state/destinations.json` had before.

@@ -27,6 +27,7 @@ class Program:
         self.times = times
         self.prepare = prepare
         self.check = check
+        self.seen = lambda: {}
         self.input = input
         self.environment = environment
         self.requests = requests
@@ -53,7 +54,7 @@ class Program:
         middle = sorted(samples, key=lambda sample: sample["wall"])[len(samples) // 2]
         self.samples.append({
             **middle, "cpu": statistics.median(cpu(sample) for sample in samples),
-            "least": min(sample["wall"] for sample in samples)})
+            "least": min(sample["wall"] for sample in samples), **self.seen()})
 
 
 def cpu(sample):
@@ -109,6 +110,24 @@ class Ground:
         return Program(
             name, lambda: queues[0].command("run", "--limit", count, "--concurrency", at_once), count=count,
             prepare=prepare, check=check, requests=expected)
+
+    def several_runs(self, number, count, url=None):
+        """So many runs at once over a new queue, each for all of it."""
+        counter = self.place / "lost-renames"
+        program = self.ours(f"{number} run" + "s" * (number > 1), count, url=url)
+        command, prepare = program.command, program.prepare
+
+        def all_at_once():
+            words = shlex.join(map(str, command()))
+            return ["sh", "-c", f"for run in $(seq {number}); do {words} & done; wait"]
+
+        program.command = all_at_once
+        program.prepare = lambda: (prepare(), counter.write_bytes(b""))
+        # What no sample of a process has in it: each lost claim is a byte.
+        program.seen = lambda: {"lost": counter.stat().st_size}
+        library = compiled("lost-renames.c", "-shared", "-fPIC", "-ldl")
+        program.environment = {"LD_PRELOAD": library, "LOST_RENAMES": str(counter)}
+        return program
 
     def on_standing_queue(self, name, count, *words, times=1, requests=0, what=1):
         """A run over a queue that is kept at so many operations from round to round."""

@@ -58,6 +58,10 @@ def cpu_seconds(program, sample):
     return sample["cpu"]
 
 
+def lost_claims(program, sample):
+    return sample["lost"] / program.count * 100
+
+
 def memory(program, sample):
     return sample["rss"] / 1024
 
@@ -66,6 +70,7 @@ def rows(ground):
     """All rows, each made only when it is asked for: key → a function that makes those that are measured together."""
     return {
         "drain": draining, "urlsession": draining, "batch": draining, "cpu": draining, "latency": latency, "ordered": ordered, "envelope": envelope,
+        "runs": runs,
         "empty": empty, "add": adding, "bulk": bulk, "take": taking, "memory": memories, "growth": growth,
         "slow": slow, "checksum": checksum,
     }
@@ -137,6 +142,19 @@ def envelope(ground, wanted):
     return [Row("envelope", f"drain {count:,}, 5 ms a request, in batches of 100 with an envelope", "operations/s", rate, [
         ground.ours("drainq, libcurl, batch: 100", count, url=slow.url, batch=100, envelope=True), single],
         [Aim("≥ 5 × one a request", single.name, at_least=5)])]
+
+
+def runs(ground, wanted):
+    count, slow, found = 4_000, ground.slow(20), []
+    for text, url, aim in (
+            ("20 ms a request", slow.url, [Aim("8 runs ≥ 6 × one run", "1 run", at_least=6)]), ("nginx", None, [])):
+        one, *more = (ground.several_runs(number, count, url) for number in (1, 2, 4, 8, 16))
+        eight = next(program for program in more if program.name == "8 runs")
+        programs = [eight, one, *(program for program in more if program is not eight)]
+        found.append(Row("runs", f"drain {count:,} by several runs, {text}", "operations/s", rate, programs, aim))
+        found.append(Row("runs", f"claims lost to another run, {text}", "% of operations", lost_claims, programs,
+                         [Aim("≤ 5", at_most=5)]))
+    return found
 
 
 def built(ground):

@@ -13,8 +13,8 @@ import Testing
                 "HTTPS://API.example.com:443": {
                   concurrency: 3, rate: "90/m", proxy: "socks5h://u:${secret:p}@proxy:1080", caFile: "tls/ca.pem",
                   clientCertificate: { certificate: "/c.pem", key: "c.key", passphrase: "${secret:p}" },
-                  transport: "libcurl", holdProbe: null, circuitBreaker: 0, coolDown: "2m",
-                  coolDownMax: "2h", retryAfterMax: "1h", stormGuard: 0,
+                  transport: "libcurl", holdProbe: null, circuitBreaker: 0, coolDown: "2h",
+                  stormGuard: 0,
                 },
                 main: { proxy: "direct", unixSocket: "s" },
               },
@@ -26,9 +26,8 @@ import Testing
                 proxy: .url("socks5h://u:${secret:p}@proxy:1080"), caFile: "/etc/drainq/tls/ca.pem",
                 clientCertificate: .init(
                     certificateFile: "/c.pem", keyFile: "/etc/drainq/c.key", passphrase: "${secret:p}")),
-            transport: .libcurl, holdProbe: nil, circuitBreaker: 0, coolDown: .seconds(120),
-            coolDownMax: .seconds(7200),
-            retryAfterMax: .seconds(3600), stormGuard: 0)
+            transport: .libcurl, holdProbe: nil, circuitBreaker: 0, coolDown: .seconds(7200),
+            stormGuard: 0)
         #expect(configuration.destinations["https://api.example.com"] == expected)
         #expect(
             configuration.destinations["main"]?.connection
@@ -73,13 +72,6 @@ import Testing
             "destinations.reports.transport: 'curl' is not one of auto, urlsession, libcurl"
         ),
         ("reports: { holdProbe: '0s' }", "destinations.reports.holdProbe: '0s' is too short"),
-        (
-            "reports: { retryAfterMax: '2d' }", "destinations.reports.retryAfterMax: '2d' is too long; at most 1d"
-        ),
-        (
-            "reports: { coolDown: '1h' }",
-            "destinations.reports: its coolDownMax is shorter than its coolDown; coolDown is 1h, coolDownMax 30m"
-        ),
         (
             "reports: { unixSocket: '/s', proxy: 'http://h:1' }",
             "destinations.reports: its proxy and its unixSocket exclude each other; a socket of this machine is reached"
@@ -143,10 +135,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{}", "secrets.a: this secret comes from nowhere; it has one of file, env, credential and command"),
+        ("{}", "secrets.a: this secret comes from nowhere; it has one of file, env, credential, command and oauth2"),
         (
             "{ file: 'x', env: 'X' }",
-            "secrets.a: this secret has 'file' and 'env'; it has one of file, env, credential and command"
+            "secrets.a: this secret has 'file' and 'env'; it has one of file, env, credential, command and oauth2"
         ),
         ("{ file: 'x', ttl: '1h' }", "secrets.a: this secret has a 'ttl' and no 'command'; a file is read"),
         ("{ evn: 'X' }", "secrets.a.evn: there is no such key; did you mean 'env'?"),

@@ -122,7 +122,7 @@ import Testing
         ),
         ("keyTTL: '1'", "keyTTL: '1' is not a duration"),
         ("coalesce: 'yes'", "coalesce: 'yes' is neither true, false nor \"merge\""),
-        ("ordering: 'keys'", "ordering: 'keys' is not one of any, key, strict; did you mean 'key'?"),
+        ("ordering: 'keys'", "ordering: 'keys' is not one of any, newest, key, strict; did you mean 'key'?"),
         ("redirects: 'always'", "redirects: 'always' is not one of never, same-origin"),
         ("batch: { format: 'json' }", "batch: this batch lacks 'max'; how many go together, as in { max: 100 }"),
         ("batch: { max: 0 }", "batch.max: 0 is not a count; a count is a whole number from 1 to 10000"),

@@ -68,7 +68,7 @@ import Testing
         #expect(configuration == Configuration())
         var settings = DestinationSettings(
             connection: ConnectionOptions(proxy: .direct), transport: .libcurl, holdProbe: nil, circuitBreaker: 1,
-            coolDown: .zero, coolDownMax: .zero, retryAfterMax: .zero, stormGuard: 1)
+            coolDown: .zero, stormGuard: 1)
         try readDefaults(of: ConfigurationKeys.destination, into: &settings)
         #expect(settings == DestinationSettings())
         var accept = AnswerRule.accept(

@@ -134,14 +134,30 @@ import Testing
 
     @Test(arguments: Transport.allCases)
     func `five requests are under way at once`(transport: Transport) throws {
-        let receiver = try LoopbackReceiver(script: .always(Answer.status(200).delayed(.milliseconds(300))))
+        let receiver = try LoopbackReceiver(script: .always(.silence))
         let sink = AgentSink(concurrency: 5)
         defer { sink.close() }
-        _ = try sink.deliver(.post(to: receiver, by: transport))
-        let start = ContinuousClock.now
-        let reports = try sink.deliver((0..<5).map { _ in .post(to: receiver, by: transport) })
-        #expect(reports.allSatisfy { $0.result.answer?.status == 200 })
-        #expect(start.duration(to: .now) < .milliseconds(900))
+        for ticket in 0..<5 { try sink.submit(.post(to: receiver, by: transport), ticket: ticket) }
+        // None of them is answered, so the fifth arrives beside four others.
+        while receiver.receivedCount < 5 {
+            try #require(try sink.reports(until: .now + .milliseconds(10), wakeup: -1).isEmpty)
+        }
+    }
+
+    // MARK: - What `Sink` promises; FakeSinkTests shows the same of the sink of the run's tests
+
+    @Test(arguments: Transport.allCases)
+    func `every ticket is reported once, and a closed sink has no reports`(transport: Transport) throws {
+        let receiver = try LoopbackReceiver(script: .sequence([.status(200), .status(404), .reset, .silence]))
+        let sink = AgentSink(concurrency: 3)
+        var reported: [Int] = []
+        for ticket in [7, 3, 9] { try sink.submit(.post(to: receiver, by: transport), ticket: ticket) }
+        while reported.count < 3 { reported += try sink.reports(until: .now + .seconds(10), wakeup: -1).map(\.ticket) }
+        #expect(reported.sorted() == [3, 7, 9])
+        try sink.submit(.post(to: receiver, by: transport), ticket: 1)
+        sink.close()
+        sink.close()
+        #expect(throws: SinkError.self) { try sink.reports(until: .now, wakeup: -1) }
     }
 
     @Test(arguments: Transport.allCases)

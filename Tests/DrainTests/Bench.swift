@@ -42,6 +42,8 @@ final class Bench {
     var surroundings = Surroundings()
     var networkWays = NetworkWays()
     var libcurlDefect: String?
+    var gzip: (_ body: [UInt8]) throws(RequestError) -> [UInt8] = { body throws(RequestError) in Array(body.reversed())
+    }
     var isSuspect: (OutgoingRequest) -> Bool = { _ in false }
 
     init() throws {
@@ -86,6 +88,7 @@ final class Bench {
         World(
             version: "1", clock: clock, generator: SystemRandomNumberGenerator(), credentials: credentials,
             surroundings: { _ in self.surroundings }, networkWays: { self.networkWays },
+            gzip: gzip,
             makeSink: { concurrency in
                 let sink = FakeSink(concurrency: concurrency, answer: answer)
                 sink.defect = self.libcurlDefect
@@ -133,7 +136,7 @@ extension Bench {
     var bodies: [String] { sink?.requests.map { String(decoding: $0.body ?? [], as: UTF8.self) } ?? [] }
 
     func state(of destination: String) throws -> DestinationState {
-        try LedgerFile(spool: spool).read().destinations[destination] ?? DestinationState()
+        try DestinationsFile(spool: spool).read().destinations[destination] ?? DestinationState()
     }
 
     var holds: Int {

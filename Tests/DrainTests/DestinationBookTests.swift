@@ -19,6 +19,61 @@ struct DestinationBookTests {
         #expect(try other.book.read(identity, bench.now).block?.reason == .held)
     }
 
+    @Test
+    func `a pass leaves a destination alone whose circuit breaker another run has opened, or that asked it for time`()
+        throws
+    {
+        for event in [DestinationEvent.unreachable("refused"), .retryAfter(until: .init(microseconds: .max))] {
+            let bench = try Bench()
+            let (one, other) = (try Parts(bench), try Parts(bench))
+            let identity = Destination(named: "http://one")
+            let (here, there) = (one.book.destination(identity, bench.now), other.book.destination(identity, bench.now))
+            for _ in 0..<there.settings.circuitBreaker { other.book.note(event, of: there, at: bench.now) }
+            other.book.tell()
+            #expect(!here.isClosed)
+            try one.book.hear()
+            #expect(here.isClosed && here.block?.reason == there.block?.reason)
+            // What was in flight comes back.
+            one.book.note(.delivered, of: here, at: bench.now)
+            #expect(here.isClosed == (there.block?.reason == .retryAfter), "an answer closes the circuit breaker only")
+        }
+    }
+
+    @Test func `a run that ignores a cool-down hears of no other than the next one`() throws {
+        let bench = try Bench()
+        let identity = Destination(named: "http://one")
+        let other = try Parts(bench)
+        let there = other.book.destination(identity, bench.now)
+        func fail() {
+            other.book.note(.unreachable("refused"), of: there, at: bench.now)
+            other.book.tell()
+        }
+        for _ in 0..<there.settings.circuitBreaker { fail() }
+        let one = try Parts(bench, ignoresBackoff: true)
+        let here = one.book.destination(identity, bench.now)
+        try one.book.hear()
+        #expect(!here.isClosed)
+        bench.pass(.seconds(2))
+        fail()
+        try one.book.hear()
+        #expect(here.block?.reason == .circuitBreaker)
+    }
+
+    @Test func `answers that wait for others keep a destination open that another run has closed`() throws {
+        let bench = try Bench()
+        let (one, other) = (try Parts(bench), try Parts(bench))
+        let identity = Destination(named: "http://one")
+        let (here, there) = (one.book.destination(identity, bench.now), other.book.destination(identity, bench.now))
+        try bench.add(1)
+        here.urgent = [.sample(try one.candidates()[0])]
+        for _ in 0..<there.settings.circuitBreaker {
+            other.book.note(.unreachable("refused"), of: there, at: bench.now)
+        }
+        other.book.tell()
+        try one.book.hear()
+        #expect(!here.isClosed)
+    }
+
     @Test func `a hold ends when what it was blamed on has changed`() throws {
         let bench = try Bench()
         let one = try Parts(bench)

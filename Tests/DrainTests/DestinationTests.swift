@@ -258,7 +258,7 @@ import Testing
     @Test func `what a person holds or pauses is left alone until the person lets go`() throws {
         let bench = try Bench()
         try bench.add(2)
-        let file = LedgerFile(spool: bench.spool)
+        let file = DestinationsFile(spool: bench.spool)
         for (event, held) in [(DestinationEvent.heldByHand(reason: "moving house"), 2), (.paused, 0)] {
             try file.record(
                 [("http://one", event)], settings: { _ in DestinationSettings() }, at: bench.now, durable: true)
@@ -405,12 +405,13 @@ import Testing
         #expect(try bench.run().delivered == 5)
     }
 
-    @Test func `Retry-After gets at most what the configuration says`() throws {
+    @Test func `Retry-After gets a day at most, with its jitter`() throws {
         let bench = try Bench()
-        bench.configuration.destinations["http://one"] = DestinationSettings(retryAfterMax: .seconds(10))
         try bench.add(1)
         _ = try bench.run { _ in .status(503, [HeaderField(name: "Retry-After", value: "999999")]) }
-        bench.now = bench.now + .seconds(13)
+        bench.now = bench.now + .seconds(86_399)
+        #expect(try bench.run().attempts == 0)
+        bench.now = bench.now + .seconds(302)
         #expect(try bench.run().delivered == 1)
     }
 
@@ -475,7 +476,7 @@ import Testing
         try bench.add(10)
         let summary = try bench.run(RunOptions(concurrency: 2)) { _ in
             if bench.sink?.requests.count == 2 {
-                _ = try? LedgerFile(spool: bench.spool).record(
+                _ = try? DestinationsFile(spool: bench.spool).record(
                     [("http://one", event)], settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
                 bench.pass(.seconds(2))
             }
@@ -649,7 +650,7 @@ import Testing
         #expect(try bench.state(of: "http://three:8080").hold != nil)
         let later = try bench.run()
         #expect(later.held == 2 && later.attempts == 0)
-        let file = LedgerFile(spool: bench.spool)
+        let file = DestinationsFile(spool: bench.spool)
         try file.record(
             [("http://three:8080", .released)], settings: { _ in DestinationSettings() }, at: bench.now, durable: true)
         #expect(try bench.run(RunOptions(destinations: ["http://three:8080"])).delivered == 2)
@@ -673,7 +674,7 @@ import Testing
         let refusal = SpoolError(kind: .newerFormat(2), verb: "read", path: "state/destinations.json", code: 0)
         #expect(throws: refusal) { try bench.run() }
         #expect(throws: refusal) {
-            try LedgerFile(spool: bench.spool).record(
+            try DestinationsFile(spool: bench.spool).record(
                 [("http://one", .paused)], settings: { _ in DestinationSettings() }, at: bench.now, durable: true)
         }
         #expect(try bench.spool.readState(StateFile.destinations.rawValue) == newer)
@@ -681,7 +682,7 @@ import Testing
 
     @Test func `runs that share a destination do not undo each other's knowledge`() throws {
         let bench = try Bench()
-        let file = LedgerFile(spool: bench.spool)
+        let file = DestinationsFile(spool: bench.spool)
         func record(_ name: String, _ event: DestinationEvent) throws {
             try file.record([(name, event)], settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
         }

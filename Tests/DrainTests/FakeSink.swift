@@ -38,6 +38,7 @@ final class FakeSink: Sink {
         until deadline: ContinuousClock.Instant, wakeup: Int32
     ) throws(SinkError) -> [(ticket: Int, report: AttemptReport)] {
         if let failure { throw failure }
+        if isClosed { throw SinkError("cannot wait for reports: the sink is closed") }
         if waiting.isEmpty { return [] }
         let (ticket, request) = waiting.removeFirst()
         let report = AttemptReport(
@@ -47,5 +48,6 @@ final class FakeSink: Sink {
 
     func close() {
         isClosed = true
+        waiting = []
     }
 }

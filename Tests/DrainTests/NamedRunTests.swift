@@ -43,7 +43,7 @@ import Testing
         #expect(try bench.run().attempts == 0)
         #expect(try bench.run(RunOptions(ignoresBackoff: true)) { _ in .status(503) }.attempts == 1)
         #expect(try bench.run(options("default-0")) { _ in .status(503) }.attempts == 1)
-        let ledger = LedgerFile(spool: bench.spool)
+        let ledger = DestinationsFile(spool: bench.spool)
         let event = DestinationEvent.heldByHand(reason: "no")
         _ = try ledger.record(
             [("http://one", event)], settings: { _ in DestinationSettings() }, at: bench.now, durable: false)

@@ -73,4 +73,46 @@ struct SendQueueTests {
         queue.settled(sequence, continues: false)
         #expect(queue.next(free: 5, at: .zero) == nil && !queue.hasWork)
     }
+
+    @Test func `a listing of which rivals have taken one in a hundred is out of date`() {
+        let one = destination("one")
+        fill(5, of: one)
+        (queue.begun, queue.lost) = (1, 1)
+        #expect(queue.isOutdated)
+        (queue.begun, queue.lost) = (299, 3)
+        #expect(queue.isOutdated && !queue.hasWork)
+        #expect(queue.next(free: 5, at: .zero) == nil && queue.next(of: one, type: .default) == nil)
+        queue.isKeptWaiting = true
+        #expect(queue.next(free: 5, at: .zero) != nil, "a slow attempt delays no other destination")
+        queue.isKeptWaiting = false
+        queue.begun = 300
+        #expect(!queue.isOutdated && queue.next(free: 5, at: .zero) != nil)
+    }
+
+    @Test func `answers that wait for others keep the pass going`() {
+        let one = destination("one")
+        fill(5, of: one)
+        (queue.begun, queue.lost) = (10, 9)
+        queue.watch(one)
+        #expect(!queue.isOutdated && queue.next(free: 5, at: .zero) != nil)
+        // Nothing waits any more.
+        #expect(queue.nextUrgent(at: .zero) == nil)
+        #expect(queue.isOutdated && queue.next(free: 5, at: .zero) == nil)
+    }
+
+    @Test func `a pass in which no claim was won allows the next one more losses`() {
+        let one = destination("one")
+        for allowed in [0, 1, 2, 4] {
+            queue.begin()
+            fill(20, of: one)
+            (queue.begun, queue.lost) = (allowed, allowed)
+            #expect(!queue.isOutdated)
+            (queue.begun, queue.lost) = (allowed + 1, allowed + 1)
+            #expect(queue.isOutdated)
+        }
+        queue.begun += 1
+        queue.begin()
+        (queue.begun, queue.lost) = (1, 1)
+        #expect(queue.isOutdated)
+    }
 }

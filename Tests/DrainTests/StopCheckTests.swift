@@ -22,7 +22,7 @@ struct StopCheckTests {
         let parts = try Parts(bench)
         let destination = parts.book[try parts.candidates()[0]]
         let stop = parts.stop()
-        _ = try LedgerFile(spool: bench.spool).record(
+        _ = try DestinationsFile(spool: bench.spool).record(
             [("http://one", .heldByHand(reason: "mine"))], settings: { _ in DestinationSettings() }, at: bench.now,
             durable: false)
         bench.pass(.seconds(1))
@@ -36,6 +36,14 @@ struct StopCheckTests {
         stop.sleep(until: bench.instant + .seconds(60))
         #expect(bench.slept.count == 1 && bench.slept[0] <= .seconds(5))
         #expect(stop.isTimeUp() && parts.tally.summary.end == .timeUp)
+    }
+
+    @Test(arguments: [nil, .seconds(3600)] as [Duration?])
+    func `a wait is a minute at most, so that an operator's pause is noticed`(maxTime: Duration?) throws {
+        let bench = try Bench()
+        let stop = try Parts(bench).stop(RunOptions(maxTime: maxTime))
+        stop.sleep(until: bench.instant + .seconds(600))
+        #expect(bench.slept.count == 1 && bench.slept[0] > .seconds(59) && bench.slept[0] <= .seconds(60))
     }
 
     @Test func `a signal ends the run`() throws {

@@ -1,4 +1,5 @@
 import Configuration
+import Delivery
 import Foundation
 import Policy
 import Testing
@@ -6,40 +7,89 @@ import Testing
 @testable import DrainqCLI
 
 @Suite(.serialized) struct `The documents of the configuration` {
-    static let manual = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "man/drainq-config.5")
-
-    @Test func `man/drainq-config.5 is what the tables say`() throws {
-        if ProcessInfo.processInfo.environment["DRAINQ_RECORD"] == "1" {
-            try Data(ConfigurationFile.manual().utf8).write(to: Self.manual)
+    @Test(arguments: ConfigurationManual.parts.map(\.name))
+    func `a made part of man/drainq-config.5 is what the tables say`(name: String) throws {
+        let text = try #require(ConfigurationManual.parts.first { $0.name == name }).text
+        var page = try ConfigurationManual.page()
+        let range = try #require(ConfigurationManual.range(of: name, in: page))
+        if ProcessInfo.processInfo.environment["DRAINQ_RECORD"] == "1", page[range] != text {
+            page.replaceSubrange(range, with: text)
+            return try Data(page.utf8).write(to: ConfigurationManual.file)
         }
-        #expect(
-            try String(contentsOf: Self.manual, encoding: .utf8) == ConfigurationFile.manual(),
-            "DRAINQ_RECORD=1 swift test --filter Configuration writes it anew")
+        #expect(page[range] == text, "DRAINQ_RECORD=1 swift test --filter Configuration writes it anew")
+    }
+
+    @Test func `no part of the page is made that no table makes`() throws {
+        let made = try ConfigurationManual.page().matches(of: /\.\\" made: (.*)\n/).map { String($0.1) }
+        #expect(made == ConfigurationManual.parts.map(\.name))
+    }
+
+    @Test func `the page is plain text that ends in one newline`() throws {
+        let page = try ConfigurationManual.page()
+        #expect(page.utf8.allSatisfy { $0 == 0x0A || (0x20...0x7E).contains($0) })
+        #expect(page.hasSuffix("\n") && !page.hasSuffix("\n\n"))
+        #expect(!page.split(separator: "\n").contains { $0.hasSuffix(" ") })
     }
 
     @Test func `every example of the manual is a right configuration`() throws {
-        let text = try String(contentsOf: Self.manual, encoding: .utf8)
+        let text = try ConfigurationManual.page()
         let blocks = text.split(separator: ".Bd -literal -offset indent\n").dropFirst().map { block in
             let code = block[..<(block.firstRange(of: ".Ed")?.lowerBound ?? block.endIndex)]
             return code.replacing("\\(dq", with: "\"").replacing("\\(aq", with: "'").replacing("\\e", with: "\\")
         }.filter { $0.hasPrefix("{\n") }
-        #expect(blocks.count > ConfigurationManual.examples.count)
+        #expect(blocks.count > 10)
         for block in blocks { _ = try ConfigurationFile.read(Array(block.utf8), name: "example", directory: "/") }
     }
 
-    @Test func `every section that a text points to is there`() {
-        let manual = ConfigurationFile.manual()
-        let sections = manual.matches(of: /\.Sh ([A-Z ]+)\n/).map { String($0.1) }
+    @Test func `every section that a text points to is there`() throws {
+        let page = try ConfigurationManual.page()
+        let sections = page.matches(of: /\.Sh ([A-Z ]+)\n/).map { String($0.1) }
         let pointers = ConfigurationKeys.entries.flatMap { $0.prose.matches(of: /[Ss]ee ([A-Z]{2}[A-Z ]+)/) }
+            .map { String($0.1) }
         #expect(pointers.count > 5)
-        for pointer in pointers { #expect(sections.contains(String(pointer.1)), "\(pointer.1)") }
+        for pointer in pointers + page.matches(of: /\n\.Sx ([A-Z ]*[A-Z])/).map({ String($0.1) }) {
+            #expect(sections.contains(pointer), "\(pointer)")
+        }
     }
 
     @Test(arguments: ConfigurationKeys.entries)
-    func `the manual has every key with a sentence, and a line of the template is short`(entry: ConfigurationEntry) {
-        #expect(ConfigurationFile.manual().contains(".It Ic \(entry.path) : Ar "))
+    func `the manual has every key with a sentence, and a line of the template is short`(entry: ConfigurationEntry)
+        throws
+    {
+        #expect(try ConfigurationManual.page().contains(".It Ic \(entry.path) : Ar "))
         #expect(entry.prose.hasSuffix("."))
         #expect(entry.summary.count <= 40)
+    }
+
+    // MARK: - What the page says by hand, and what is so
+
+    private static func section(_ title: String) throws -> String {
+        let page = try ConfigurationManual.page()
+        let start = try #require(page.range(of: ".Sh \(title)\n")).upperBound
+        return String(
+            page[start..<(page.range(of: "\n.Sh ", range: start..<page.endIndex)?.lowerBound ?? page.endIndex)])
+    }
+
+    private func outcome(of answer: AnswerPattern, on route: Route) -> String {
+        let configuration = Configuration(defaultRoute: route)
+        let explained = ExplainedRoute(of: .default, in: configuration, available: Transport.allCases)
+        return explained.verdict(on: answer).outcome.rawValue
+    }
+
+    @Test func `CALLABLE FUNCTIONS has every name, with what it comes to`() throws {
+        let rows = try Self.section("CALLABLE FUNCTIONS").matches(of: /\.It Li ([A-Z_]+ Ta .*)/).map { String($0.1) }
+        let route = Route(protocol: .callable)
+        #expect(rows == CanonicalStatus.allCases.map { "\($0.rawValue) Ta \(outcome(of: .canonical($0), on: route))" })
+    }
+
+    @Test func `NAMES OF ERRORS has every name, with what it comes to`() throws {
+        let rows = try Self.section("NAMES OF ERRORS").matches(of: /\.It Li ([a-z-]+ : .*)/).map { String($0.1) }
+        let errors = AnswerPattern.errorNames(on: Route()).compactMap(NetworkError.init(rawValue:))
+        #expect(rows == errors.map { "\($0.rawValue) : \(outcome(of: .error($0), on: Route()))" })
+    }
+
+    @Test func `GALLERY has two rows for each example, in their order`() throws {
+        let rows = try Self.section("GALLERY").matches(of: #/\.It Li (\S+) Ta /#).map { "\($0.1).json5" }
+        #expect(rows == ExampleFileTests.names + ExampleFileTests.names)
     }
 }

@@ -19,10 +19,6 @@ struct ExampleFileTests {
             Set(Self.names).isSuperset(of: ["chat", "memory", "notes", "profile", "webhooks"].map { "\($0).json5" }))
     }
 
-    @Test func `drainq-config(5) has a row for each, in their order`() {
-        #expect(GalleryEntry.table.map { "\($0.name).json5" } == Self.names)
-    }
-
     @Test(arguments: names)
     func `an example begins with what it is for, and with how to make a queue of it`(name: String) throws {
         let text = try String(contentsOf: Self.directory.appending(path: name), encoding: .utf8)

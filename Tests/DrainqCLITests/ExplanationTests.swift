@@ -97,9 +97,9 @@ private func configured(_ text: String) throws -> Policy.Configuration {
 
     @Test(arguments: [
         ("503", "after 3 such failures in a row its circuit breaker opens for 1s, each time twice as long, up to 1h"),
-        ("503", "a Retry-After holds back all that goes there until then, at most 10m, and then no attempt is counted"),
-        ("429", "a Retry-After holds back all that goes there until then, at most 10m, and then no attempt is counted"),
-        ("500", "a Retry-After holds back all that goes there until then, at most 10m"),
+        ("503", "a Retry-After holds back all that goes there until then, at most 1d, and then no attempt is counted"),
+        ("429", "a Retry-After holds back all that goes there until then, at most 1d, and then no attempt is counted"),
+        ("500", "a Retry-After holds back all that goes there until then, at most 1d"),
         (
             "refused",
             "after 3 such failures in a row its circuit breaker opens for 1s, each time twice as long, up to 1h"
@@ -120,8 +120,8 @@ private func configured(_ text: String) throws -> Policy.Configuration {
             answer,
             """
             { routes: { default: { url: "https://h", headers: { A: "${secret:a}" } } }, secrets: { a: { env: "A" } },
-              destinations: { "https://h": { circuitBreaker: 3, coolDown: "2m", coolDownMax: "1h", holdProbe: "30m",
-                                             retryAfterMax: "10m", stormGuard: 7 } } }
+              destinations: { "https://h": { circuitBreaker: 3, coolDown: "1h", holdProbe: "30m",
+                                             stormGuard: 7 } } }
             """)
         #expect(explanation.destination.contains(sentence), "\(explanation.destination)")
     }

@@ -216,6 +216,26 @@ struct HookTests {
         #expect(events[2]["destination"] == nil)
     }
 
+    @Test func `the hook is told the answers that are kept`() throws {
+        let receiver = try LoopbackReceiver(
+            script: .deciding { request, _ in
+                .status(200, headers: ["Content-Type: application/json"], body: "{\"got\":\(request.text)}")
+            })
+        defer { receiver.stop() }
+        let queue = try queue(to: receiver, ["delivered": "cat >> told"])
+        let file = queue.queue.appending(path: "drainq.json")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        try text.replacing("routes: {", with: "routes: { asked: { keepAnswer: true }, ").write(
+            to: file, atomically: true, encoding: .utf8)
+        let ids = try ["asked", "other", "asked"].map { try queue.run("add", "--type", $0, input: "1").lines[0] }
+        #expect(try queue.run("run").status == 0)
+        let answers = try #require(told(queue).first?["answers"] as? [[String: Any]])
+        #expect(Set(answers.map { $0["id"] as? String }) == [ids[0], ids[2]])
+        #expect(answers.map { $0["body"] as? String } == ["{\"got\":1}", "{\"got\":1}"])
+        #expect(answers.map { $0["contentType"] as? String } == ["application/json", "application/json"])
+        #expect(try queue.run("show", "--json", ids[1]).status == 1)
+    }
+
     @Test func `a run waits for the hook that is told of its start`() throws {
         let receiver = try LoopbackReceiver()
         defer { receiver.stop() }

@@ -24,6 +24,7 @@ struct JSONOutputTests {
         try runs()
         try statuses()
         try waits()
+        try answers()
         try actions()
         try findings()
         try explanations()
@@ -157,6 +158,28 @@ struct JSONOutputTests {
         witness.check(try queue.run("show", "--json", "first", "second"), by: "show")
     }
 
+    private func answers() throws {
+        let receiver = try LoopbackReceiver(
+            script: .sequence([.json("{}"), Answer(200, body: .bytes([0xFF])), .status(400, body: "no")]))
+        defer { receiver.stop() }
+        let queue = try Drainq(
+            """
+            { routes: { default: { url: "\(receiver.url)", keepAnswer: true },
+                        create: { keep: { note: "/id" } },
+                        update: { url: "\(receiver.url)/{kept.note}" } } }
+            """)
+        for id in ["text", "bytes", "failed"] { try queue.run("add", "--id", id, input: "1") }
+        try queue.run("add", "--id", "next", "--type", "update", "--key", "k", input: "2")
+        try queue.run("run", "--concurrency", "1")
+        let ids = ["text", "bytes", "failed", "next"]
+        witness.check(try queue.run("list", "--json"), by: "list")
+        witness.check(try queue.run(["show", "--json"] + ids), by: "show")
+        witness.check(try queue.run(["wait", "--json", "--timeout", "0s"] + ids), by: "wait")
+        let update = ["--json", "--type", "update", "--key", "k"]
+        witness.check(try queue.run(["explain", "503"] + update), by: "explain ANSWER")
+        witness.check(try queue.run(["explain"] + update), by: "explain")
+    }
+
     private func actions() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
         let id = try queue.run("add", input: "1\n{\n").lines[0]
@@ -191,7 +214,8 @@ struct JSONOutputTests {
                                    retryRateLimited: { base: "1s", max: "10s", attempts: 50, maxAge: "1d" }, expiresAfter: "7d" },
                         b: { url: "https://[::1]/", retry: "quick" },
                         c: { url: "https://c.example", accept: null, classify: { "404": "defer" }, batch: { max: 2, results: { pointer: "", status: "/s" } },
-                             answers: [{ status: 422, json: { pointer: "/e", exists: true }, is: "defer" }] } },
+                             answers: [{ status: 422, json: { pointer: "/e", exists: true }, is: "defer" }] },
+                        d: { url: "https://d.example/{kept.id}", compress: "gzip" }, e: { keep: { id: "/id" } } },
               destinations: { "https://[::1]": { transport: "urlsession" } } }
             """)
         for answer in ["503", "401", "200", "timeout", "400"] {
@@ -207,6 +231,8 @@ struct JSONOutputTests {
         witness.check(try queue.run("explain", "--json", "--type", "c"), by: "explain")
         witness.check(try queue.run("explain", "--json"), by: "explain")
         witness.check(try queue.run("explain", "--json", "--type", "b"), by: "explain")
+        witness.check(try queue.run("explain", "503", "--json", "--type", "d", "--key", "k"), by: "explain ANSWER")
+        witness.check(try queue.run("explain", "--json", "--type", "d", "--key", "k"), by: "explain")
         witness.check(try Drainq().run("explain", "--json"), by: "explain")
     }
 

@@ -138,6 +138,57 @@ import Testing
         #expect(try drainq.run("add", "--body-file", "/etc/hostname").status == 65)
     }
 
+    @Test(arguments: ["urlsession", "libcurl"])
+    func `a batch is compressed as a whole`(transport: String) throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver, "compress: \"gzip\", batch: { max: 9, format: \"ndjson\" }")
+        drainq.environment["DRAINQ_TRANSPORT"] = transport
+        try drainq.run("add", input: numbered(3))
+        #expect(try drainq.run("run").status == 0)
+        #expect(try drainq.run("explain").output.contains("POST \(receiver.url)/{type} (gzip)"))
+        let request = try #require(receiver.requests().first)
+        #expect(request.header("Content-Encoding") == "gzip")
+        #expect(request.header("Content-Length") == "\(request.body.count)")
+        try Data(request.body).write(to: drainq.directory.appending(path: "body.gz"))
+        #expect(try drainq.shell("gzip -dc body.gz").output == numbered(3))
+    }
+
+    @Test func `a body file is not compressed`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq()
+        try drainq.write("a photo", as: "photo.jpg")
+        try drainq.write(
+            """
+            { routes: { default: { url: "\(receiver.url)/x", compress: "gzip" } },
+              bodyFiles: ["\(drainq.directory.path)"] }
+            """, as: "queue/drainq.json")
+        let file = drainq.directory.appending(path: "photo.jpg").path
+        #expect(try drainq.run("add", "--body-file", file).status == 0)
+        #expect(try drainq.run("run").status == 0)
+        #expect(receiver.requests().first?.text == "a photo")
+        #expect(receiver.requests().first?.header("Content-Encoding") == nil)
+    }
+
+    @Test func `where zlib cannot be used, check says so and a run sends nothing`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver, "compress: \"gzip\"")
+        try drainq.run("add", input: "1")
+        // libcurl needs zlib too, and the program of URLSession its own libraries.
+        let finished = try drainq.shell(
+            """
+            mkdir programs libraries && cp "$DRAINQ" programs/drainq && echo "no library" > libraries/libz.so.1
+            printf '#!/bin/sh\\nunset LD_LIBRARY_PATH\\nexec "%s-urlsession" "$@"\\n' "$DRAINQ" > programs/drainq-urlsession
+            chmod +x programs/drainq-urlsession && export LD_LIBRARY_PATH="$PWD/libraries" DRAINQ_TRANSPORT=urlsession
+            programs/drainq check; echo "check: $?"; programs/drainq run; echo "run: $?"
+            """)
+        #expect(finished.output.contains("check: 78") && finished.output.contains("run: 69"), "\(finished)")
+        #expect(finished.error.contains("cannot be sent: 'compress' needs zlib"), "\(finished)")
+        #expect(try receiver.receivedCount == 0 && drainq.waiting() == 1)
+        #expect(try drainq.run("check").status == 0)
+        #expect(try drainq.run("release", "--all").status == 0)
+        #expect(try drainq.run("run").status == 0)
+    }
+
     @Test func `a command signs each request`() throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(

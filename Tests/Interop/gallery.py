@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """The gallery: each configuration of `etc/drainq/examples` that names a service, against that service.
 
-    gallery.py            every service that is small enough for each commit
-    gallery.py NAME…      these, the large ones too
-    gallery.py --all      every service
+    gallery.py            every service
+    gallery.py NAME…      these
     gallery.py --list     their names, and what each is tested against
 
 Prints `ok …` or `not ok …`, a line for each test; status 1 if one failed. `gallery/README.md` says how a service is
@@ -32,16 +31,12 @@ def main(arguments):
         for name in names:
             print(f"{name:16}{first_line(importlib.import_module(name))}")
         return 0
-    unknown = [name for name in arguments if name not in names and name != "--all"]
+    unknown = [name for name in arguments if name not in names]
     if unknown:
         print(f"gallery.py: no service is called {', '.join(unknown)}; --list shows all", file=sys.stderr)
         return 64
-    chosen = [name for name in arguments if name in names] or names
-    for name in chosen:
-        module = importlib.import_module(name)
-        if not arguments and getattr(module, "large", False):
-            continue
-        kit.run(name, module)
+    for name in arguments or names:
+        kit.run(name, importlib.import_module(name))
     return 1 if kit.failed else 0
 
 

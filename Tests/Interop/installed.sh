@@ -2,8 +2,9 @@
 # What an administrator gets: the packages that etc/packaging/build makes, installed into a Debian without Swift as
 # drainq-setup(7) says, every command of which is typed here; its units under a systemd that has been booted, its line for
 # cron under a real cron; the image of etc/container; and what is left when it is purged. Prints `ok …` and `not ok …`.
-# The programs are compiled once. That the same comes out elsewhere is shown for drainq-urlsession and for the packing;
-# DRAINQ_WHOLE=1 compiles both again.
+# DRAINQ_PROGRAMS names a directory where etc/packaging/programs has put the programs of this commit; without it they are
+# compiled here. That the same comes out elsewhere is shown for drainq-urlsession and for the packing; DRAINQ_WHOLE=1
+# compiles both again.
 # Needs root, mmdebstrap, systemd-nspawn, buildah, lintian, PyPI for the validator of SPDX, and a mirror of Debian.
 source "$(dirname "${BASH_SOURCE[0]}")/documents.bash"
 debian=$work/debian
@@ -24,7 +25,9 @@ came() {
 
 went_well() { cat "$work/$1"; equal 0 "$outcome"; }
 
-compiled() { etc/packaging/programs "$work/programs"; }
+compiled() {
+    if [[ ${DRAINQ_PROGRAMS-} ]]; then cp -r "$DRAINQ_PROGRAMS" "$work/programs"; else etc/packaging/programs "$work/programs"; fi
+}
 built() { etc/packaging/build "$work/once" "$work/programs"; }
 
 # again: in another directory, at another time: compiles a program, or both, and packs.
@@ -79,7 +82,7 @@ is_as_the_manual_says() {
         is_at_most "$packed" "${BASH_REMATCH[1]}"
         is_at_most $((installed * 1024)) "${BASH_REMATCH[2]}"
     done
-    equal 'ca-certificates libc6 libcurl4 systemd-standalone-sysusers systemd-standalone-tmpfiles' "$(depends drainq)"
+    equal 'ca-certificates libc6 libcurl4 systemd-standalone-sysusers systemd-standalone-tmpfiles zlib1g' "$(depends drainq)"
     equal 'drainq libc6' "$(depends drainq-urlsession)"
 }
 depends() {

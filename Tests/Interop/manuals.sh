@@ -3,7 +3,7 @@
 # here, and one that cannot be run is a failure. Prints `ok …` and `not ok …`, a line for each test.
 source "$(dirname "${BASH_SOURCE[0]}")/documents.bash"
 
-receiver '200 type=application/json body={"result":{"success":true,"id":1},"items":[{"status":200},{"status":200}]}'
+receiver '200 type=application/json ETag:"1" body={"id":7,"result":{"success":true,"id":1},"items":[{"status":200},{"status":200}]}'
 
 # --- drainq(1)
 
@@ -35,7 +35,7 @@ prepared() {
         printf '{ routes: { default: { url: "%s/in" } }, bodyFiles: ["%s"] }\n' "$url" "$world/var" >"$queue/drainq.json"
     done
     for queue in "$DRAINQ_QUEUE" "$world/var/spool/old"; do drainq import -q "$queue" backup.ndjson; done
-    echo '{"n":1}' >update.json
+    echo '{"n":1}' | tee update.json >order.json
     echo 'n;1' >report.csv
     head -c 100000 /dev/urandom >var/lib/scans/1.tiff
     cp "$root/etc/drainq/examples/memory.json5" .
@@ -95,6 +95,8 @@ goes_well() {
     case $line in
     'drainq init '*) rm -rf "$DRAINQ_QUEUE" "$world/var/spool"; typed "$local_line" ;;
     'drainq receive '*) receives "$local_line" ;;
+    # Somebody else's runs deliver meanwhile.
+    *'drainq wait '*) typed "(for _ in {1..100}; do drainq run >/dev/null; sleep 0.1; done) & $local_line; waited=\$?; kill \$!; exit \$waited" ;;
     # To be ended by the person who looks.
     *--watch*) typed "timeout --signal INT 3 ${local_line/--interval 5s/--interval 1s} || ((\$? == 124))" ;;
     *) typed "$local_line" ;;
@@ -135,7 +137,7 @@ configured() {
     local types
     rm -rf "$world"
     mkdir -p "$world"/{etc/drainq,usr/local/bin,run,credentials,var/lib/prometheus/node-exporter}
-    echo token | tee "$world"/etc/drainq/{api.token,aws.id,aws.key} >/dev/null
+    echo token | tee "$world"/etc/drainq/{api.token,aws.id,aws.key,client.secret} >/dev/null
     echo token >"$world/credentials/report.token"
     echo open >"$world/credentials/client.passphrase"
     chmod 600 "$world"/etc/drainq/* "$world"/credentials/*
@@ -150,6 +152,8 @@ configured() {
     ends 0 drainq check
     types=$(sed -nE 's/^    ([A-Za-z]+): \{.*/\1/p' <<<"$1" | sort -u)
     [[ $1 != *"routes: { default"* ]] || types=default
+    # What only says what the others have in common is no type.
+    [[ $1 =~ default:\ \{[^}]*url: ]] || types=$(grep -vx default <<<"$types")
     [[ $types ]]
     for type in $types; do
         echo '{"user":{"id":"7"},"content":"x"}' | drainq add --type "$type" --key k

@@ -55,14 +55,19 @@ follow() {
         equal '' "$(grep -vxF -f <(displays drainq-setup.7 | tr -d '\f') <<<"$block" || true)"
         return
     fi
-    # What is built is not built again.
+    # What is built is not built again; in the place of the optimised build there are the programs that the suites run.
     case $block in
     'swift run '*)
         cd "$root"
         # "swift test" is what ran this.
         block=$(sed 's/^swift run /&--skip-build /; /^swift test$/d' <<<"$block")
         ;;
-    'swift build '*) cd "$root" ;;
+    'swift build '*)
+        cd "$root"
+        if [[ ! ${DRAINQ_WHOLE-} ]]; then
+            block=$(sed "s#^swift build -c release\$#true#; s#\.build/release/#$(dirname "$(realpath "$binary")")/#" <<<"$block")
+        fi
+        ;;
     *) cd "$world" ;;
     esac
     localized <<<"$block" | script >"$work/script"

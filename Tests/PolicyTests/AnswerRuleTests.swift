@@ -18,12 +18,12 @@ import Testing
 
     private func rule(
         _ statuses: ClosedRange<Int>?, _ content: AnswerContent, _ outcome: Outcome,
-        until: AnswerTime? = nil
+        until: AnswerPlace? = nil
     ) -> AnswerRule {
         AnswerRule(.answers(0), .statuses(statuses.map { [$0] }), content: content, outcome, until: until)
     }
 
-    private func rule(_ statuses: ClosedRange<Int>?, _ outcome: Outcome, until: AnswerTime? = nil) -> AnswerRule {
+    private func rule(_ statuses: ClosedRange<Int>?, _ outcome: Outcome, until: AnswerPlace? = nil) -> AnswerRule {
         rule(statuses, AnswerContent(), outcome, until: until)
     }
 
@@ -170,9 +170,8 @@ import Testing
         let past = verdict(report(403, ["x-remaining": "0", "x-reset": "1795252490"]), route)
         #expect(past.retryAfter == .zero && past.countsAttempt)
         let cap = Classification.verdict(
-            on: report(403, ["x-remaining": "0", "x-reset": "1795259999"]), route: route, now: now,
-            retryAfterMax: .seconds(60))
-        #expect(cap.retryAfter == .seconds(60))
+            on: report(403, ["x-remaining": "0", "x-reset": "1797259999"]), route: route, now: now)
+        #expect(cap.retryAfter == RetryAfter.longest)
         let settings = DestinationSettings()
         #expect(
             DestinationEvent.events(

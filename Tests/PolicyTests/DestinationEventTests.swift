@@ -16,10 +16,9 @@ import Testing
 
     private func events(
         _ report: SealedReport, _ route: Route = Route(retry: .steps, retryRateLimited: .rateLimit),
-        _ settings: DestinationSettings = DestinationSettings(retryAfterMax: .seconds(3600))
+        _ settings: DestinationSettings = DestinationSettings()
     ) -> [DestinationEvent] {
-        let verdict = Classification.verdict(
-            on: report, route: route, now: now, retryAfterMax: settings.retryAfterMax)
+        let verdict = Classification.verdict(on: report, route: route, now: now)
         return DestinationEvent.events(
             of: report, verdict, route: route, settings: settings, blamed: "print", now: now)
     }
@@ -76,10 +75,10 @@ import Testing
 
     @Test(
         arguments: [
-            (429, "100", 100), (503, "100", 100), (503, "999999", 3600), (429, "999999", 3600), (429, "0", 5),
+            (429, "100", 100), (503, "100", 100), (503, "999999", 86_400), (429, "999999", 86_400), (429, "0", 5),
             (429, "nonsense", 5), (500, "100", 100), (408, "7", 7),
         ] as [(Int, String, Int)])
-    func `a server that asks for time gets it, up to the cap`(status: Int, value: String, seconds: Int) {
+    func `a server that asks for time gets it, up to a day`(status: Int, value: String, seconds: Int) {
         #expect(
             events(report(status, value)) == [.answered, .retryAfter(until: now + .seconds(seconds))])
     }

@@ -54,9 +54,9 @@ import Testing
     }
 
     @Test(arguments: [
-        (settings, [1, 2, 4, 8, 16, 32, 60, 120, 240, 480, 960, 1800, 1800, 1800]),
-        (DestinationSettings(coolDown: .seconds(5), coolDownMax: .seconds(5)), [1, 2, 4, 5, 5]),
-        (DestinationSettings(coolDown: .seconds(1), coolDownMax: .seconds(3)), [1, 2, 3, 3]),
+        (settings, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 1800, 1800]),
+        (DestinationSettings(coolDown: .seconds(5)), [1, 2, 4, 5, 5]),
+        (DestinationSettings(coolDown: .seconds(3)), [1, 2, 3, 3]),
     ])
     func `a probe that fails suspends at once, twice as long each time, up to the longest`(
         settings: DestinationSettings, expected: [Int]
@@ -144,11 +144,10 @@ import Testing
     }
 
     @Test func `a wait is no longer than the longest that one gets`() {
-        let brief = DestinationSettings(retryAfterMax: .seconds(60))
-        let state = state([(0, .retryAfter(until: at(100_000)))], brief)
+        let state = state([(0, .retryAfter(until: at(100_000)))])
         // Jitter may have been added.
-        #expect(state.availability(brief, at: at(1)) == closed(.retryAfter, 360))
-        #expect(state.availability(brief, at: at(360)) == .probe)
+        #expect(state.availability(Self.settings, at: at(1)) == closed(.retryAfter, 86_700))
+        #expect(state.availability(Self.settings, at: at(86_700)) == .probe)
     }
 
     @Test func `a wait outlasts a cool-down, and a cool-down a wait`() {
@@ -279,8 +278,7 @@ import Testing
         let settings = DestinationSettings(
             concurrency: [nil, 1, 4].randomElement(using: &generator)!,
             holdProbe: [nil, .seconds(3600)].randomElement(using: &generator)!,
-            circuitBreaker: [0, 1, 5].randomElement(using: &generator)!,
-            retryAfterMax: [.zero, .seconds(60), .seconds(86_400)].randomElement(using: &generator)!)
+            circuitBreaker: [0, 1, 5].randomElement(using: &generator)!)
         var state = DestinationState()
         var now = Self.start
         for _ in 0..<200 {

@@ -54,7 +54,7 @@ import Testing
         // come through.
         let after = fleet.attempts.filter { $0.at >= back }
         let first = try #require(after.first)
-        #expect(first.at - back <= Self.settings.coolDownMax + Self.interval)
+        #expect(first.at - back <= Self.settings.coolDown + Self.interval)
         #expect(after.allSatisfy { $0.beside <= $0.after })
 
         // What was asked with waits for its own next time; everything else is through.

@@ -222,6 +222,7 @@ import Testing
             (.badBodyFile(path: "/x\n", reason: "has changed"), .failed, "the body file '/x\\n' has changed"),
             (.headersCommand(reason: "exited with 1"), .held, "the route's headersCommand exited with 1"),
             (.noTransport(reason: "no transport"), .held, "no transport"),
+            (.cannotCompress(reason: "no zlib"), .held, "no zlib"),
             (
                 .badIdempotencyKey, .failed, "the idempotency key is empty or has characters other than printable ASCII"
             ),

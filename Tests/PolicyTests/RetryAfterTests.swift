@@ -55,7 +55,6 @@ import Testing
                 HeaderField(name: "RETRY-AFTER", value: "Mon, 01 Jan 2001 00:00:30 GMT"),
             ])
         #expect(RetryAfter.asked(by: answer, now: Self.now) == .seconds(30))
-        #expect(RetryAfter.asked(by: answer, now: Self.now, cap: .seconds(10)) == .seconds(10))
         #expect(RetryAfter.asked(by: AttemptReport.Answer(status: 503), now: Self.now) == nil)
         #expect(
             RetryAfter.parse("Sun, 06 Nov 1994 08:50:37 GMT", date: "not a date", now: Self.now) == .seconds(60))

@@ -47,6 +47,29 @@ import Testing
         #expect(selection.chosen().map(\.element) == ["a", "b"])
     }
 
+    @Test func `with the newest first the newest are chosen, behind what goes by its age, and shares stay equal`() {
+        func choose(_ limit: Int, _ offers: [(destination: String, second: Int)]) -> [String] {
+            var selection = Selection<String, Int>(limit: limit)
+            var reach: [String: Reach] = [:]
+            for offer in offers {
+                let ordering: Ordering = offer.destination.hasPrefix("n") ? .newest : .any
+                let rank = ordering.rank(of: name(offer.second).createdAt)
+                guard reach[offer.destination, default: .everything].contains(rank) else { continue }
+                reach[offer.destination] = selection.offer(
+                    name(offer.second), by: ordering, destination: offer.destination, element: offer.second)
+            }
+            return selection.chosen().map { "\($0.destination)\($0.element)" }
+        }
+        let many = (1...100).map { (destination: "n", second: $0) }
+        for offers in [many, many.reversed(), many.shuffled()] {
+            #expect(choose(3, offers) == ["n100", "n99", "n98"])
+            let others =
+                (1...10).map { (destination: "a", second: $0) } + (1...5).map { (destination: "nn", second: $0) }
+            #expect(choose(6, offers + others) == ["a1", "a2", "n100", "n99", "nn5", "nn4"])
+        }
+        #expect(choose(200, many.reversed()) == (1...100).reversed().map { "n\($0)" })
+    }
+
     @Test func `a limit of nothing chooses nothing`() {
         #expect(choose(0, [("a", 1)]) == [])
         #expect(choose(-1, [("a", 1)]) == [])

@@ -103,6 +103,11 @@ import Testing
         let form = route("application/x-www-form-urlencoded; charset=utf-8", "a={payload.s}&b={payload.n}&c={key}")
         let text = route("text/plain", "{type},k={key} v={payload.n}\n{ {payload.s}")
         #expect(form.problems.isEmpty && text.problems.isEmpty)
+        let whole = route("application/x-www-form-urlencoded", "Message={payload}&list={payload.list}")
+        let object = operation("{\"list\": [1, \"a&b\"]}")
+        #expect(
+            try request(whole, object).body
+                == Array("Message=%7B%22list%22%3A%20%5B1%2C%20%22a%26b%22%5D%7D&list=%5B1%2C%20%22a%26b%22%5D".utf8))
         #expect(try request(form, operation()).body == Array("a=a%22b%2F%20%C3%A9%0A&b=1.10&c=k%2F1".utf8))
         #expect(try request(text, operation()).body == Array("note,k=k/1 v=1.10\n{ a\"b/ é\n".utf8))
         #expect(try request(text, operation()).headers.filter { $0.name.lowercased() == "content-type" }.count == 1)

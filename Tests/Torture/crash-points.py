@@ -14,6 +14,7 @@ help. What must hold:
 """
 
 import collections
+import json
 import os
 import signal
 import subprocess
@@ -127,6 +128,25 @@ with test("operations of one key stay in their order over a run that dies") as t
     sweep(
         told, queue(*(operation(id, key="k") for id in ids), route={"ordering": "key"}), "run",
         check=inOrder(afterRun(ids), ids))
+
+with test("what the answer to a create leaves is there for what follows it, whichever run is killed") as told:
+    ids = ["a", "b", "c"]
+    chained = queue(
+        operation("a", "create", key="k"), *(operation(id, key="k") for id in ids[1:]), route={"ordering": "key"})
+    configuration = json.loads((chained.path / "drainq.json").read_text())
+    configuration["routes"] |= {
+        "create": {"keep": {"n": "/n"}}, "now": {"headers": {"X-N": "{kept.n}"}, "keepAnswer": True}}
+    (chained.path / "drainq.json").write_text(json.dumps(configuration))
+
+    def keeps(queue, result, point):
+        """And each of those that follow has its answer, or was sent again after a crash."""
+        again = inOrder(afterRun(ids), ids)(queue, result, point)
+        for id in ids[1:]:
+            waited = queue("wait", id, "--timeout", "1s")
+            expect(waited.returncode == 0 and waited.stdout == '{"n":7}', id, "has no answer:", waited)
+        return again
+
+    sweep(told, chained, "run", check=keeps)
 
 with test("an older value of a key never follows a newer one over a run that dies") as told:
     ids = ["a", "b", "c"]

@@ -4,6 +4,7 @@
 - Delivering, deferring, giving up, dropping, trying again and quarantine need no space: the queue is drained to empty.
 - `add` and `import` refuse with status 74, say at which line, and leave nothing half-written: what was answered for is
   in the queue, the rest is not, and can be given again when there is space.
+- What an answer would leave for later operations of its key is not asked for while there is no room to keep it.
 - What a run only remembers (state/, metrics) is told once where it cannot be written, and stops no delivery.
 - A file system that becomes read-only stops the run with status 74, and nothing more is sent.
 """
@@ -208,6 +209,33 @@ with test("minimumFree keeps add out in time, and delivers") as told:
         result = disk.queue("run", "--limit", 500)
         expect(result.returncode == 0 and not disk.queue.operations(), kind, result.stderr)
         told.append(f"{kind}: {len(ids)} taken")
+
+with test("without room for what an answer leaves nothing is sent that leaves something, and all goes on when there is") as told:
+    for kind, disk in disks(receiver := Receiver('200 body={"id":"made"}')):
+        queue = disk.queue
+        document = json.loads((queue.path / "drainq.json").read_text())
+        document["routes"]["create"] = {"keep": {"id": "/id"}}
+        document["routes"]["next"] = {"url": receiver.url + "/{kept.id}/{id}"}
+        (queue.path / "drainq.json").write_text(json.dumps(document))
+        for key in "abc":
+            for name in ("create", "next"):
+                queue("add", "--type", name, "--key", key, "--id", f"{name}-{key}", input="{}")
+        other = queue("add", input="{}").stdout.strip()
+        disk.fill()
+        for _ in range(2):
+            before = len(receiver.ids())
+            result = queue("run")
+            expect(result.returncode == 74, kind, result.returncode, result.stderr)
+            expect(set(receiver.ids()[before:]) <= {other}, kind, receiver.ids()[before:])
+            expect(len(queue.operations()) == 6, kind, "lost", result.stderr)
+            expect_tidy(queue, result)
+        disk.empty()
+        before = len(receiver.ids())
+        result = queue("run")
+        expect(result.returncode == 0 and not queue.operations(), kind, result.returncode, result.stderr)
+        sent = receiver.ids()[before:]
+        expect(sorted(sent) == sorted(f"{name}-{key}" for name in ("create", "next") for key in "abc"), kind, sent)
+        told.append(kind)
 
 with test("what a run cannot remember is told once, and stops no delivery") as told:
     # Nobody listens at the port, and nobody else gets it.

@@ -147,8 +147,10 @@ def has(pid, mark):
 # MARK: - Queues and receivers
 
 # Answers by the path's first part, which is the operation's type.
-faulty = Receiver("/later* 503 *1000000", "/never* 400 *1000000", "200", bodies=True)
-healthy = Receiver("200", bodies=True)
+# What is kept of an answer is in its body.
+taking = '200 body={"n":7}'
+faulty = Receiver("/later* 503 *1000000", "/never* 400 *1000000", taking, bodies=True)
+healthy = Receiver(taking, bodies=True)
 
 
 def operation(id, type="now", **fields):

@@ -11,6 +11,7 @@ then is not in the copy, as after a cut. The copy is mounted, and:
 - a run on the copy, with nobody's help, delivers all that is left, each once, and leaves nothing in tmp/, claimed/ or
   quarantine/; what a run that had ended has delivered is not among it;
 - the last value that arrives of a key is its newest one;
+- what an answer has left for later operations of its key is there for them, or the operation is sent again;
 - what was told to be tried again is tried again.
 
 Then the syncs that the promise hangs on are left out one by one: each must be missed, on each file system.
@@ -97,6 +98,28 @@ def values_of_keys(queue):
     return names
 
 
+# An answer with something to keep.
+made = '200 body={"id":"made"}'
+
+
+def with_chain(document):
+    """The configuration with a route whose operations send what the answer to another one has left, if one leaves any."""
+    default = document["routes"]["default"]
+    if "keep" in default:
+        document["routes"]["next"] = {"url": default["url"].replace("/{id}", "/{kept.id}/{id}"), "keep": {}}
+    return document
+
+
+def chains(queue):
+    """Operations whose answers leave a value for others of their key, and those others."""
+    path = queue.path / "drainq.json"
+    path.write_text(json.dumps(with_chain(json.loads(path.read_text()))))
+    for key in "abc":
+        for name, kind in ((f"create-{key}", "default"), (f"next-{key}", "next")):
+            queue("add", "--key", key, "--type", kind, "--id", name, input=json.dumps(name))
+    return [f"{name}-{key}" for key in "abc" for name in ("create", "next")]
+
+
 def exported():
     """Operations of another queue: new ones, deferred ones and failed ones."""
     other = Queue(Receiver("503").url, route={"retry": {"base": "1ms", "max": "1ms", "attempts": 2, "jitter": 0}})
@@ -116,6 +139,7 @@ scenarios = [
     Scenario("run, failed", "run", answers=["400"], ready=waiting(4)),
     Scenario("run, with retention", "run", ready=waiting(4), retention={"delivered": "1d"}),
     Scenario("run, coalescing", "run", ready=values_of_keys, route={"coalesce": True}),
+    Scenario("run, chains", "run", answers=[made], ready=chains, route={"keep": {"id": "/id"}}),
     Scenario("run, files of others", "run", ready=of_others),
     Scenario("retry", "retry", "--all", "--json", ready=failed),
 ]
@@ -127,7 +151,7 @@ class Moment:
     def __init__(self, image, call, promised, output, receiver):
         self.call = call
         # The ledger and the answers first: what comes while the image is being copied is too late.
-        self.delivered = receiver.ids() if receiver.answers == ("204",) else []
+        self.delivered = receiver.ids() if receiver.answers in (("204",), (made,)) else []
         answered = [line.strip() for line in output.read_text().splitlines(keepends=True) if line.endswith("\n")]
         self.retried = {json.loads(line)["id"] for line in answered if line.startswith("{")}
         self.promised = {*promised, *self.retried, *(line for line in answered if not line.startswith("{"))}
@@ -207,11 +231,11 @@ def standing(queue):
 def check(kind, scenario, moment):
     """Raises `Lost` unless a copy keeps the promise; returns how many operations were delivered twice."""
     if not hasattr(local, "receiver"):
-        local.receiver, local.seen = Receiver(), 0
+        local.receiver, local.seen = Receiver(made), 0
     coalesces = scenario.route.get("coalesce")
     configuration = moment.image.with_name("drainq.json")
     route = {"url": local.receiver.url + "/{id}", **scenario.route}
-    configuration.write_text(json.dumps({"routes": {"default": route}}))
+    configuration.write_text(json.dumps(with_chain({"routes": {"default": route}})))
     try:
         with mounted(moment.image, "-o", file_systems[kind][2]) as place:
             queue = Queue.standing(place / "q")

@@ -8,12 +8,14 @@ names (no file system in use shows it under none). Where renames are links, link
 
 - Every operation that had been answered for, and was not removed by then, is there and whole.
 - Nothing stands in the queue that is not whole.
+- What an answer has left for later operations of its key is there, or the operation is.
 - An older value of a key has not come back alone when the newer one has been delivered.
 - The real binary, run on a sample of these states, delivers each operation once, and leaves nothing behind.
 
 Then the syncs that the promise hangs on are left out of the log: each must be missed.
 """
 
+import hashlib
 import json
 import os
 import pathlib
@@ -241,12 +243,23 @@ def examine(promised, now, state):
         newest = re.sub(r"-\d$", "-2", operation)
         if newest in promised and newest not in found and operation in found:
             raise Lost(f"{operation} has come back without {newest}")
+        if operation.startswith("create-") and operation not in found and not is_kept(operation[-1], state):
+            raise Lost(f"{operation} is delivered, and what its answer left is lost")
     return found
+
+
+def is_kept(key, state):
+    """Whether the value is there that an answer has left for the key."""
+    content = state.get(f"state/keys/{hashlib.sha256(key.encode()).hexdigest()[:24]}.json", b"")
+    try:
+        return json.loads(content)["values"]["id"]["value"] == "made"
+    except ValueError:
+        return False
 
 
 def recover(state, scenario, found, now):
     """What the real binary makes of a state that a crash has left of what stood there."""
-    receiver = scenario.setdefault("good", Receiver())
+    receiver = scenario["good"] = scenario["good"] or Receiver(made)
     seen = len(receiver.ids())
     place = pathlib.Path(tempfile.mkdtemp(dir=scratch)) / "q"
     place.mkdir()
@@ -262,7 +275,7 @@ def recover(state, scenario, found, now):
             os.utime(place / path, (written, written))
     queue = Queue.standing(place)
     configuration = place.with_name("drainq.json")
-    configuration.write_text(json.dumps({"routes": {"default": {"url": receiver.url + "/{id}", **scenario["route"]}}}))
+    configuration.write_text(json.dumps(with_chain({"routes": {"default": {"url": receiver.url + "/{id}", **scenario["route"]}}})))
     result = queue("run", "--json", "--until-empty", "--now", "--config", configuration)
     # A file of others that shows under two names looks like a hard link: it is told, and kept in quarantine.
     isolated = list(queue.files("quarantine"))
@@ -310,6 +323,26 @@ def put(count):
     return lambda queue: queue("add", input=lines(count))
 
 
+# An answer with something to keep.
+made = '200 body={"id":"made"}'
+
+
+def with_chain(document):
+    """The configuration with a route whose operations send what the answer to another one has left, if one leaves any."""
+    default = document["routes"]["default"]
+    if "keep" in default:
+        document["routes"]["next"] = {"url": default["url"].replace("/{id}", "/{kept.id}/{id}"), "keep": {}}
+    return document
+
+
+def put_chains(queue):
+    path = queue.path / "drainq.json"
+    path.write_text(json.dumps(with_chain(json.loads(path.read_text()))))
+    for key in "abc":
+        queue("add", "--key", key, "--id", f"create-{key}", input="1")
+        queue("add", "--key", key, "--id", f"next-{key}", "--type", "next", input="1")
+
+
 def exported():
     other = Queue("http://localhost/")
     put(12)(other)
@@ -318,7 +351,7 @@ def exported():
 
 def scenario(name, words, ready=lambda queue: None, input="", answers=(), route={}, **configuration):
     return dict(name=name, words=words.split(), ready=ready, input=input, answers=answers, route=route,
-                configuration=configuration)
+                configuration=configuration, good=None)
 
 
 scenarios = [
@@ -336,6 +369,7 @@ scenarios = [
     scenario("retry", "retry --all", put_failed),
     scenario("hold", "hold --all", put(3)),
     scenario("drop", "drop --all", put(3)),
+    scenario("chains", "run", put_chains, answers=[made], route={"keep": {"id": "/id"}}),
 ]
 
 
@@ -397,6 +431,8 @@ left_out = [
     ("the sync of many files", 1, lambda kind, groups: kind == "sync all", False),
     ("the sync of a directory of many", 1, is_directory, False),
     ("the sync of what is superseded", 9, is_directory, False),
+    ("the sync of a kept value", 14, lambda kind, groups: kind == "sync" and "/state/keys/" in (groups[0] or ""), False),
+    ("the sync of the directory of kept values", 14, lambda kind, groups: kind == "sync" and groups[0] == "/state/keys", False),
     ("the sync between a link and an unlink", 5, is_directory, True),
 ]
 with test("a sync that is left out of the log is missed") as told:

@@ -1,7 +1,7 @@
 import CSystem
 package import Policy
 
-/// What is started to be a delivery agent.
+/// The program that is started as a delivery agent.
 package struct AgentProgram: Hashable, Sendable {
     /// Its path; a name alone where this program could not find out where it is.
     package var executable: String

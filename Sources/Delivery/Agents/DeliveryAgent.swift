@@ -13,7 +13,7 @@ package enum DeliveryAgent {
     /// - Parameter memoryLimit: how many bytes of memory the agent may take before it dies of it, where the administrator
     ///   does not allow less: a gzip bomb is the sender's problem, not the machine's. RLIMIT_DATA counts what is written to;
     ///   RLIMIT_AS would also count what is merely reserved.
-    package static func main(memoryLimit: UInt = 1 << 30, _ makeCarrier: MakeCarrier) -> Never {
+    package static func main(memoryLimit: UInt = 1 << 30, _ makeTransport: MakeTransport) -> Never {
         _ = csystem_die_with_parent()
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
@@ -21,11 +21,11 @@ package enum DeliveryAgent {
 
         let outlet = Outlet(descriptor: 0)
         outlet.send(.ready())
-        var courier: Courier?
+        var follower: RedirectFollower?
         var inbox = FrameBuffer()
         var space = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            courier?.proceed(until: 0)
+            follower?.proceed(until: 0)
             let count = read(0, &space, space.count)
             if count < 0, errno == EINTR { continue }
             if count <= 0 { leave(0) }
@@ -34,14 +34,14 @@ package enum DeliveryAgent {
                 while let frame = try inbox.next() {
                     switch frame {
                     case .setup(let concurrency):
-                        courier = Courier(concurrency: concurrency, makeCarrier) { ticket, report in
+                        follower = RedirectFollower(concurrency: concurrency, makeTransport) { ticket, report in
                             outlet.send(.report(ticket: ticket, report))
                         }
-                        outlet.send(.opened(defect: courier?.defect))
+                        outlet.send(.opened(defect: follower?.defect))
                     case .attempt(let ticket, let request):
                         noteBeginning(of: ticket)
-                        courier?.start(request, ticket: ticket)
-                    case .cancel(let ticket): courier?.cancel(ticket: ticket)
+                        follower?.start(request, ticket: ticket)
+                    case .cancel(let ticket): follower?.cancel(ticket: ticket)
                     case .ready, .opened, .report: leave(EX_PROTOCOL)
                     }
                 }

@@ -1,6 +1,6 @@
 package import Policy
 
-/// What passes between a run and a delivery agent, and its bytes.
+/// A message between a run and a delivery agent, and its bytes.
 ///
 /// On the wire: the payload's length (4 bytes, big-endian), then the payload: one byte for the kind, then the fields in
 /// order. Numbers are 8 bytes, big-endian; strings (UTF-8) and bodies are preceded by their length. The
@@ -71,7 +71,7 @@ package enum Frame: Hashable, Sendable {
     }
 }
 
-/// What is wrong with the bytes that came.
+/// The error in received bytes.
 package struct FrameError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String
 

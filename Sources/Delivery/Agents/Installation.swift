@@ -1,7 +1,7 @@
 import CSystem
 import Policy
 
-/// What was installed with the running program, found from where the program is.
+/// The files installed with the running program, found from its place.
 package enum Installation {
     /// Where the running binary is, or was; empty where that cannot be found out.
     package static let program: String = {

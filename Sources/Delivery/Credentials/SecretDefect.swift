@@ -3,18 +3,21 @@ import Policy
 /// Why a secret cannot be used, as a predicate for `the secret 'api' …`; never with anything of its content.
 struct SecretDefect: Error, Hashable, Sendable, CustomStringConvertible {
     let description: String
+    /// Why the network keeps the secret away for now; `nil` where a person has to mend it.
+    let network: NetworkError?
 
     static let notConfigured = SecretDefect(description: "is not configured")
 
-    private init(description: String) {
+    private init(description: String, network: NetworkError? = nil) {
         self.description = description
+        self.network = network
     }
 
     /// - Parameters:
     ///   - place: `the environment variable 'API_TOKEN'`.
     ///   - reason: what is wrong with it: `is not set`.
-    init(place: String, reason: String) {
-        self.init(description: "comes from \(escapedForDisplay(place)), which \(reason)")
+    init(place: String, reason: String, network: NetworkError? = nil) {
+        self.init(description: "comes from \(escapedForDisplay(place)), which \(reason)", network: network)
     }
 
     /// The secret that these bytes are: one line of text, without the line breaks at its end.

@@ -17,6 +17,9 @@ package final class SecretStore {
     private let environment: [String: String]
     private let base: String
     private let commandTimeout: Duration
+    private let tokens: TokenSource?
+    /// Tokens that a server has refused.
+    private var refused: [String: String] = [:]
     private var answers: [String: Answer] = [:]
     /// When each command was last run because a server had refused its answer, and answered the same again.
     private var refreshes: [String: ContinuousClock.Instant] = [:]
@@ -33,14 +36,16 @@ package final class SecretStore {
     ///   - passed: which of them commands get besides the usual ones.
     ///   - base: the directory of the configuration, from which relative paths go and in which commands run.
     ///   - commandTimeout: how long one command may take; the run waits for it.
+    ///   - tokens: where tokens come from; without it there is none.
     package init(
         sources: [String: SecretSource], environment: [String: String], passing passed: [String] = [], base: String,
-        commandTimeout: Duration = .seconds(10)
+        commandTimeout: Duration = .seconds(10), tokens: TokenSource? = nil
     ) {
         self.sources = sources
         self.environment = environment
         self.base = base
         self.commandTimeout = commandTimeout
+        self.tokens = tokens
         let inherited = InheritedVariables.forCommands(passing: passed)
         commandEnvironment = sources.values.reduce(into: environment.filter { inherited.contains($0.key) }) {
             variables, source in
@@ -54,7 +59,9 @@ package final class SecretStore {
         for name in names.sorted() {
             switch resolved(name, at: now) {
             case .success(let value): found.values[name] = value
-            case .failure(let defect): found.failures[name] = defect.description
+            case .failure(let defect):
+                found.failures[name] = defect.description
+                found.unavailable[name] = defect.network
             }
         }
         return found
@@ -73,7 +80,9 @@ package final class SecretStore {
         for name in names where answers[name] != nil {
             if let last = refreshes[name], now < last + Self.pauseOfCommands { continue }
             answers[name] = nil
-            refreshes[name] = differs(from: used, [name], at: now) ? nil : now
+            refused[name] = used.values[name]
+            let began = ContinuousClock.now
+            refreshes[name] = differs(from: used, [name], at: now) ? nil : now + began.duration(to: .now)
         }
         return differs(from: used, names, at: now)
     }
@@ -94,6 +103,7 @@ package final class SecretStore {
             case .environment(let variable): try secret(ofVariable: variable)
             case .credential(let credential): try secret(ofCredential: credential)
             case .command(let arguments, let ttl): try answer(of: name, arguments, ttl: ttl, at: now).get()
+            case .oauth2(let oauth2): try token(of: name, oauth2, at: now).get()
             case nil: throw .notConfigured
             }
         }
@@ -120,6 +130,7 @@ package final class SecretStore {
         of name: String, _ arguments: [String], ttl: Duration, at now: ContinuousClock.Instant
     ) -> Result<String, SecretDefect> {
         if let answer = answers[name], now < answer.until { return answer.result }
+        let began = ContinuousClock.now
         let result = Result { () throws(SecretDefect) in
             let place = "the command '\(arguments.first ?? "")'"
             let command = ExternalCommand(arguments, directory: base, environment: commandEnvironment)
@@ -128,8 +139,61 @@ package final class SecretStore {
             return try SecretDefect.check(ended.output, from: place)
         }
         let isGood = if case .success = result { true } else { false }
-        answers[name] = Answer(result: result, until: now + (isGood ? ttl : Self.pauseOfCommands))
+        remember(result, of: name, for: isGood ? ttl : Self.pauseOfCommands, at: now, since: began)
         return result
+    }
+}
+
+extension SecretStore {
+    /// Keeps the result of asking at `now`, which took from `began` until this moment. Its lifetime starts at this moment,
+    /// so that a command or an endpoint that hangs is not asked again for each operation.
+    private func remember(
+        _ result: Result<String, SecretDefect>, of name: String, for lifetime: Duration,
+        at now: ContinuousClock.Instant, since began: ContinuousClock.Instant
+    ) {
+        answers[name] = Answer(result: result, until: now + began.duration(to: .now) + lifetime)
+    }
+
+    private func token(
+        of name: String, _ oauth2: OAuth2, at now: ContinuousClock.Instant
+    ) -> Result<String, SecretDefect> {
+        if let answer = answers[name], now < answer.until { return answer.result }
+        let names = (tokens?.names(oauth2) ?? []).filter { name in
+            // What asking needs is no token, or it would be asked for in turn.
+            if case .oauth2 = sources[name] { false } else { true }
+        }
+        let began = ContinuousClock.now
+        let needed = values(names, at: now)
+        var lifetime = Self.pauseOfCommands
+        let result = Result { () throws(SecretDefect) in
+            let token = try Self.token(oauth2, needed, from: tokens, except: refused[name])
+            lifetime = max(token.lifetime ?? Self.unknownLifetime, Self.shortestLifetime)
+            return token.value
+        }
+        remember(result, of: name, for: lifetime, at: now, since: began)
+        return result
+    }
+
+    /// How long a run uses a token whose endpoint does not say when it expires.
+    private static let unknownLifetime: Duration = .seconds(300)
+
+    /// The shortest time for which a run uses a token, whatever its endpoint says: a run asks once for it, not at each
+    /// attempt.
+    private static let shortestLifetime: Duration = .seconds(1)
+
+    private static func token(
+        _ oauth2: OAuth2, _ needed: SecretValues, from tokens: TokenSource?, except refused: String?
+    ) throws(SecretDefect) -> OAuth2.Token {
+        let place = "the endpoint '\(oauth2.tokenURL)'"
+        guard let tokens else { throw SecretDefect(place: place, reason: "is not asked here") }
+        if let (name, reason) = needed.failures.min(by: { $0.key < $1.key }) {
+            throw SecretDefect(place: place, reason: "needs the secret '\(name)', which \(reason)")
+        }
+        switch tokens.token(oauth2, needed, except: refused) {
+        case .token(let token): return token
+        case .refused(let reason): throw SecretDefect(place: place, reason: reason)
+        case .unavailable(let error, let reason): throw SecretDefect(place: place, reason: reason, network: error)
+        }
     }
 }
 

@@ -2,7 +2,7 @@ import CCurl
 import CSystem
 import Policy
 
-/// What a request asks of libcurl, set on a handle.
+/// The libcurl options of a request, set on a handle.
 struct CurlOptions {
     private let handle: OpaquePointer
 

@@ -39,8 +39,8 @@ final class CurlTransfer {
     private(set) var body: [UInt8] = []
     private(set) var stop: Stop?
     /// Where its connection is kept; `nil` leaves that to libcurl.
-    var slot: CurlSlot? {
-        didSet { ccurl_set_pointer(handle, CURLOPT_SHARE, slot.map { UnsafeRawPointer($0.cache) }) }
+    var cache: ConnectionCache? {
+        didSet { ccurl_set_pointer(handle, CURLOPT_SHARE, cache.map { UnsafeRawPointer($0.pointer) }) }
     }
     /// How many requests libcurl was allowed to send.
     private var requests = 0

@@ -9,27 +9,29 @@ package import Policy
 ///   then on.
 /// - An attempt is one request: where libcurl would send it again, the attempt ends as `reset`.
 /// - Before a request leaves, its connection is looked at. One that was kept and has ended, or has unread input, is
-///   closed, and the attempt goes on over a fresh one. Connections of HTTP/1.1 take turns, see `CurlSlots`.
+///   closed, and the attempt goes on over a fresh one. Connections of HTTP/1.1 take turns, see `CurlConnections`.
 /// - An answer with trailers, endless headers or a swelling body is an answer or an error, never a death.
 /// - Header names go out as they were given, and fields of one name as several.
 /// - What is refused by the library itself (a key that does not fit its certificate, say) ends as what it means.
-package final class CurlTransport: Carrier {
+package final class CurlTransport: AgentTransport {
     private let multi: OpaquePointer
-    private let report: CarrierReport
+    private let report: TransportReport
     private var transfers: [Int: CurlTransfer] = [:]
     private let sockets = CurlSockets()
-    private var slots: CurlSlots
+    private var connections: CurlConnections
     /// How long libcurl is not called while it connects. It goes on to a host's next address when it is called, and does not
     /// always say when it wants to be.
     private static let connecting = Duration.milliseconds(100)
 
-    package init(concurrency: Int, report: @escaping CarrierReport) throws(NoCarrier) {
-        if let defect = Libcurl.defect { throw NoCarrier(reason: defect) }
-        guard let pointer = ccurl_multi_init() else { throw NoCarrier(reason: "libcurl has no memory to begin with") }
+    package init(concurrency: Int, report: @escaping TransportReport) throws(UnavailableTransport) {
+        if let defect = Libcurl.defect { throw UnavailableTransport(reason: defect) }
+        guard let pointer = ccurl_multi_init() else {
+            throw UnavailableTransport(reason: "libcurl has no memory to begin with")
+        }
         // Left to itself it keeps four times as many as transfers are under way, which at the end is none.
         ccurl_multi_set_number(pointer, CURLMOPT_MAXCONNECTS, max(1, concurrency) + 8)
         multi = pointer
-        slots = CurlSlots(concurrency: concurrency)
+        connections = CurlConnections(concurrency: concurrency)
         self.report = report
     }
 
@@ -37,7 +39,7 @@ package final class CurlTransport: Carrier {
     package func start(_ request: OutgoingRequest, ticket: Int) {
         do throws(CurlRefusal) {
             let transfer = try CurlTransfer(request, ticket: ticket, sockets: sockets)
-            if Libcurl.showsConnections { transfer.slot = slots.take(for: request) }
+            if Libcurl.showsConnections { transfer.cache = connections.take(for: request) }
             transfers[ticket] = transfer
             add(transfer)
         } catch {
@@ -78,11 +80,11 @@ package final class CurlTransport: Carrier {
     private func end(_ ticket: Int, _ result: AttemptReport.Result) {
         guard let transfer = transfers.removeValue(forKey: ticket) else { return }
         ccurl_multi_remove(multi, transfer.handle)
-        slots.note(version: transfer.head.version, of: transfer.request)
-        if let slot = transfer.slot {
+        connections.note(version: transfer.head.version, of: transfer.request)
+        if let cache = transfer.cache {
             transfer.socket.map(sockets.acknowledge)
-            transfer.slot = nil
-            slots.giveBack(slot, of: transfer.request)
+            transfer.cache = nil
+            connections.giveBack(cache, of: transfer.request)
         }
         report(ticket, transfer.report(result))
     }

@@ -1,9 +1,9 @@
 package import Policy
 import Spool
 
-/// What runs and `send` have done, in numbers that only grow.
+/// The counters of runs and `send`. They only grow.
 package struct Counters: Hashable {
-    /// What is counted of operations at each destination.
+    /// The events that are counted for each destination.
     package enum Count: String, CaseIterable {
         case attempts
         case delivered
@@ -12,14 +12,14 @@ package struct Counters: Hashable {
         case expired
         case superseded
 
-        /// For the metrics' `# HELP`.
+        /// The text of the metrics' `# HELP`.
         package var meaning: String {
             switch self {
             case .attempts: "Attempts of operations; in a batch each of its operations counts."
             case .delivered: "Operations that were delivered."
             case .deferred: "Times that an operation was put off to a later time."
-            case .failed: "Operations that were given up, those that expired among them."
-            case .expired: "Operations that were given up because they expired unsent."
+            case .failed: "Operations that failed for good, expired ones included."
+            case .expired: "Operations that failed because they expired unsent."
             case .superseded: "Operations that were removed because a newer one of their key stands for them."
             }
         }
@@ -28,7 +28,7 @@ package struct Counters: Hashable {
     /// The counts at one destination.
     package struct Tally: Hashable {
         package var counts: [String: Int] = [:]
-        /// When something was counted last.
+        /// The time of the last count.
         package var at: Timestamp
 
         package subscript(count: Count) -> Int { counts[count.rawValue] ?? 0 }
@@ -44,17 +44,17 @@ package struct Counters: Hashable {
         }
     }
 
-    /// With operations that bring their own urls there may be any number of destinations: those that were met last are
-    /// kept. One that comes back begins at 0 again, which Prometheus takes for a restart.
+    /// The most destinations that are kept, those used last: operations with urls of their own may name any number. One
+    /// that comes back begins at 0 again, which Prometheus takes for a restart.
     package static let mostDestinations = 1000
 
-    /// By exit status; runs that did nothing are not counted.
+    /// The number of runs by exit status, without runs that did nothing.
     package private(set) var runs: [String: Int] = [:]
     package private(set) var quarantined = 0
     package private(set) var destinations: [String: Tally] = [:]
     /// Operations that were delivered, also to destinations that are not kept any more.
     package private(set) var delivered = 0
-    /// When the last of them was; `nil` before the first.
+    /// The time of the last delivery; `nil` before the first.
     package private(set) var lastDelivery: Timestamp?
 
     package init() {}
@@ -115,7 +115,8 @@ extension Counters {
         case .superseded(_, by: _, let destination): count(.superseded, at: destination, now)
         case .quarantined: countQuarantined(1)
         case .recovered(let recovery): countQuarantined(recovery.quarantined.count)
-        case .chosen, .stopping, .destinationHeld, .holdEnded, .parked, .networkAbsent, .dropped, .inputOutputError,
+        case .chosen, .notKept, .stopping, .destinationHeld, .holdEnded, .parked, .networkAbsent, .dropped,
+            .inputOutputError,
             .agentsFailed:
             break
         }
@@ -129,7 +130,7 @@ extension Counters {
             count(.failed, at: attempt.destination, now)
             if case .expired = attempt.settlement.rule { count(.expired, at: attempt.destination, now) }
         case .superseded: count(.superseded, at: attempt.destination, now)
-        // Of quarantine there is an event of its own.
+        // Quarantine has an event of its own.
         case .putBack, .held, .quarantined: break
         }
     }

@@ -10,7 +10,7 @@ package import Spool
 ///
 /// Each is replaced in one step under the lock of `state/`: runs at the same time do not undo each other's work.
 package enum StateFile: String, CaseIterable {
-    /// `DestinationLedger`, by `LedgerFile`.
+    /// `DestinationLedger`, by `DestinationsFile`.
     case destinations = "destinations.json"
     /// `Counters`.
     case metrics = "metrics.json"
@@ -20,7 +20,7 @@ package enum StateFile: String, CaseIterable {
     case alarms = "alarms.json"
     /// The summary of the last run that did something.
     case lastRun = "last-run.json"
-    /// When `failed/` was last looked through.
+    /// The time when a run last checked `failed/` for expired files.
     case retention
 
     /// Returns the file's bytes; `nil` if there is no such file.

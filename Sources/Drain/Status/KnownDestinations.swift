@@ -4,13 +4,13 @@ package import Spool
 /// The destinations of a queue: their names, the entries that go to each, and the state that runs have recorded.
 package struct KnownDestinations {
     package let table: DestinationTable
-    /// By name; none for a destination of which there is nothing to remember.
+    /// The stored states by destination name. A destination without a state has no entry.
     package let states: [String: DestinationState]
     /// Since when a run has found this machine without a network.
     package let offline: DestinationLedger.Offline?
     /// The operations that failed and hold those behind them.
     package private(set) var failed = FailedSequences()
-    /// Those that messages may propose.
+    /// The names that messages may propose.
     package let names: [String]
     private let configuration: Configuration
 
@@ -28,7 +28,7 @@ package struct KnownDestinations {
 
     /// Reads what runs remember at this moment, and the names of the failed operations that hold others.
     package init(of spool: SpoolDirectory, _ configuration: Configuration, at now: Timestamp) throws(SpoolError) {
-        self.init(configuration, try LedgerFile(spool: spool).read())
+        self.init(configuration, try DestinationsFile(spool: spool).read())
         guard configuration.holdsBehindFailed else { return }
         var chooser = Chooser(
             spool: spool, configuration: configuration, destinations: table, now: now, order: .shown)

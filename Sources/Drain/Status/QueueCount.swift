@@ -9,11 +9,11 @@ package struct QueueCount {
         package let state: DestinationState
         package let availability: Availability
         package var operations: [ShownState: Int] = [:]
-        /// How many of those that wait are younger than each of `QueueCount.ages`.
+        /// The number of waiting operations that are younger than each of `QueueCount.ages`.
         package var ages: [String: Int] = [:]
-        /// When the oldest that waits was created.
+        /// The time of creation of the oldest waiting operation.
         package var oldest: Timestamp?
-        /// When the next one may be sent.
+        /// The time when the next operation may be sent.
         package var next: Timestamp?
 
         package init(_ destination: Destination, _ state: DestinationState, _ availability: Availability) {
@@ -45,6 +45,9 @@ package struct QueueCount {
     /// Waiting operations that go with a newer one, in one request.
     package private(set) var merged = 0
 
+    /// Waiting operations that need a value which no answer has left for their key.
+    package private(set) var lackingKept = 0
+
     /// Lists the queue. Takes no lock and opens no operation's file.
     package init(
         of spool: SpoolDirectory, _ configuration: Configuration, _ known: KnownDestinations, at now: Timestamp
@@ -68,7 +71,7 @@ package struct QueueCount {
         }
     }
 
-    /// One for each destination that something waits for or that runs remember something of, by name.
+    /// The count of each destination that has operations or a stored state, by name.
     package var tallies: [Tally] { byDestination.values.sorted { $0.destination.name < $1.destination.name } }
 
     private func tally(of destination: Destination) -> Tally {
@@ -101,6 +104,7 @@ package struct QueueCount {
         case .older: behind += 1
         case .newer: superseded += 1
         case .merged: merged += 1
+        case .kept: lackingKept += 1
         case .failed, .nothing, .time, .person, .destination, .witness, .resume: break
         }
         guard let time = waiting.until(now) else { return }

@@ -29,7 +29,7 @@ package enum ShownState: String, Hashable, CaseIterable, Sendable {
             }
     }
 
-    /// Where such operations can be.
+    /// The directories in which such operations can be.
     package var queueStates: [QueueState] {
         switch self {
         case .new: [.new]

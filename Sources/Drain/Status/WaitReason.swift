@@ -1,8 +1,8 @@
 package import Policy
 
-/// What keeps an operation that waits from being sent.
+/// The reason why a waiting operation is not sent now.
 package enum WaitReason: Hashable {
-    /// Nothing: the next run may send it.
+    /// No reason: the next run may send it.
     case nothing
     /// Its own time: the schedule's, or what it asked for itself.
     case time(Timestamp)
@@ -16,14 +16,25 @@ package enum WaitReason: Hashable {
     case merged(OperationID)
     /// An older one of its sequence failed for good, and holds it.
     case failed(OperationID)
+    /// No answer has left the value of this name for its key.
+    case kept(String)
     case destination(Availability.Block)
-    /// It was refused; another operation shows whether it or the credentials are to blame. It is asked again by itself then.
+    /// It was refused. It waits until another operation shows whether the credentials are to blame, or until then.
     case witness(until: Timestamp)
     /// The whole queue is paused.
     case resume
 }
 
 extension WaitReason {
+    /// Whether it waits for a person or a credential: it, its destination, or the one that holds it.
+    package var needsPerson: Bool {
+        switch self {
+        case .person, .failed: true
+        case .destination(let block): block.reason == .held
+        case .nothing, .time, .older, .newer, .merged, .kept, .witness, .resume: false
+        }
+    }
+
     /// From when on a run may send it; `nil` where no time says so.
     package func until(_ now: Timestamp) -> Timestamp? {
         switch self {
@@ -32,7 +43,7 @@ extension WaitReason {
         case .time(let moment): moment
         case .destination(let block): block.until
         case .witness(let until): until
-        case .person, .older, .newer, .merged, .failed: nil
+        case .person, .older, .newer, .merged, .failed, .kept: nil
         }
     }
 }

@@ -8,9 +8,12 @@ package struct WaitReasons {
     private let now: Timestamp
     private let isPaused: Bool
     /// `nil` where no route has an order.
-    private var census: Census?
+    private var precedence: Precedence?
     private var availabilities: [Digest: Availability] = [:]
     private let parked: [Digest: [OperationID: Timestamp]]
+    /// Looks for what operations need of earlier answers.
+    private let chooser: Chooser
+    private var keptNames: [TypeName: Set<String>] = [:]
 
     /// Lists the queue once where a route orders or coalesces, as a run does, but takes no lock. Never opens a file.
     /// `named`: the run sends these operations and no others.
@@ -26,7 +29,8 @@ package struct WaitReasons {
         var chooser = Chooser(
             spool: spool, configuration: configuration, destinations: known.table,
             options: RunOptions(ids: named.map { Set($0) }), now: now, order: .shown, parked: parked)
-        census = try chooser.census()
+        precedence = try chooser.precedence()
+        self.chooser = chooser
     }
 
     /// `nil` where it does not wait: it is being attempted, or it is over.
@@ -35,7 +39,7 @@ package struct WaitReasons {
         let name = entry.name
         let route = configuration.route(of: name.type)
         let destination = known.table.destination(of: name)
-        let turn = census?.turn(of: name, of: route, to: destination) ?? .free
+        let turn = precedence?.turn(of: name, of: route, to: destination) ?? .free
         let isParked = parked[destination.digest]?[name.id] != nil
         let eligibility = eligibility(of: name, route)
         if case .superseded(let newer) = turn {
@@ -50,11 +54,19 @@ package struct WaitReasons {
         }
         if let failed = known.failedHolder(of: name) { return .failed(failed) }
         if case .blocked(let older) = turn { return .older(older) }
+        if let lack = chooser.lack(name.keyDigest, keptNames(of: name.type, route)) { return .kept(lack) }
         if case .closed(let block) = availability(of: destination) {
             guard let own, let until = block.until, until < own else { return .destination(block) }
         }
         if own == nil, let until = parked[destination.digest]?[name.id] { return .witness(until: until) }
         return own.map { .time($0) } ?? (isPaused ? .resume : .nothing)
+    }
+
+    private mutating func keptNames(of type: TypeName, _ route: Route) -> Set<String> {
+        if let names = keptNames[type] { return names }
+        let names = route.keptNames
+        keptNames[type] = names
+        return names
     }
 
     private func eligibility(of name: EntryName, _ route: Route) -> Eligibility {

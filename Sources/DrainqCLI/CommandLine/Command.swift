@@ -3,6 +3,7 @@ enum Command: Sendable {
     case initialize(InitArguments)
     case add(AddArguments)
     case send(SendArguments)
+    case wait(WaitArguments)
     case run(RunArguments)
     case list(ListArguments)
     case show(ShowArguments)

@@ -1,4 +1,4 @@
-/// What a command is told on its command line. As it is made, nothing has been said.
+/// The arguments of a command. A new value has the defaults.
 protocol CommandArguments: Sendable {
     init()
     /// The options in the order of the documents, each with its place.

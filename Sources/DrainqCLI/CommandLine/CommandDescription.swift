@@ -46,7 +46,7 @@ package struct CommandDescription: Sendable {
         table.first { $0.name == name }!
     }
 
-    /// What people may see, in the order of the table.
+    /// The commands that documents show, in the order of the table.
     package static var visible: [CommandDescription] { table.filter { !$0.isHidden } }
 
     /// As help shows it: `drainq add [OPTIONS] [FILE...]`.
@@ -61,7 +61,7 @@ package struct CommandDescription: Sendable {
     }
 }
 
-/// What a command takes besides options.
+/// The operands of a command.
 package enum Operands: Hashable, Sendable {
     case none
     /// Any number of files, `-` being standard input, which is also what none means.

@@ -3,6 +3,7 @@ package enum CommandName: String, CaseIterable, Sendable {
     case initialize = "init"
     case add
     case send
+    case wait
     case run
     case list
     case show

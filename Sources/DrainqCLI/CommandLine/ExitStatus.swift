@@ -20,7 +20,7 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
         return allCases.first(where: applying.contains) ?? .ok
     }
 
-    /// What the manual says of it.
+    /// The text of the manual for this status.
     package var meaning: String {
         switch self {
         case .interrupted: "cut off by a second SIGINT"

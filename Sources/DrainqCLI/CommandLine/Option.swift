@@ -1,6 +1,6 @@
 /// An option of a command, and where its value goes.
 struct Option<Arguments>: Sendable {
-    /// What documents and the parser know of it.
+    /// The description for documents and the parser.
     let description: OptionDescription
     /// Puts one use of the option into its place. A flag has no text. Throws why the text is not understood.
     let take: @Sendable (inout Arguments, String) throws(ValueDefect) -> Void

@@ -7,7 +7,7 @@ package struct OptionDescription: Hashable, Sendable {
     /// Whether each use adds a value; otherwise the last one wins, so that an alias can be overridden.
     package var repeats: Bool
     package var group: OptionGroup
-    /// What holds when the option is not given, as it would be written; `nil` where prose has to say it.
+    /// The default value, as it would be written; `nil` if the prose describes it.
     package var initial: String?
     /// A few words: lower case, no period.
     package var summary: String
@@ -77,7 +77,7 @@ package struct OptionDescription: Hashable, Sendable {
     }
 }
 
-/// Where an option stands in help and manual.
+/// The group of an option in help and manual.
 package enum OptionGroup: CaseIterable, Sendable {
     case own
     case filter

@@ -55,6 +55,7 @@ package enum OptionName: String, CaseIterable, Sendable {
     case before
     case all
     case reason
+    case followers
     case repair
     case watch
     case interval

@@ -1,7 +1,7 @@
 /// A command line that was understood.
 package struct ParsedCommand: Sendable {
     package let name: CommandName
-    /// What is to be done, with all that was said of it.
+    /// The command, with its arguments.
     let command: Command
     /// The queue that `--queue` names.
     let queue: String?

@@ -1,6 +1,6 @@
 package import Policy
 
-/// What kind of value an option takes, for documents: its placeholder, and its candidates for completions.
+/// The kind of an option's value, for documents: its placeholder, and its candidates for completions.
 package enum ValueKind: Hashable, Sendable {
     case flag
     case text(String)
@@ -20,7 +20,7 @@ package enum ValueKind: Hashable, Sendable {
     case operationID
     case header
     case rate
-    /// What an attempt met, see `AnswerPattern`.
+    /// A status or an error, see `AnswerPattern`.
     case answer
 
     /// The word that stands for the value; `nil` where there is none.

@@ -116,7 +116,7 @@ private struct Addition {
         for (given, result) in zip(taken, accepted.results) { answer(given, result) }
         tellRefused()
         hasAnswered = true
-        if !tellDisplaced(accepted) { applying.insert(.inputOutput) }
+        if !tellDropped(accepted) { applying.insert(.inputOutput) }
         standardOutput.flush()
     }
 

@@ -138,13 +138,19 @@ private func checkRoutes(_ queue: OpenQueue, _ findings: inout Findings) throws 
     if homeless.isEmpty { findings.fine("routes") }
 }
 
-/// What no transport of this machine can do is found here, and so are files that a connection needs.
+/// Finds requests that no transport of this machine can make, and missing files that a connection needs.
 private func checkTransports(_ queue: OpenQueue, _ findings: inout Findings) {
     let configuration = queue.configuration
     let available = installedTransports()
     var isFine = true
     for type in [TypeName.default] + configuration.routes.keys.sorted() {
         let explained = ExplainedRoute(of: type, in: configuration, available: available)
+        if explained.route.compress == .gzip, let defect = Gzip.defect {
+            isFine = false
+            findings.problem(
+                .configuration, "operations of type '\(type)' cannot be sent: \(defect)",
+                hint: "install zlib (on Debian the package zlib1g), or leave out 'compress'")
+        }
         guard explained.route.url != nil, explained.view.transport == nil else { continue }
         isFine = false
         findings.problem(
@@ -171,7 +177,7 @@ private func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _
     let store = SecretStore(sources: sources, environment: environment, base: queue.directory)
     var isFine = true
     for (name, source) in sources.sorted(by: { $0.key < $1.key }) {
-        if case .command = source { continue }
+        if source.hasEffects { continue }
         guard let failure = store.values([name]).failures[name] else { continue }
         if case .file = source {
             isFine = false

@@ -58,7 +58,7 @@ extension Damage {
         "unreadableState", "orphanedReason",
     ]
 
-    /// What is wrong, as a sentence without its period.
+    /// The damage, as a sentence without its period.
     var text: String {
         switch self {
         case .missingDirectory(let name): "the directory '\(name)' is missing"
@@ -76,7 +76,7 @@ extension Damage {
         }
     }
 
-    /// What `--repair` does about it, or what a person can do.
+    /// The repair by `--repair`, or what a person can do.
     var remedy: String {
         switch self {
         case .missingDirectory: "\(pasted("check", "--repair")) makes it"
@@ -91,7 +91,7 @@ extension Damage {
         }
     }
 
-    /// What applies while it is there.
+    /// The exit status while the damage is there.
     var status: ExitStatus {
         switch self {
         case .missingDirectory: .noQueue

@@ -7,9 +7,10 @@ func explain(_ arguments: ExplainArguments, environment: [String: String]) throw
     try failing {
         var (configuration, file) = try explainedConfiguration(arguments, environment)
         configuration.transportOfEnvironment = try transport(of: environment)
-        let route = ExplainedRoute(
+        var route = ExplainedRoute(
             of: arguments.type, in: configuration,
             available: installedTransports(), file: file)
+        if let key = arguments.key { route.kept = try keptNames(of: key, arguments, environment) }
         let isJSON = arguments.isJSON
         if let explanation = try explanation(arguments, on: route) {
             if isJSON { JSONLine.write(explanation) } else { write(explanation.lines) }
@@ -48,6 +49,14 @@ private func explainedConfiguration(
         return (queue.configuration, queue.spool.path + "/drainq.json")
     }
     return (try readConfiguration(at: file, queue: ""), file)
+}
+
+/// The names of the values that earlier answers have left for a key.
+private func keptNames(
+    of key: String, _ arguments: ExplainArguments, _ environment: [String: String]
+) throws -> Set<String> {
+    let queue = try OpenQueue(arguments.queue, environment)
+    return Set(try queue.spool.keptValues(of: Digest(of: key)).keys)
 }
 
 private func write(_ lines: [String]) {

@@ -10,7 +10,7 @@ struct Filter {
     var keyDigest: Digest?
     var since: Timestamp?
     var before: Timestamp?
-    /// What the last attempt met; the one thing that no name says.
+    /// The answers of the last attempt; only the file has it, not the name.
     private var answers: [AnswerPattern]
 
     /// `states` are those the command looks at where `--state` is not given.

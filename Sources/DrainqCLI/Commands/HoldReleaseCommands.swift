@@ -138,7 +138,7 @@ extension OpenQueue {
     ) throws {
         if !names.isEmpty, !isRehearsal {
             let table = DestinationTable(configuration)
-            try LedgerFile(spool: spool).record(
+            try DestinationsFile(spool: spool).record(
                 names.map { ($0, event) }, settings: { table.settings(of: Destination(named: $0)) }, at: .now(),
                 durable: true)
         }

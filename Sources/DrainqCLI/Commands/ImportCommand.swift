@@ -131,7 +131,7 @@ private struct Importation {
         }
         tellRefused()
         hasAnswered = true
-        if !tellDisplaced(accepted) { applying.insert(.inputOutput) }
+        if !tellDropped(accepted) { applying.insert(.inputOutput) }
         standardOutput.flush()
     }
 

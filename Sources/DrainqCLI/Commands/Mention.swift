@@ -36,7 +36,7 @@ extension Mention {
     }
 }
 
-/// What stands behind a mention.
+/// The operation or file that a mention names.
 enum Mentioned {
     case operation(Entry)
     case quarantined(QuarantineItem)

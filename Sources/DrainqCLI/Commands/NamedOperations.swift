@@ -41,7 +41,7 @@ struct NamedOperations {
         case .attempted(let attempt), .gaveUp(let attempt): told.insert(attempt.id)
         case .superseded(let name, by: _, destination: _): told.insert(name.id)
         case .quarantined(let item): if let id = item.name?.id { told.insert(id) }
-        case .chosen, .destinationHeld, .holdEnded, .parked, .networkAbsent, .dropped, .recovered, .stopping,
+        case .chosen, .notKept, .destinationHeld, .holdEnded, .parked, .networkAbsent, .dropped, .recovered, .stopping,
             .inputOutputError, .agentsFailed:
             break
         }
@@ -63,12 +63,7 @@ struct NamedOperations {
                 continue
             }
             let waiting = waitReasons.waiting(of: entry)
-            let isHeld =
-                switch waiting {
-                case .person, .failed: true
-                case .destination(let block): block.reason == .held
-                case nil, .nothing, .time, .older, .newer, .merged, .witness, .resume: false
-                }
+            let isHeld = waiting?.needsPerson ?? false
             let reason =
                 switch waiting {
                 case nil: entry.state == .claimed ? "another run is sending it" : "it is \(entry.state.word)"

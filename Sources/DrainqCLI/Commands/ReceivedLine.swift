@@ -5,7 +5,7 @@ import Policy
 struct ReceivedLine {
     var json: Bool
     var bodies: Bool
-    /// What `seconds` count from.
+    /// The start from which `seconds` count.
     var start: ContinuousClock.Instant
 
     func opening(url: String) -> String? {

@@ -15,7 +15,7 @@ func retry(_ arguments: RetryArguments, environment: [String: String]) throws(Co
         case .refused(let reason): return .refused(reason)
         case .gone: return .gone
         case .admitted(let accepted):
-            _ = tellDisplaced(accepted)
+            _ = tellDropped(accepted)
             return .done
         }
     }
@@ -31,6 +31,7 @@ func drop(_ arguments: DropArguments, environment: [String: String]) throws(Comm
     action.onQuarantined = { queue, item, _, isRehearsal in
         try isRehearsal || queue.spool.drop(item) ? .done : .gone
     }
+    action.takesFollowers = arguments.takesFollowers
     return try action.perform(arguments.action, environment)
 }
 
@@ -43,7 +44,7 @@ private func objectionToMoving(_ entry: Entry) -> String? {
 struct Action {
     /// As in `cannot retry`.
     var verb: String
-    /// Where filters look unless `--state` says otherwise.
+    /// The states that filters search unless `--state` names others.
     var states: Set<ShownState>
     /// Why it cannot be done to this one; `nil` when it can. Filters pass over what it objects to.
     var objection: (Entry) -> String?
@@ -54,8 +55,16 @@ struct Action {
     var onQuarantined: ((OpenQueue, QuarantineItem, Moment, _ isRehearsal: Bool) throws -> Answer)?
     /// How much later each is due than the one before; `nil` where nothing is said of due times.
     var spacing: Duration?
+    /// Whether operations that are held behind failed ones go with them.
+    var takesFollowers = false
 
-    /// What became of a file in quarantine.
+    /// An operation that is held behind one that failed.
+    private struct Follower {
+        var entry: Entry
+        var failed: OperationID
+    }
+
+    /// The result for a file in quarantine.
     enum Answer {
         case done
         case gone
@@ -127,7 +136,17 @@ struct Action {
         items = Array(items.prefix(limit - entries.count))
         status = .first(of: [status, try performOnQuarantined(items, options, queue, &moment)])
         let before = try heldBehindFailed(queue)
-        defer { tellReleased(before, queue, options) }
+        var released = before
+        defer { tellReleased(released, queue, options) }
+        if takesFollowers {
+            let dropped = Set(entries.map(\.name.id))
+            let followers = before.values.filter { dropped.contains($0.failed) }.map(\.entry)
+            released = before.filter { !dropped.contains($0.value.failed) }
+            // The newest first, and the failed ones last: where this ends early nothing goes on in between.
+            entries =
+                followers.filter { !dropped.contains($0.name.id) }
+                .sorted { ($1.name.createdAt, $1.name.id) < ($0.name.createdAt, $0.name.id) } + entries
+        }
         var hasBegun = false
         while !entries.isEmpty {
             let batch = entries.prefix(Self.batchSize)
@@ -141,24 +160,26 @@ struct Action {
         return status
     }
 
-    /// The operations that are held behind one that failed. None where no route asks for it, and where the command has
+    /// The operations that are held behind one that failed, each with that one. None where no route asks for it, and where the command has
     /// nothing to do with failed operations.
-    private func heldBehindFailed(_ queue: OpenQueue) throws -> Set<OperationID> {
-        guard states.contains(.failed), queue.configuration.holdsBehindFailed else { return [] }
+    private func heldBehindFailed(_ queue: OpenQueue) throws -> [OperationID: Follower] {
+        guard states.contains(.failed), queue.configuration.holdsBehindFailed else { return [:] }
         let known = try queue.knownDestinations()
-        var held: Set<OperationID> = []
+        var held: [OperationID: Follower] = [:]
         for state in [QueueState.new, .deferred] {
             try queue.spool.forEachEntry(in: state) { entry in
-                if known.failedHolder(of: entry.name) != nil { held.insert(entry.name.id) }
+                if let failed = known.failedHolder(of: entry.name) {
+                    held[entry.name.id] = Follower(entry: entry, failed: failed)
+                }
             }
         }
         return held
     }
 
     /// Says how many operations are not held any more because of what was done to those that failed.
-    private func tellReleased(_ before: Set<OperationID>, _ queue: OpenQueue, _ options: ActionOptions) {
+    private func tellReleased(_ before: [OperationID: Follower], _ queue: OpenQueue, _ options: ActionOptions) {
         guard !before.isEmpty, let after = try? heldBehindFailed(queue) else { return }
-        let count = before.subtracting(after).count
+        let count = before.keys.count { after[$0] == nil }
         guard count > 0, !options.verbosity.isQuiet else { return }
         let operations = count == 1 ? "1 operation that was" : "\(count) operations that were"
         Messages.notice("\(operations) held behind what failed \(count == 1 ? "goes" : "go") on")
@@ -192,7 +213,7 @@ struct Action {
                 }
             }
         }
-        // What is answered has been made durable, also where the work ended early.
+        // Each answered change is durable, even if the work ended early.
         for (entry, moment) in done { answer(entry.name.id, entry, moment, options) }
         try work.get()
     }
@@ -241,11 +262,11 @@ struct ActionResult: Encodable {
     var id: String?
     /// In which it was.
     var state: String?
-    /// Of a file in quarantine.
+    /// The path of a file in quarantine.
     var path: String?
     /// Not before this time, as `retry --rate` spreads them.
     var due: String?
-    /// Of a hold or release of a destination.
+    /// The destination that was held or released.
     var destination: String?
 }
 

@@ -49,7 +49,7 @@ func drain(
         voice: voice ?? RunReporter.voice(arguments), log: log, progress: Progress(arguments),
         queue: arguments.queue.path,
         tellsTime: arguments.tellsTime, alarms: Alarms(of: queue.spool, at: .now()))
-    var aftermath = Aftermath(of: queue)
+    var observer = RunObserver(of: queue)
     let world = queue.world()
     if arguments.isRehearsal {
         let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) { _ in }
@@ -66,14 +66,14 @@ func drain(
     Interruption.install()
     let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) {
         reporter.take($0)
-        aftermath.take($0, at: world.now())
+        observer.take($0, at: world.now())
         named?.take($0)
     }
     let summary = try run()
     var status = exitStatus(of: summary)
     if let named { status = .first(of: [status] + (try named.tellUnsent())) }
     reporter.finish(summary, status)
-    aftermath.leave(summary, status)
+    observer.finish(summary, status)
     return status
 }
 

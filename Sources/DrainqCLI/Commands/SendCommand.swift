@@ -18,7 +18,11 @@ func send(_ arguments: SendArguments, environment: [String: String]) throws(Comm
             spool: queue.spool, configuration: queue.configuration,
             options: Sending.Options(
                 timeout: arguments.timeout, retryWithin: arguments.retryWithin),
-            world: queue.world(), attempted: { counting.take($0) }
+            world: queue.world(), attempted: { counting.take($0) },
+            notKept: {
+                Messages.warning(
+                    notKeptMessage($0, $1, $2), hint: "operations of its key that need the value wait for it")
+            }
         ) { Messages.warning($0.description, hint: $0.hint) }
         var applying: [ExitStatus] = []
         var input = OperationInput(queue: queue, options: arguments.input, at: .now())
@@ -89,20 +93,25 @@ private struct Answering {
     private func answer(_ given: OperationInput.Given, _ result: Sending.Result) -> ExitStatus {
         let id = given.operation.header.id
         switch result {
-        case .delivered(let event, let answer):
-            guard let pointer = arguments.select else {
-                return print(answer, event, id)
-            }
-            if let document = try? JSONDocument(answer), let range = document.range(at: pointer) {
-                return print(answer[range] + (arguments.isJSON ? [] : [UInt8(ascii: "\n")]), event, id)
-            }
-            let reason = "it was delivered, but its answer has nothing at '\(pointer)'"
-            return refuse("'\(id)': \(reason)", SendResult(id, "delivered", event.record, error: reason), .dataInvalid)
+        case .delivered(let event, let answer, let hasKept):
+            let status = answerDelivered(answer, event, id)
+            return hasKept ? status : .inputOutput
         case .failed(let event):
             return refuse("'\(id)': \(event.record.cause)", SendResult(id, "failed", event.record), .failed)
         case .postponed(let postponement): return postpone(postponement, given, postponement.isHeld ? .held : .deferred)
         case .broken(let postponement): return postpone(postponement, given, .inputOutput)
         }
+    }
+
+    private func answerDelivered(_ answer: [UInt8], _ event: AttemptEvent, _ id: OperationID) -> ExitStatus {
+        guard let pointer = arguments.select else {
+            return print(answer, event, id)
+        }
+        if let document = try? JSONDocument(answer), let range = document.range(at: pointer) {
+            return print(answer[range] + (arguments.isJSON ? [] : [UInt8(ascii: "\n")]), event, id)
+        }
+        let reason = "it was delivered, but its answer has nothing at '\(pointer)'"
+        return refuse("'\(id)': \(reason)", SendResult(id, "delivered", event.record, error: reason), .dataInvalid)
     }
 
     private func print(_ answer: some Collection<UInt8>, _ event: AttemptEvent, _ id: OperationID) -> ExitStatus {
@@ -147,7 +156,7 @@ private struct Answering {
         } catch {
             return "\(error)"
         }
-        _ = tellDisplaced(accepted)
+        _ = tellDropped(accepted)
         switch accepted.results.first {
         case .rejected(let limit): return "\(limit)"
         case .refused(let reason): return reason

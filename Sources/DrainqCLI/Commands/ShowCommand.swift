@@ -87,6 +87,7 @@ private struct Story: Encodable {
     var bodyLength: Int
     var body: String?
     var history: [RecordView]
+    var answer: AnswerView?
     var destinationHold: HoldView?
 
     init(_ entry: EntryView, _ operation: Operation, _ hold: HoldView?) {
@@ -95,12 +96,13 @@ private struct Story: Encodable {
         bodyLength = header.bodyFile?.length ?? operation.body.count
         body = header.bodyFile == nil ? String(validating: operation.body, as: UTF8.self) : nil
         history = operation.attempts.map(RecordView.init)
+        answer = operation.keptAnswer.map(AnswerView.init)
         destinationHold = hold
     }
 
     private enum Key: String, CodingKey {
         case method, url, contentType, expiresAt, idempotencyKey, bodyFile, bodyLength, body, history
-        case destinationHold
+        case answer, destinationHold
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -115,6 +117,7 @@ private struct Story: Encodable {
         try container.encode(bodyLength, forKey: .bodyLength)
         try container.encodeIfPresent(body, forKey: .body)
         try container.encode(history, forKey: .history)
+        try container.encodeIfPresent(answer, forKey: .answer)
         try container.encodeIfPresent(destinationHold, forKey: .destinationHold)
     }
 }

@@ -10,7 +10,7 @@ func completionScript(for shell: Shell) -> String {
     }
 }
 
-/// What completions say of where they come from.
+/// The comment in completions that names their origin.
 let completionsOrigin = "# drainq \(programVersion): made by 'drainq completions', do not edit"
 
 extension ValueKind {
@@ -58,7 +58,7 @@ extension CommandName {
     }
 }
 
-/// What a shell can offer in one place.
+/// The candidates that a shell can offer in one place.
 enum Candidates: Hashable {
     case none
     /// Something belongs here, but no shell knows what.

@@ -1,7 +1,7 @@
 private let width = 80
 private let column = 30
 
-/// What `drainq help` prints.
+/// Returns the output of `drainq help`.
 func helpOverview() -> String {
     var lines = [
         "drainq: store-and-forward for HTTP, without a daemon and without a database", "",
@@ -14,7 +14,7 @@ func helpOverview() -> String {
     return lines.joined(separator: "\n") + "\n"
 }
 
-/// What `drainq COMMAND --help` prints.
+/// Returns the output of `drainq COMMAND --help`.
 func helpText(of command: CommandDescription) -> String {
     var lines = ["drainq \(command.name.rawValue): \(command.summary)", "", "usage: \(command.usage)", ""]
     lines += Prose(command.details).lines(width: width)

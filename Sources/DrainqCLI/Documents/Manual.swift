@@ -47,16 +47,17 @@ struct ManualWriter {
         lines.append(".Sh DESCRIPTION")
         prose(
             """
-            Operations are put into a queue directory, one file each. A run, started by cron, a systemd timer or a person, \
-            takes the ones that are due, sends each to an HTTP server, and ends with an exit status that says what happened. \
-            There is no daemon and no database: the directory is the database, the file name is the index, rename is the \
-            transaction.
+            A queue directory has one file for each operation. A run, started by cron, a systemd timer or a person, \
+            takes the operations that are due, sends each to an HTTP server, and ends with an exit status that says \
+            what happened. There is no daemon and no database: the directory is the database, the file name is the \
+            index, rename is the transaction.
 
-            An operation that was accepted is delivered at least once, or kept until a person drops it or a rule that the \
-            user wrote ends it. Every attempt of one operation carries the same idempotency key.
+            drainq delivers an accepted operation at least once, or keeps it until a person drops it or a rule that \
+            the user wrote ends it. Every attempt of one operation carries the same idempotency key.
 
-            Options may stand anywhere after the command, as `--name value` or `--name=value`; short ones may be bundled. \
-            After `--` everything is an operand. Results go to standard output, everything else to standard error.
+            Options may stand anywhere after the command, as `--name value` or `--name=value`; short ones may be \
+            bundled. After `--` everything is an operand. Results go to standard output, everything else to standard \
+            error.
             """)
     }
 
@@ -95,12 +96,12 @@ struct ManualWriter {
         lines.append(".Sh FILTER OPTIONS")
         prose(
             """
-            These choose operations for \(owners.map { "`\($0.rawValue)`" }.joined(separator: ", ")). An operation has to \
-            pass all that are given.
+            These choose operations for \(owners.map { "`\($0.rawValue)`" }.joined(separator: ", ")). An operation has \
+            to pass every given filter.
             """)
         list(filters)
         lines.append(".Sh GLOBAL OPTIONS")
-        prose("These belong to every command for which they mean something, and may also stand before it.")
+        prose("Every command to which these apply takes them; they may also stand before it.")
         list(OptionDescription.table.filter { $0.group == .global })
     }
 
@@ -139,10 +140,10 @@ struct ManualWriter {
         lines.append(".Sh METRICS")
         prose(
             """
-            What `drainq status --prometheus` prints, and what each run writes to the file that `metrics.textfile` of the \
-            configuration names. Every series has the label `queue`, the path of the queue directory. What belongs to no \
-            destination, or to one beyond the thousand with the most operations, has an empty `destination`, so that sums \
-            are right. Counters are those of runs, and are kept in the queue directory.
+            `drainq status --prometheus` prints these metrics, and each run writes them to the file that \
+            `metrics.textfile` of the configuration names. Every series has the label `queue`, the path of the queue \
+            directory. Operations of no destination, or of one beyond the thousand with the most operations, have an \
+            empty `destination`, so that sums are right. Runs count, and keep their counters in the queue directory.
             """)
         lines += [".Bl -tag -width Ds"]
         for family in MetricFamily.table {
@@ -154,24 +155,30 @@ struct ManualWriter {
 
     mutating func surroundings() {
         lines += [".Sh ENVIRONMENT", ".Bl -tag -width Ds"]
-        item(".It Ev DRAINQ_QUEUE", "The queue directory, where --queue is not given.")
+        item(".It Ev DRAINQ_QUEUE", "The queue directory, unless --queue is given.")
         item(
             ".It Ev DRAINQ_TRANSPORT",
-            "`urlsession` or `libcurl`: makes the attempts to destinations whose `transport` is `auto` or not set; see "
+            "`urlsession` or `libcurl`: the transport of destinations whose `transport` is `auto` or not set; see "
                 + "TRANSPORTS in drainq-config(5). Another value is a usage error.")
         item(
             ".It Ev XDG_STATE_HOME",
-            "Where the queue directory `drainq` is when neither is given; `~/.local/state` unless it is set.")
+            "The directory of the queue directory `drainq` if neither is given; `~/.local/state` unless it is set.")
         item(
             ".It Ev JOURNAL_STREAM",
             "The device and inode of a stream to the journal, as systemd sets it; see --log of `drainq run`.")
         item(
             ".It Ev COLUMNS",
-            "How wide a terminal is, where it is not as wide as it says. Nothing else than a terminal is ever cut to a width."
+            """
+            The width of the terminal, instead of the width that it reports. Only output to a terminal is cut to a \
+            width.
+            """
         )
         item(
             ".It Ev NO_COLOR",
-            "No colour at a terminal, if it is set to anything; nor is there any where TERM is `dumb`, or no terminal.")
+            """
+            No colour at a terminal, if it is set to anything. Without a terminal, or with TERM `dumb`, there is no \
+            colour.
+            """)
         lines += [".El", ".Sh FILES", ".Bl -tag -width Ds"]
         item(".It Pa ~/.local/state/drainq", "The queue directory, unless another is named.")
         item(".It Pa drainq.json", "The configuration, in the queue directory.")

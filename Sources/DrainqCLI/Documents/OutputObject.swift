@@ -4,9 +4,9 @@ struct OutputObject: Hashable, Sendable {
     /// The version of all of them: fields may be added to it, and none changes its meaning.
     static let schema = JSONLine.schema
 
-    /// What it stands for: lower case, no period.
+    /// The title of the object: lower case, no period.
     var title: String
-    /// What prints it, as it is written after `drainq`.
+    /// The commands that print it, as written after `drainq`.
     var printedBy: [String]
     var fields: [Field]
 

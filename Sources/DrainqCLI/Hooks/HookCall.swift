@@ -17,6 +17,22 @@ struct HookCall {
         /// The first of them.
         var destinations: [String]
         var ids: [String]
+        /// The kept answers to those of them that have one; only of the event `delivered`.
+        var answers: [Answer]?
+    }
+
+    /// A kept answer, as `show --json` has it, and its operation.
+    struct Answer: Encodable {
+        var id: String
+        var answer: AnswerView
+
+        private enum Key: String, CodingKey { case id }
+
+        func encode(to encoder: any Encoder) throws {
+            try answer.encode(to: encoder)
+            var container = encoder.container(keyedBy: Key.self)
+            try container.encode(id, forKey: .id)
+        }
     }
 
     /// So long a run waits for a hook.
@@ -30,7 +46,9 @@ struct HookCall {
         Hooks.Event.allCases.compactMap { event in
             let items = news.filter { $0.event == event }
             guard let first = items.first, let words = queue.configuration.hooks.commands[event] else { return nil }
-            return HookCall(words, Document(of: items, first, queue: absolutePath(queue.spool.path), at: now), queue)
+            var document = Document(of: items, first, queue: absolutePath(queue.spool.path), at: now)
+            if event == .delivered { document.answers = Answer.kept(of: document.ids, in: queue) }
+            return HookCall(words, document, queue)
         }
     }
 
@@ -53,6 +71,24 @@ struct HookCall {
     func run() -> String? {
         let result = command.run(input: Array((JSONLine.text(document) + "\n").utf8), within: Self.patience)
         return result.failure.map { "the hook '\(document.event)' ('\(command.arguments[0])') \($0)" }
+    }
+}
+
+extension HookCall.Answer {
+    /// Reads the kept answers of delivered operations, in the order of the ids; `nil` where no route keeps any. What cannot
+    /// be read, or is gone by now, is left out.
+    fileprivate static func kept(of ids: [String], in queue: OpenQueue) -> [Self]? {
+        guard queue.configuration.keepsAnswers else { return nil }
+        var answers: [String: KeptAnswer] = [:]
+        var entries: [Entry] = []
+        _ = try? queue.spool.forEachEntry(in: .delivered) { entry in
+            if ids.contains(entry.name.id.description) { entries.append(entry) }
+        }
+        for entry in entries {
+            guard case .operation(let stored)? = (try? queue.spool.read(entry)).flatMap(\.self) else { continue }
+            answers[entry.name.id.description] = stored.operation.keptAnswer
+        }
+        return ids.compactMap { id in answers[id].map { Self(id: id, answer: AnswerView($0)) } }
     }
 }
 

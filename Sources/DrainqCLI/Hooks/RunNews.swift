@@ -2,7 +2,8 @@ import Drain
 import Policy
 import Spool
 
-/// What a run has to tell hooks. A hold that begins and ends within it is no news.
+/// The events of a run for hooks. A hold that begins and ends within the run is none. Not every superseded operation is an
+/// event: `RunSummary.superseded` counts them all.
 struct RunNews {
     private struct Key: Hashable {
         var event: Hooks.Event
@@ -44,7 +45,9 @@ struct RunNews {
             }
         case .quarantined(let item): quarantined(item)
         case .recovered(let recovery): for item in recovery.quarantined { quarantined(item) }
-        case .chosen, .parked, .networkAbsent, .stopping, .superseded, .dropped, .inputOutputError, .agentsFailed: break
+        case .chosen, .notKept, .parked, .networkAbsent, .stopping, .superseded, .dropped, .inputOutputError,
+            .agentsFailed:
+            break
         }
     }
 

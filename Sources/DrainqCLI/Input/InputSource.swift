@@ -4,7 +4,7 @@ import Spool
 
 /// A file or standard input, read in pieces as they come, so that a pipeline is answered line by line.
 final class InputSource {
-    /// What messages call it.
+    /// The name of the source in messages.
     let name: String
     private let descriptor: Int32
 

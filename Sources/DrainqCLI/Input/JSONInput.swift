@@ -21,7 +21,7 @@ struct JSONInput {
     private var line = 1
     /// No line ends before this offset of the buffer, which is of a line that has not ended.
     private var searched = 0
-    /// What of the buffer has been looked at for the end of a document.
+    /// The part of the buffer that was searched for the end of a document.
     private var brackets = Brackets()
     /// A document that has not ended is scanned again only when the buffer is as long as this, or when its brackets close.
     private var nextScan = 0
@@ -130,7 +130,7 @@ struct JSONInput {
         return items
     }
 
-    /// Where the next document may begin: the next line that starts with an opening bracket, or the end.
+    /// Returns where the next document may begin: the next line that starts with an opening bracket, or the end.
     private func nextDocument(after start: Int, atEnd: Bool) -> Int? {
         var position = start
         while let newline = buffer[position...].firstIndex(of: UInt8(ascii: "\n")) {

@@ -1,7 +1,7 @@
 import Policy
 import Spool
 
-/// What `add` and `send` are given, as operations: a JSON value each, a body, or a file that stays where it is.
+/// The input of `add` and `send`, as operations: a JSON value each, a body, or a file that stays where it is.
 struct OperationInput {
     /// One operation of the input, or a part of it that is none.
     enum Item {
@@ -150,7 +150,7 @@ struct OperationInput {
 
     // MARK: - Operations
 
-    /// What the command line says wins over what an envelope says.
+    /// Applies the options of the command line, which take precedence over the envelope.
     private mutating func give(
         _ text: [UInt8], _ place: Place, _ operation: Operation, hasOwnID: Bool, _ take: (Item) throws -> Void
     ) throws {

@@ -3,7 +3,7 @@ import Policy
 /// Metrics in the text format of Prometheus, version 0.0.4: families in their order, the samples of each together.
 struct Exposition {
     private(set) var text = ""
-    /// What every sample has.
+    /// The labels of every sample.
     private let common: [(name: String, value: String)]
     private var family = ""
 

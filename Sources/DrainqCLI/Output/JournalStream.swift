@@ -1,6 +1,6 @@
 import CSystem
 
-/// What `JOURNAL_STREAM` says: which device and inode the stream to the journal has (systemd.exec(5)).
+/// The value of `JOURNAL_STREAM`: the device and inode of the stream to the journal (systemd.exec(5)).
 struct JournalStream: Hashable {
     var device: UInt64
     var inode: UInt64

@@ -19,7 +19,7 @@ struct LogLine<Event: Encodable>: Encodable {
     }
 }
 
-/// What was said in words.
+/// A message in words.
 struct MessageView: Encodable {
     var event = "message"
     var schema = 1

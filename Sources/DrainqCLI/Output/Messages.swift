@@ -9,11 +9,11 @@ package let standardOutput = Output(descriptor: STDOUT_FILENO)
 
 /// One open descriptor that text goes to.
 package final class Output: Sendable {
-    /// What happens when the reader has gone away, as `head` does.
+    /// The reaction when the reader has closed the pipe, as `head` does.
     package enum WhenClosed: Sendable {
         /// The process ends by SIGPIPE without a word, as git's does.
         case endProcess
-        /// What is still to be written is dropped: the work matters more than its report.
+        /// Drops the remaining output: the work matters more than its report.
         case discard
     }
 
@@ -91,7 +91,7 @@ package final class Output: Sendable {
     }
 }
 
-/// What is said to a person, on standard error: one line each, control characters of the whole line escaped.
+/// The messages to a person, on standard error: one line each, with the control characters of the whole line escaped.
 package enum Messages {
     /// How a line is written.
     package enum Format: Hashable, Sendable {
@@ -110,7 +110,7 @@ package enum Messages {
         case info = 6
     }
 
-    /// What every line of text begins with.
+    /// The beginning of every line of text.
     static let name = "drainq: "
 
     private static let current = Mutex(Format.text)
@@ -125,7 +125,7 @@ package enum Messages {
         say(.error, message, after: "error: ", hint: hint)
     }
 
-    /// What somebody should look at, though what was asked for is done.
+    /// Prints a warning: the command succeeded, but a person should look at this.
     package static func warning(_ message: String, hint: String? = nil) {
         say(.warning, message, after: "warning: ", hint: hint)
     }

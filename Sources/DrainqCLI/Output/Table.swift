@@ -28,7 +28,7 @@ struct Table {
         }
     }
 
-    /// What a column gives up where there is no room.
+    /// The part that a column drops if there is no room.
     enum Concession {
         case shrink(column: Int, to: Int)
         case drop(column: Int)

@@ -1,7 +1,7 @@
 import CSystem
 import Policy
 
-/// Where results are shown: how much room there is for them, and whether colour helps.
+/// The terminal that shows results: its size, and whether it has colour.
 struct Terminal: Hashable, Sendable {
     /// How many columns a line may have; `nil` where no terminal shows it, and nothing is cut or broken.
     var columns: Int?
@@ -52,7 +52,7 @@ struct Terminal: Hashable, Sendable {
     /// How many lines of the screen this takes: the terminal itself breaks what is longer than one.
     private func height(of line: String) -> Int {
         guard let columns else { return 1 }
-        // Of foreign text escapes are escaped, so these are our own: up to the `m` they take no room.
+        // Escapes in foreign text are escaped, so these are drainq's own: up to the `m` they take no room.
         let parts = line.split(separator: "\u{1B}", omittingEmptySubsequences: false)
         let width = parts.dropFirst().reduce(parts[0].displayWidth) {
             $0 + $1.drop { $0 != "m" }.dropFirst().displayWidth

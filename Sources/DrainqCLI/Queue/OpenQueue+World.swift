@@ -13,11 +13,29 @@ func installedTransports() -> [Transport] {
 }
 
 extension OpenQueue {
+    /// Asks for tokens by a delivery agent of its own, as the destination of their endpoint is asked.
+    private func tokenSource() -> TokenSource {
+        let table = DestinationTable(configuration)
+        return TokenSource(
+            directory: RuntimeDirectory(environment: environment), now: { Timestamp.now() },
+            names: { $0.secretNames(settings: table.settings(ofEndpointOf: $0)) },
+            ask: { oauth2, secrets in
+                do throws(RequestError) {
+                    let request = try oauth2.request(
+                        settings: table.settings(ofEndpointOf: oauth2), secrets: secrets, version: programVersion,
+                        available: installedTransports())
+                    return OAuth2.answer(in: AgentSink.report(of: request))
+                } catch {
+                    return .refused(reason: "cannot be asked: \(error)")
+                }
+            })
+    }
+
     /// The world as it is: the clock, chance, secrets, delivery agents and this machine's network and power.
     func world() -> World {
         let store = SecretStore(
             sources: configuration.secrets, environment: environment, passing: configuration.passEnvironment,
-            base: directory)
+            base: directory, tokens: tokenSource())
         let credentials = Credentials(
             values: { store.values($0) }, refresh: { store.refresh(after: $0) },
             signed: { [directory] command, request in

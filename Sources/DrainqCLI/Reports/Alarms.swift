@@ -2,7 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// What a run says where nobody watches, held against what earlier runs have said.
+/// The reports of a run without a terminal, compared with those of earlier runs.
 struct Alarms {
     private let spool: SpoolDirectory
     /// One moment decides for the whole run what is quiet.

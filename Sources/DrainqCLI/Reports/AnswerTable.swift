@@ -1,6 +1,6 @@
 import Policy
 
-/// What every answer means on a route: the object of `explain --json` without an answer, schema 1, and its text.
+/// The meaning of every answer on a route: the object of `explain --json` without an answer, schema 1, and its text.
 struct AnswerTable: Encodable {
     /// Answers next to each other that one rule decides alike.
     struct Row: Encodable {
@@ -79,6 +79,7 @@ extension AnswerTable {
         say("next", retry.text)
         if let retryRateLimited { say("after 429", retryRateLimited.text) }
         if let expiresAfter { say("expires", "when it is \(expiresAfter) old") }
+        if let kept = route.keptText { say("waits for", kept) }
         say("transport", route.transportText)
         return lines
     }

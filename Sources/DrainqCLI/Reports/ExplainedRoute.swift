@@ -7,9 +7,13 @@ struct ExplainedRoute {
     let destination: Destination
     let settings: DestinationSettings
     let retention: Retention
+    /// How long what is delivered on the route is kept.
+    let keepsDeliveredFor: Duration
     let available: [Transport]
     /// The file of the configuration, to name a rule's line by.
     let file: String
+    /// The names of what is kept for the key in question; `nil` where no key is.
+    var kept: Set<String>?
 
     init(
         of type: TypeName, in configuration: Configuration, available: [Transport], file: String = "drainq.json"
@@ -21,6 +25,8 @@ struct ExplainedRoute {
             of: EntryName(createdAt: Timestamp(microseconds: 0), id: OperationID("0")!, type: type))
         settings = table.settings(of: destination)
         retention = configuration.retention
+        keepsDeliveredFor =
+            route.keepsAnswer ? configuration.keepsDeliveredFor : configuration.retention.delivered
         self.available = available
         self.file = file
     }
@@ -35,6 +41,12 @@ struct ExplainedRoute {
             view.transportReason = choice.reason
         } catch {
             view.transportReason = "\(error)"
+        }
+        if route.compress != .none { view.compress = route.compress.rawValue }
+        let names = route.keptNames.sorted()
+        if !names.isEmpty {
+            view.sendsKept = names
+            view.lacksKept = kept.map { kept in names.filter { !kept.contains($0) } }
         }
         return view
     }
@@ -100,8 +112,10 @@ struct ExplainedRoute {
     func operation(after verdict: Verdict) -> String {
         switch verdict.outcome {
         case .delivered:
-            retention.delivered > .zero
-                ? "it is kept in delivered/ for \(retention.delivered.quantity)" : "it is done: its file is removed"
+            (keepsDeliveredFor > .zero
+                ? "it is kept in delivered/ for \(keepsDeliveredFor.quantity)"
+                    + (route.keepsAnswer ? ", with the answer" : "")
+                : "it is done: its file is removed") + keptInWords
         case .deferred where verdict.isUntouched:
             "it stays as it is, due at once, and no attempt is counted; the run sends nothing more to other machines"
         case .deferred:
@@ -130,7 +144,7 @@ struct ExplainedRoute {
                 sentences.append(
                     "after \(settings.circuitBreaker) such failures in a row its circuit breaker opens for "
                         + "\(DestinationState.coolDown(after: 0, settings).quantity), each time twice as long, "
-                        + "up to \(settings.coolDownMax.quantity)")
+                        + "up to \(settings.coolDown.quantity)")
             case .held:
                 let isShared = verdict.isAboutCredentials && verdict.status != nil
                 sentences.append((isShared ? "where another operation is refused too, " : "") + holdSentence)
@@ -147,7 +161,7 @@ struct ExplainedRoute {
                     verdict.rule.match?.rule.until.map { "a time at \($0), or a Retry-After," } ?? "a Retry-After"
                 let isFree = [429, 503].contains(status) || verdict.rule.match?.rule.until != nil
                 sentences.append(
-                    "\(until) holds back all that goes there until then, at most \(settings.retryAfterMax.quantity)"
+                    "\(until) holds back all that goes there until then, at most \(RetryAfter.longest.quantity)"
                         + (isFree ? ", and then no attempt is counted" : ""))
             }
             if verdict.outcome == .failed, settings.stormGuard > 0 {
@@ -160,6 +174,13 @@ struct ExplainedRoute {
             sentences.append("before that, its secrets are looked up anew, once")
         }
         return sentences
+    }
+
+    /// What later operations of the key can send.
+    private var keptInWords: String {
+        if route.keep.isEmpty { return "" }
+        let values = route.keep.sorted { $0.key < $1.key }.map { "{kept.\($0.key)} from '\($0.value)'" }
+        return "; its answer leaves for its key \(values.joined(separator: ", "))"
     }
 
     private var holdSentence: String {

@@ -1,6 +1,6 @@
 import Policy
 
-/// What one answer means on a route: the object of `explain --json`, schema 1, and its text.
+/// The meaning of one answer on a route: the object of `explain --json`, schema 1, and its text.
 struct Explanation: Encodable {
     var answer: String
     var route: RouteView
@@ -40,7 +40,7 @@ struct WrittenRule: Encodable {
     var text: String { rule + (written.map { " (\($0))" } ?? "") }
 }
 
-/// What an answer means for one operation of a batch.
+/// The meaning of an answer for one operation of a batch.
 struct MemberView: Encodable {
     var outcome: String
     var rule: String
@@ -59,10 +59,16 @@ struct RouteView: Encodable {
     var method: String
     /// A template, without the values of secrets.
     var url: String?
+    /// How its bodies are compressed; none where they are not.
+    var compress: String?
     var destination: String
     var transport: String?
     /// Why this transport; or, without one, why none can do it.
     var transportReason: String
+    /// The names of the values of earlier answers that its requests send.
+    var sendsKept: [String]?
+    /// Those of them that are not there for the key in question; only where there is one.
+    var lacksKept: [String]?
 }
 
 /// A schedule in numbers and words.
@@ -134,13 +140,13 @@ extension Explanation {
 
     /// What a whole answer means that came, or would come, at `now`.
     init(_ answer: AttemptReport.Answer, on explained: ExplainedRoute, now: Timestamp) {
-        let (route, longest) = (explained.route, explained.settings.retryAfterMax)
+        let route = explained.route
         let report = SealedReport(AttemptReport(result: .answer(answer), duration: .zero), .none)
-        let verdict = Classification.verdict(on: report, route: route, now: now, retryAfterMax: longest)
+        let verdict = Classification.verdict(on: report, route: route, now: now)
         self.init("\(answer.status)", report, verdict, on: explained)
         let each = route.batch.flatMap { batch in
             let members = batch.results?.members(in: answer, most: batch.max) ?? []
-            return batch.verdicts(on: report, members: members, route: route, now: now, retryAfterMax: longest)
+            return batch.verdicts(on: report, members: members, route: route, now: now)
         }
         members = each?.map { MemberView($0, on: explained) }
         // The answer says when.
@@ -182,6 +188,7 @@ extension Explanation {
         for sentence in destination { say("", sentence) }
         if let retry { say("next", retry.text) }
         say("request", route.request)
+        if let kept = route.keptText { say("waits for", kept) }
         say("transport", route.transportText)
         return lines
     }
@@ -189,6 +196,17 @@ extension Explanation {
 
 extension RouteView {
     /// `POST https://api.example.com/v1/{type}`
-    var request: String { "\(method) \(url ?? "to the operation's own url: the route has none")" }
+    var request: String {
+        "\(method) \(url ?? "to the operation's own url: the route has none")" + (compress.map { " (\($0))" } ?? "")
+    }
+    /// `{kept.note}, {kept.version} of earlier answers for its key; not there for this one: {kept.version}`; `nil` where it
+    /// sends none.
+    var keptText: String? {
+        func list(_ names: [String]) -> String { names.map { "{kept.\($0)}" }.joined(separator: ", ") }
+        guard let sendsKept else { return nil }
+        let text = "\(list(sendsKept)), of earlier answers for its key"
+        guard let lacksKept else { return text + ": --key KEY looks them up" }
+        return text + (lacksKept.isEmpty ? "; all are there" : "; not there: \(list(lacksKept))")
+    }
     var transportText: String { (transport.map { "\($0): " } ?? "none: ") + transportReason }
 }

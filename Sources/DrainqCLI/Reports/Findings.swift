@@ -1,6 +1,6 @@
 import Policy
 
-/// What `check` has found, said as it is found.
+/// The findings of `check`, printed as they are found.
 struct Findings {
     /// One line of `check --json`.
     struct Line: Encodable {

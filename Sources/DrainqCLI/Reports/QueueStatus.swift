@@ -89,6 +89,8 @@ struct QueueStatus: Encodable {
     var superseded = 0
     /// Waiting operations that go with a newer one, in one request.
     var merged = 0
+    /// Waiting operations that need a value which no answer has left for their key.
+    var lackingKept = 0
     /// Why a run would attempt nothing now: the configuration's conditions, or a network that is away.
     var conditions: String?
     /// What this machine has of a network now: a `NetworkKind`.
@@ -128,6 +130,7 @@ extension QueueStatus {
         heldByThemselves = count.heldByThemselves
         heldBehindFailed = count.heldBehindFailed
         merged = count.merged
+        lackingKept = count.lackingKept
         due = count.due
         behind = count.behind
         superseded = count.superseded

@@ -20,6 +20,8 @@ struct RunLog {
             write(MessageView(message: absence.description), isNew ? .warning : .notice)
         case .superseded(let name, let newer, let destination):
             write(SupersededView(name, by: newer, destination), .info)
+        case .notKept(let id, let name, let reason):
+            write(MessageView(message: notKeptMessage(id, name, reason)), .warning)
         case .dropped(let name): write(MessageView(message: droppedMessage(name)), .warning)
         case .recovered(let recovery):
             for item in recovery.quarantined { write(QuarantineView(item), .error) }
@@ -37,6 +39,11 @@ struct RunLog {
     private func write(_ event: some Encodable, _ level: Messages.Level) {
         if !isQuiet || level.rawValue <= Messages.Level.warning.rawValue { Messages.log(event, level) }
     }
+}
+
+/// Returns the message about an answer without a value that its route keeps.
+func notKeptMessage(_ id: OperationID, _ name: String, _ reason: Unkept) -> String {
+    "nothing is kept as '\(name)' for the key of '\(id)': \(reason)"
 }
 
 extension AttemptEvent {

@@ -82,6 +82,11 @@ struct RunReporter {
             }
         case .superseded(let name, by: let newer, _):
             if voice == .everything { Messages.info("\(name.id) \(name.type) superseded by \(newer)") }
+        case .notKept(let id, let name, let reason):
+            if voice == .everything || voice == .actionable {
+                Messages.warning(
+                    notKeptMessage(id, name, reason), hint: "operations of its key that need the value wait for it")
+            }
         case .dropped(let name):
             if voice != .silent, log == nil { Messages.say(.warning, droppedMessage(name)) }
         case .stopping(let inFlight, let grace):
@@ -255,7 +260,7 @@ struct RunReporter {
 }
 
 extension AttemptRecord {
-    /// What happened, in a few words: the status or the error, and the beginning of an answer that was no delivery.
+    /// The cause in a few words: the status or the error, and the beginning of an answer that was no delivery.
     var cause: String {
         // A rule that decided without a request stands alone, without the word that says so.
         var text = status.map { "\($0)" } ?? error ?? (rule.hasPrefix("request: ") ? String(rule.dropFirst(9)) : rule)

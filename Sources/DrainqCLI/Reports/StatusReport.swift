@@ -32,7 +32,7 @@ struct StatusReport {
 
     // MARK: - Sentences
 
-    /// What stays as it is until somebody does something.
+    /// The lines about states that only a person ends.
     private var forPeople: [String] {
         var lines = status.paused ? ["paused: no run attempts anything until '\(pasted("resume"))'"] : []
         lines += status.holds.map { hold in
@@ -62,7 +62,7 @@ struct StatusReport {
         return lines
     }
 
-    /// What is closed and opens again.
+    /// The lines about closed destinations that open by themselves.
     private var passing: [String] {
         var lines: [String] = []
         for row in status.destinations {
@@ -92,6 +92,7 @@ struct StatusReport {
             due.append("next due \(words(status.nextDue))")
         }
         if status.behind > 0 { due.append("\(status.behind) behind older ones") }
+        if status.lackingKept > 0 { due.append("\(status.lackingKept) waiting for kept values") }
         if status.merged > 0 { due.append("\(status.merged) with newer ones") }
         if status.superseded > 0 { due.append("\(status.superseded) replaced by newer ones") }
         return states.joined(separator: ", ") + (due.isEmpty ? "" : "; " + due.joined(separator: ", "))

@@ -24,6 +24,16 @@ struct StoryReport {
                 lines += terminal.wrapped("  … \(rest); '\(pasted("show", "--json", view.id))' has all")
             }
         }
+        if let answer = operation.keptAnswer {
+            let type = answer.contentType.map { ", \($0)" } ?? ""
+            lines.append(terminal.painted("answer:", .heading))
+            lines += terminal.wrapped(escapedForDisplay("  \(answer.body.count) bytes\(type)"))
+            let excerpt = BodyExcerpt(answer.body, terminal)
+            lines += excerpt.lines.map { "  " + $0 }
+            if let rest = excerpt.rest {
+                lines += terminal.wrapped("  … \(rest); '\(pasted("wait", view.id))' prints all")
+            }
+        }
         return lines
     }
 
@@ -116,6 +126,11 @@ struct StoryReport {
         for detail in details { lines += terminal.wrapped("     " + escapedForDisplay(detail), indent: "     ") }
         return lines
     }
+}
+
+extension Operation {
+    /// The answer to its delivery, where its route keeps it.
+    var keptAnswer: KeptAnswer? { attempts.last { $0.answer != nil }?.answer }
 }
 
 extension Outcome {

@@ -8,7 +8,7 @@ extension TimeSpent {
             + Activity.allCases.map { "\($0) \(InWords.short(self[$0]))" }.joined(separator: ", ")
     }
 
-    /// What could be tuned about the activity that took most.
+    /// The advice for the activity that took most.
     var advice: String {
         switch Activity.allCases.max(by: { self[$0] < self[$1] })! {
         case .choosing: "a larger --limit looks through the queue less often"

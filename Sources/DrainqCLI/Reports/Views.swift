@@ -94,6 +94,19 @@ struct RecordView: Encodable {
     }
 }
 
+/// A kept answer, in `show --json`: its body as text where it is UTF-8.
+struct AnswerView: Encodable {
+    var contentType: String?
+    var body: String?
+    var bodyBase64: String?
+
+    init(_ answer: KeptAnswer) {
+        contentType = answer.contentType
+        body = String(validating: answer.body, as: UTF8.self)
+        bodyBase64 = body == nil ? Base64.encode(answer.body) : nil
+    }
+}
+
 struct AttemptView: Encodable {
     var event = "attempt"
     var id: String

@@ -12,6 +12,7 @@ extension WaitReason {
         case .newer(let id): return "replaced by \(named(id))"
         case .merged(let id): return "with \(named(id))"
         case .failed(let id): return "held behind \(named(id))"
+        case .kept(let name): return "for kept \(name)"
         case .resume: return "paused"
         case .witness(let until): return "\(InWords.moment(until, from: now)) (parked)"
         case .destination(let block):
@@ -39,6 +40,8 @@ extension WaitReason {
             return
                 "held behind '\(failed)', which failed: '\(pasted("retry", failed.description))' sends that one first, "
                 + "'\(pasted("drop", failed.description))' releases those behind it"
+        case .kept(let name):
+            return "it waits for '{kept.\(name)}': no answer has left that value for its key yet"
         case .resume: return "the queue is paused, until '\(pasted("resume"))'"
         case .witness(let until):
             return "parked: it was refused, and another operation to '\(destination)' will show whether it or the "
@@ -61,12 +64,15 @@ extension WaitReason {
 /// What an operation waits for, in `list --json` and `show --json`; none where it waits for nothing but a run.
 struct WaitView: Encodable {
     static let words = [
-        "time", "release", "older", "newer", "merged", "failed", "resume", "destinationPaused", "destinationHeld",
+        "time", "release", "older", "newer", "merged", "failed", "kept", "resume", "destinationPaused",
+        "destinationHeld",
         "retryAfter", "circuitBreaker", "witness",
     ]
 
     var what: String
     var id: String?
+    /// Of the kept value that is not there.
+    var name: String?
     var until: String?
 
     init?(_ waiting: WaitReason) {
@@ -88,6 +94,9 @@ struct WaitView: Encodable {
         case .failed(let other):
             what = "failed"
             id = other.description
+        case .kept(let value):
+            what = "kept"
+            name = value
         case .resume: what = "resume"
         case .witness(let moment):
             what = "witness"

@@ -32,7 +32,7 @@ extension Verdict {
         case .contradicted, .refusedAlone: return .operation
         case .parked: return .credentials
         case .answer, .member, .misaligned, .unlisted, .attemptsUsedUp, .ageUsedUp, .expired, .interrupted, .ambiguous,
-            .noNetwork:
+            .noNetwork, .notKept:
             break
         }
         if let error { return error.accused }
@@ -71,6 +71,7 @@ extension RequestError {
     fileprivate var accused: Accused {
         switch self {
         case .missingSecret, .headersCommand: .credentials
+        case .secretUnavailable: .network
         default: outcome == .held ? .machine : .operation
         }
     }

@@ -1,4 +1,4 @@
-/// What a rule asks of an answer besides its status. All of it must hold; an empty one asks nothing.
+/// The conditions of a rule on an answer besides its status. All must hold; an empty one matches every answer.
 package struct AnswerContent: Hashable, Sendable {
     /// Something that is true of the header fields of one name, or is not.
     package struct Header: Hashable, Sendable {
@@ -35,7 +35,7 @@ package struct AnswerContent: Hashable, Sendable {
         self.text = text
     }
 
-    /// What a callable function says with this word.
+    /// Creates the condition that a callable function returns this code.
     init(saying word: CanonicalStatus) {
         self.init(json: [JSONCondition(pointer: CanonicalStatus.pointer, test: .equals(.string(word.rawValue)))])
     }
@@ -48,7 +48,7 @@ package struct AnswerContent: Hashable, Sendable {
 extension AnswerContent {
     /// The first thing that an answer does not meet.
     package enum Objection: Hashable, Sendable {
-        /// What it is instead, shown safely; `nil` where the answer has no type.
+        /// The answer's media type, safe to show; `nil` if it has none.
         case contentType(found: RedactedText?, wanted: String)
         case header(Header)
         /// `found` is the value that ought not to be there, shown safely.
@@ -87,7 +87,7 @@ extension AnswerContent {
         }
     }
 
-    /// What it asks, in words.
+    /// The conditions in words.
     package var words: [String] {
         (contentType.map { ["its content type is \(escapedForDisplay($0))"] } ?? []) + headers.map(\.description)
             + (text.map { ["the body has '\(escapedForDisplay($0))' in it"] } ?? []) + json.map(\.description)
@@ -156,7 +156,7 @@ struct JudgedAnswer {
     /// The body as JSON; `nil` where it is none. Read once, when it is asked for.
     lazy var document: JSONDocument? = element ?? (try? JSONDocument(head.body))
 
-    /// What a callable function says.
+    /// The code that a callable function returned.
     lazy var word: CanonicalStatus? = {
         guard case .string(let name) = document?.value(at: CanonicalStatus.pointer) else { return nil }
         return CanonicalStatus(rawValue: name)

@@ -2,7 +2,7 @@
 package enum AnswerPattern: Hashable, Sendable {
     case statuses(ClosedRange<Int>)
     case error(NetworkError)
-    /// What a callable function says in `error.status`.
+    /// The code of a callable function in `error.status`.
     case canonical(CanonicalStatus)
 }
 

@@ -1,11 +1,11 @@
 extension AnswerRule {
-    /// What a status means where no rule of the route says anything.
+    /// Returns the default rule for a status.
     static func standard(_ status: Int) -> AnswerRule {
         let (range, outcome) = defaultOutcome(ofStatus: status)
         return AnswerRule(.standard, .statuses([range]), outcome)
     }
 
-    /// What an error means where no rule of the route says anything.
+    /// Returns the default rule for an error.
     static func standard(_ error: NetworkError) -> AnswerRule {
         AnswerRule(.standard, .errors([error]), defaultOutcome(of: error))
     }
@@ -22,9 +22,9 @@ extension AnswerRule {
         // An interim answer that was never followed by a final one.
         (100...199, .deferred),
         (200...299, .delivered),
-        // Redirects are not followed: where the requests should go is for a person to say.
+        // A redirect that arrives here was not to be followed: a person has to say where the requests should go.
         (300...399, .held),
-        // Also those that nobody has assigned: the server blames the request (RFC 9110 §15).
+        // Unassigned ones too: the server blames the request (RFC 9110 §15).
         (400...499, .failed),
         (500...599, .deferred),
     ]

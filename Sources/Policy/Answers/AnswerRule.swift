@@ -26,7 +26,7 @@ package struct AnswerRule: Hashable, Sendable {
         case listed
     }
 
-    /// What an attempt has to end with.
+    /// The end of an attempt that a rule matches.
     package enum Subject: Hashable, Sendable {
         /// An answer with one of these statuses; `nil` is any answer.
         case statuses([ClosedRange<Int>]?)
@@ -46,12 +46,13 @@ package struct AnswerRule: Hashable, Sendable {
     package var content: AnswerContent
     package var sense: Sense
     package var outcome: Outcome
-    /// Where the answer says until when nothing is sent to its destination; only of a rule that defers.
-    package var until: AnswerTime?
+    /// The place in the answer of the time before which nothing is sent to its destination; only for a rule that
+    /// defers.
+    package var until: AnswerPlace?
 
     package init(
         _ origin: Origin, line: SourceLine = SourceLine(), _ subject: Subject, content: AnswerContent = AnswerContent(),
-        sense: Sense = .meets, _ outcome: Outcome, until: AnswerTime? = nil
+        sense: Sense = .meets, _ outcome: Outcome, until: AnswerPlace? = nil
     ) {
         self.origin = origin
         self.line = line
@@ -158,12 +159,12 @@ extension AnswerRule: CustomStringConvertible {
         }
     }
 
-    /// What has to be true of an answer so that a rule of `accept` or `callable` does not decide: `/ok equals true`.
+    /// The condition that an answer must meet to escape a rule of `accept` or `callable`: `/ok equals true`.
     package var requirement: String {
         origin == .callable(nil) ? "it has a result and no error" : content.words.joined(separator: " and ")
     }
 
-    /// What has to be true of an answer: `status 403, header x-ratelimit-remaining is '0'`.
+    /// The condition that an answer must meet: `status 403, header x-ratelimit-remaining is '0'`.
     package var condition: String {
         ([subjectWords] + content.words).joined(separator: ", ")
     }

@@ -1,5 +1,5 @@
 extension BackoffSchedule {
-    /// What follows an attempt that was deferred.
+    /// The next step after a deferred attempt.
     package enum Next: Hashable, Sendable {
         case attempt(at: Timestamp)
         case attemptsUsedUp(allowed: Int)

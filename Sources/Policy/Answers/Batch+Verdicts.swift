@@ -6,11 +6,10 @@ extension Batch {
     /// one operation, with a status of its own. Where it is not clear which element is about which operation, all are
     /// deferred. `members` are the operations of the request, in its order.
     package func verdicts(
-        on report: SealedReport, members: [OperationID], route: Route, now: Timestamp,
-        retryAfterMax: Duration = RetryAfter.longest
+        on report: SealedReport, members: [OperationID], route: Route, now: Timestamp
     ) -> [Verdict]? {
         guard let results, case .answer(let answer) = report.original.result else { return nil }
-        let whole = Classification.verdict(on: report, route: route, now: now, retryAfterMax: retryAfterMax)
+        let whole = Classification.verdict(on: report, route: route, now: now)
         if whole.outcome != .delivered { return nil }
         func verdict(_ outcome: Outcome, _ rule: Rule) -> Verdict {
             var verdict = whole.becoming(outcome, rule: rule)
@@ -30,7 +29,7 @@ extension Batch {
             }
             let status = results.status.map { element.value(at: $0)?.statusNumber ?? AnswerRule.noStatus }
             var judged = JudgedAnswer(element, status: status ?? answer.status, of: answer, in: report)
-            var verdict = Classification.verdict(on: &judged, by: rules, route: route, now: now, cap: retryAfterMax)
+            var verdict = Classification.verdict(on: &judged, by: rules, route: route, now: now)
             verdict.rule = .member(verdict.rule)
             if judged.status == AnswerRule.noStatus { verdict.status = answer.status }
             return verdict
@@ -79,7 +78,7 @@ extension Batch.Results {
         return named + (0..<min(count, most)).compactMap { OperationID("\($0)") }
     }
 
-    /// What an answer lacks that does not show what became of so many members.
+    /// Returns why an answer does not fit a batch of so many members.
     func defect(of members: Int) -> String {
         let place = "at '\(escapedForDisplay(pointer.description))'"
         guard let match else { return "no array of \(members) \(place)" }

@@ -1,4 +1,4 @@
-/// What a callable function says went wrong, in `error.status`: the canonical codes of Google's APIs (google.rpc.Code).
+/// The error of a callable function in `error.status`: the canonical codes of Google's APIs (google.rpc.Code).
 package enum CanonicalStatus: String, Hashable, Sendable, CaseIterable {
     case cancelled = "CANCELLED"
     case unknown = "UNKNOWN"
@@ -17,10 +17,10 @@ package enum CanonicalStatus: String, Hashable, Sendable, CaseIterable {
     case dataLoss = "DATA_LOSS"
     case unauthenticated = "UNAUTHENTICATED"
 
-    /// Where it stands in an answer.
+    /// The place of the code in an answer.
     static let pointer = JSONPointer(tokens: ["error", "status"])
 
-    /// What the word means unless the route says otherwise.
+    /// The default rule for this code.
     var rule: AnswerRule {
         AnswerRule(.callable(self), .statuses(nil), content: AnswerContent(saying: self), defaultOutcome)
     }

@@ -1,26 +1,23 @@
 /// The one place where it is decided what an answer means.
 package enum Classification {
-    /// What the report means on this route. `now` is the moment of the answer, for a time without a Date;
-    /// `retryAfterMax` the most that one gets.
+    /// Returns the meaning of the report on this route. `now` is the moment of the answer, for a time without a Date.
     ///
-    /// The first of the route's rules that matches decides, without one the defaults. That this program ended the attempt
-    /// itself means nothing and cannot be overridden.
-    package static func verdict(
-        on report: SealedReport, route: Route, now: Timestamp, retryAfterMax: Duration = RetryAfter.longest
-    ) -> Verdict {
+    /// The first of the route's rules that matches decides, without one the defaults. No rule can override the meaning
+    /// of an attempt that this program ended itself.
+    package static func verdict(on report: SealedReport, route: Route, now: Timestamp) -> Verdict {
         switch report.original.result {
         case .answer(let answer):
             var judged = JudgedAnswer(answer, in: report, limit: route.answerLimit)
             let rules = route.answerRules(saying: route.protocol == .callable ? judged.word : nil)
-            return verdict(on: &judged, by: rules, route: route, now: now, cap: retryAfterMax)
+            return verdict(on: &judged, by: rules, route: route, now: now)
         case .failure(let error, _):
             return verdict(on: error, route: route)
         }
     }
 
-    /// What an answer means by these rules: a whole one, or what it says of one operation of a batch.
+    /// Returns the meaning of an answer by these rules: of a whole one, or of its result for one operation of a batch.
     static func verdict(
-        on answer: inout JudgedAnswer, by rules: [AnswerRule], route: Route, now: Timestamp, cap: Duration
+        on answer: inout JudgedAnswer, by rules: [AnswerRule], route: Route, now: Timestamp
     ) -> Verdict {
         var match = match(&answer, by: rules)
         // The word of a callable function may be in the rest of the answer.
@@ -31,8 +28,8 @@ package enum Classification {
             verdict.canonical = answer.word
             if answer.word == .resourceExhausted { verdict.isRateLimited = true }
         }
-        verdict.retryAfter = RetryAfter.asked(by: answer.head, now: now, cap: cap)
-        if let wait = match.rule.until?.wait(in: &answer, now: now, cap: cap) {
+        verdict.retryAfter = RetryAfter.asked(by: answer.head, now: now)
+        if let wait = match.rule.until?.wait(in: &answer, now: now) {
             verdict.retryAfter = wait
             if wait > .zero { verdict.isRateLimited = true }
         }
@@ -52,7 +49,7 @@ package enum Classification {
         return RuleMatch(rule: .standard(answer.status), of: .status(answer.status), isCut: isCut)
     }
 
-    /// What a status means where nothing else is known of its answer: by the rules that ask for nothing else.
+    /// Returns the meaning of a status without the rest of its answer, by the rules that have no other condition.
     package static func verdict(onStatus status: Int, route: Route) -> Verdict {
         let own = route.answerRules().first { $0.content.isEmpty && $0.covers(status: status) }
         let rule = own ?? .standard(status)
@@ -80,9 +77,9 @@ package struct RuleMatch: Hashable, Sendable {
     }
 
     package var rule: AnswerRule
-    /// What the attempt ended with.
+    /// The end of the attempt.
     package var end: End
-    /// What the answer did not meet, of a rule for answers that do not.
+    /// The condition that the answer did not meet, if the rule is one for such answers.
     package var objection: AnswerContent.Objection?
     /// Whether rules before it did not look into the body because it is longer than what is read.
     package var isCut: Bool

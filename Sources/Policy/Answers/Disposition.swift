@@ -1,4 +1,4 @@
-/// What happens to a claimed operation's file; decided by `Policy`, applied by `Spool`.
+/// The move of a claimed operation's file. `Policy` decides it, `Spool` applies it.
 package enum Disposition: Hashable, Sendable {
     /// Delivered: the file goes, or into `delivered/` where retention keeps copies.
     case delivered(keep: Bool)

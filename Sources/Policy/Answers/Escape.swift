@@ -1,6 +1,6 @@
 /// An escape at a place of a text: `%2F`, `+` for a blank, `\/`, `\u002f`, `\x2f`, `&amp;`, `&#47;`, `&#x2f;`.
 struct Escape: Hashable {
-    /// What it stands for.
+    /// The bytes that the escape stands for.
     var bytes: [UInt8]
     /// How many bytes of the text it takes.
     var length: Int
@@ -29,7 +29,7 @@ struct Escape: Hashable {
         if let found {
             self = found
         } else if place + rest.count == text.count, rest.count < 12 {
-            // What is no escape yet may become one.
+            // An incomplete escape may become one.
             self.init(bytes: [], length: rest.count, isCut: true)
         } else {
             return nil

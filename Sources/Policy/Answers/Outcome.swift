@@ -1,4 +1,4 @@
-/// What an attempt came to; decided in one place, `Classification`.
+/// The outcome of an attempt. `Classification` alone decides it.
 package enum Outcome: String, Hashable, Sendable, CaseIterable {
     /// The server took it; the file goes.
     case delivered
@@ -52,7 +52,7 @@ package enum NetworkError: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// What the sink brings back of one attempt: an answer, or why there is none.
+/// The sink's report on one attempt: an answer, or the reason why there is none.
 package struct AttemptReport: Hashable, Sendable {
     package enum Result: Hashable, Sendable {
         /// A whole answer arrived (its body possibly cut at the bound that the request set).

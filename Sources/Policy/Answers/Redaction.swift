@@ -61,7 +61,7 @@ package struct Redaction: Sendable {
         return ([field.value[...]] + words + parameters).map { Array($0.utf8) }.filter { $0.count >= shortestWord }
     }
 
-    /// What a secret stands for that is Base64 of a text, and the password of `user:password` by itself.
+    /// Returns the text of a secret that is Base64, and the password of `user:password` by itself.
     private static func decoded(_ secret: [UInt8]) -> [[UInt8]] {
         guard secret.count >= shortestWord, let bytes = Base64.decodeLeniently(secret),
             let text = String(validating: bytes, as: UTF8.self),
@@ -87,7 +87,7 @@ package struct Redaction: Sendable {
         if needles.isEmpty || bytes.isEmpty { return bytes }
         var hidden = [Bool](repeating: false, count: bytes.count)
         var text = bytes
-        /// Where each byte of `text` begins in `bytes`, and at last the end.
+        /// The place in `bytes` at which each byte of `text` begins, and last the end.
         var places = Array(0...bytes.count)
         for _ in 0..<Self.layers {
             for range in matches(in: text) {
@@ -124,7 +124,8 @@ package struct Redaction: Sendable {
         return found
     }
 
-    /// Where a match that begins at `start` ends; `nil` if there is none. A byte may stand for itself or be escaped.
+    /// Returns the end of a match that begins at `start`; `nil` if there is none. A byte may stand for itself or be
+    /// escaped.
     private func end(of needle: [UInt8], in text: [UInt8], from start: Int) -> Int? {
         var open = [(place: start, matched: 0)]
         while let (place, matched) = open.popLast() {
@@ -144,7 +145,7 @@ package struct Redaction: Sendable {
         return nil
     }
 
-    /// What of a Base64 text belongs to the same word: the letters that the secret shares with its neighbours.
+    /// Returns the part of a Base64 text in the same word: the letters that the secret shares with its neighbours.
     private static func word(around range: Range<Int>, in text: [UInt8]) -> Range<Int> {
         // A slash or a hyphen before it may as well be a path's.
         let isPart: (UInt8) -> Bool = {

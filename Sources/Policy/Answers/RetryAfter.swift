@@ -8,26 +8,22 @@ package enum RetryAfter {
     /// The time asked for, from the moment of the answer; `nil` if the value is neither a number of seconds nor a date.
     ///
     /// A date is taken against the answer's own Date, so neither clock needs to be right; against `now` only where the
-    /// answer has none. A date that has passed asks for nothing, a number of any length is at most `cap`.
-    package static func parse(
-        _ value: String, date: String? = nil, now: Timestamp, cap: Duration = RetryAfter.longest
-    ) -> Duration? {
+    /// answer has none. A date that has passed asks for nothing, and nothing asks for more than `longest`.
+    package static func parse(_ value: String, date: String? = nil, now: Timestamp) -> Duration? {
         let value = value.trimmingBlanks
         if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
             // All digits, so what does not fit is too large.
-            return Int64(value).map { min(.seconds($0), cap) } ?? cap
+            return Int64(value).map { min(.seconds($0), longest) } ?? longest
         }
         guard let then = Timestamp(httpDate: value, now: now) else { return nil }
         let start = date.flatMap { Timestamp(httpDate: $0.trimmingBlanks, now: now) } ?? now
-        return min(max(then - start, .zero), cap)
+        return min(max(then - start, .zero), longest)
     }
 
-    /// What an answer asks for; `nil` where it asks for nothing that can be read.
-    package static func asked(
-        by answer: AttemptReport.Answer, now: Timestamp, cap: Duration = RetryAfter.longest
-    ) -> Duration? {
+    /// Returns the wait that an answer asks for; `nil` if it has none that can be read.
+    package static func asked(by answer: AttemptReport.Answer, now: Timestamp) -> Duration? {
         guard let value = answer.header("Retry-After") else { return nil }
-        return parse(single(value), date: answer.header("Date"), now: now, cap: cap)
+        return parse(single(value), date: answer.header("Date"), now: now)
     }
 
     /// One of several equal values: a transport may join fields of one name by commas, and a date has one of its own.

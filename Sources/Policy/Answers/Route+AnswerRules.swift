@@ -1,5 +1,6 @@
 extension Route {
-    /// What the route says of whole answers, in the order in which its rules are asked. Where none matches the defaults decide.
+    /// Returns the route's rules for whole answers, in the order in which they are tried. If none matches the defaults
+    /// decide.
     ///
     /// `answers` comes first, then `classify`, the narrowest line first. On a callable route what it says of a word goes
     /// before what it says of the status, and that before the default of the word. A 2xx that would be a delivery then has

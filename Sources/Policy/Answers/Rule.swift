@@ -24,6 +24,8 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     case parked(Rule)
     /// The same of one that is sent at once, and not queued.
     case refusedAlone(Rule)
+    /// No answer has left the value that the request needs.
+    case notKept(String)
     /// An attempt that began at `since`, or was interrupted after it, may have been received, and the server does not
     /// remember its key any more.
     case ambiguous(since: Timestamp, wasInterrupted: Bool, keyTTL: Duration)
@@ -40,7 +42,7 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What a hold is remembered by: the rule, with the network's words where no answer came.
+    /// Returns the reason that a hold stores: the rule, with the network's words if no answer came.
     package func reason(excerpt: String?) -> String {
         excerpt.map { "\(self): \($0)" } ?? description
     }
@@ -76,6 +78,8 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
             "\(rule); parked until another operation is delivered or refused"
         case .refusedAlone(let rule):
             "\(rule), but no other operation was refused: fails"
+        case .notKept(let name):
+            "no answer has left '{kept.\(name)}' for its key"
         case .ambiguous(let since, let wasInterrupted, let keyTTL):
             "\(Self.ambiguous) \(wasInterrupted ? "an attempt interrupted after" : "the attempt at") \(since.rfc3339) "
                 + "may have been received, and the server forgets keys after \(keyTTL.inWords); "

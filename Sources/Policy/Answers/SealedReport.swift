@@ -16,13 +16,16 @@ package struct SealedReport: Sendable {
     package var status: Int? { original.status }
     package var error: NetworkError? { original.error }
 
-    /// What a person needs to see of it; `nil` if there is nothing.
+    /// The part that a person needs to see; `nil` if there is none.
     package var excerpt: RedactedText? {
         switch original.result {
         case .answer(let answer): excerpt(of: answer.body)
         case .failure(_, let detail): excerpt(of: detail.utf8)
         }
     }
+
+    /// The bytes with a mark in the place of each secret of the request.
+    func redacted(_ bytes: [UInt8]) -> [UInt8] { redaction(bytes) }
 
     /// The beginning of a text that came with it, cleaned as `Policy.excerpt` does it.
     func excerpt(of bytes: some Collection<UInt8>, limit: Int = 200) -> RedactedText? {

@@ -1,9 +1,13 @@
-/// What becomes of an operation after an attempt, or instead of one: where its file goes and what is written down.
+/// The result of an operation after an attempt, or instead of one: the move of its file, and the record of the attempt.
 package struct Settlement: Hashable, Sendable {
     package var disposition: Disposition
     package var rule: Rule
-    /// What happened. It is appended to the file unless the operation is put back, untouched; reports show it anyway.
+    /// The record of the attempt. It is appended to the file unless the operation is put back, untouched; reports show
+    /// it in both cases.
     package var record: AttemptRecord
+
+    /// The values that a delivery leaves for later operations of the key.
+    package var kept = KeptValues.none
 
     package var isRecorded: Bool { disposition != .putBack }
 
@@ -30,7 +34,7 @@ package struct Settlement: Hashable, Sendable {
         var rule = verdict.rule
         let disposition: Disposition
         switch verdict.outcome {
-        case .delivered: disposition = .delivered(keep: keepsDelivered)
+        case .delivered: disposition = .delivered(keep: keepsDelivered || route.keepsAnswer)
         case .held: disposition = .putBack
         case .failed: disposition = .failed(countsAttempt: verdict.countsAttempt)
         case .deferred where verdict.isUntouched: disposition = .putBack
@@ -49,7 +53,12 @@ package struct Settlement: Hashable, Sendable {
             retryAfter: verdict.retryAfter.map { Int(clamping: $0.boundedComponents.seconds) },
             excerpt: report.excerpt?.description, accused: verdict.accused(members: inBatch ? 2 : 1))
         if outcome == .deferred, record.isCounted != verdict.countsAttempt { record.counted = verdict.countsAttempt }
-        return Settlement(disposition: disposition, rule: rule, record: record)
+        var settlement = Settlement(disposition: disposition, rule: rule, record: record)
+        if verdict.outcome == .delivered {
+            settlement.kept = report.kept(of: route)
+            if route.keepsAnswer { settlement.record.answer = report.keptAnswer }
+        }
+        return settlement
     }
 
     /// Settles an operation of which no request can be made.
@@ -71,9 +80,19 @@ package struct Settlement: Hashable, Sendable {
         return [operation.header.expiresAt, aged].compactMap { $0 }.min()
     }
 
+    /// Settles an operation that waits for a value which is not there; `nil` as long as it may wait: its own expiry and the
+    /// age of its schedule bound the wait as they bound attempts.
+    package static func decide(
+        onLackOf kept: String, for operation: Operation, route: Route, now: Timestamp
+    ) -> Settlement? {
+        if let settlement = decide(onExpiryOf: operation, route: route, now: now) { return settlement }
+        guard let age = route.retry.maxAge, let begin = operation.ageBegins, begin + age <= now else { return nil }
+        return unsent(.failed, rule: .ageUsedUp(age, last: .notKept(kept)), now: now)
+    }
+
     private static func unsent(_ outcome: Outcome, rule: Rule, now: Timestamp) -> Settlement {
         Settlement(
-            disposition: outcome == .held ? .putBack : .failed(countsAttempt: false), rule: rule,
+            disposition: outcome == .failed ? .failed(countsAttempt: false) : .putBack, rule: rule,
             record: AttemptRecord(at: now, duration: .zero, outcome: outcome, rule: rule.description))
     }
 
@@ -93,7 +112,7 @@ package struct Settlement: Hashable, Sendable {
         } else if report.error == .cancelled, cutOffs == 0 {
             next = schedule.bounded(now, ageBegins: ageBegins, now: now)
         } else {
-            // What is not counted cannot use attempts up.
+            // An attempt that is not counted cannot use attempts up.
             if !countsAttempt { schedule.attempts = nil }
             let step = cutOffs > 0 ? cutOffs : step(verdict.isRateLimited, operation, name, route)
             next = schedule.next(

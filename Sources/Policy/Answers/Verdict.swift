@@ -1,12 +1,12 @@
-/// What an attempt's report means, and by which rule.
+/// The meaning of an attempt's report, and the rule that decided.
 package struct Verdict: Hashable, Sendable {
     package var outcome: Outcome
     package var rule: Rule
-    /// What the server asked for, cut to the cap; only with an answer.
+    /// The wait that the server asked for, cut to the cap; only with an answer.
     package var retryAfter: Duration?
     /// Whether the server says that it gets too much: 429, `RESOURCE_EXHAUSTED`, or a time at the `until` of the rule.
     package var isRateLimited: Bool
-    /// What a callable function has said.
+    /// The code that a callable function returned.
     package var canonical: CanonicalStatus?
     /// Its own status: the one that a batch's answer has for this operation, else that of the answer.
     package var status: Int?

@@ -1,4 +1,5 @@
-/// Whether a destination may be sent anything now.
+/// Whether a destination may be sent anything now. `DestinationAccess` decides the same within a run, from what the run learns;
+/// `WaitReason` says it of an operation.
 package enum Availability: Hashable, Sendable {
     /// So many attempts at once.
     case open(atOnce: Int)
@@ -35,7 +36,7 @@ extension DestinationState {
         _ settings: DestinationSettings, at now: Timestamp, ignoringCoolDown: Bool = false
     ) -> Availability {
         if isPaused { return .closed(.init(.paused)) }
-        let asked = wait(settings, at: now)
+        let asked = wait(at: now)
         let coolDown = ignoringCoolDown ? nil : coolDown(settings, at: now)
         if let hold {
             guard let probe = hold.nextProbe(settings, at: now) else { return .closed(.init(.held)) }
@@ -51,26 +52,21 @@ extension DestinationState {
     }
 
     /// Until when the server asked for time; `nil` where that is over.
-    func wait(_ settings: DestinationSettings, at now: Timestamp) -> Timestamp? {
-        guard let notBefore, notBefore > now, notBefore - now <= Self.longestWait(settings) else { return nil }
+    func wait(at now: Timestamp) -> Timestamp? {
+        guard let notBefore, notBefore > now, notBefore - now <= Self.longestWait else { return nil }
         return notBefore
     }
 
     /// Until when the circuit breaker is open; `nil` where it is not, or where it is turned off.
     func coolDown(_ settings: DestinationSettings, at now: Timestamp) -> Timestamp? {
         guard let coolDownUntil, coolDownUntil > now, settings.circuitBreaker > 0,
-            coolDownUntil - now <= Self.longestCoolDown(settings)
+            coolDownUntil - now <= settings.coolDown
         else { return nil }
         return coolDownUntil
     }
 
-    static func longestWait(_ settings: DestinationSettings) -> Duration {
-        settings.retryAfterMax + RetryAfter.longestJitter
-    }
-
-    static func longestCoolDown(_ settings: DestinationSettings) -> Duration {
-        max(settings.coolDown, settings.coolDownMax)
-    }
+    /// The longest wait that one answer gets, with its jitter.
+    static let longestWait = RetryAfter.longest + RetryAfter.longestJitter
 }
 
 extension DestinationState.Hold {

@@ -25,7 +25,7 @@ package struct Conditions: Hashable, Sendable {
     }
 }
 
-/// What the machine is like at the moment.
+/// The state of the machine at the moment.
 package struct Surroundings: Hashable, Sendable {
     package var isOnline: Bool
     /// `nil` where nobody knows.

@@ -1,5 +1,5 @@
-/// What configuration and credentials of a destination are, in ten digits: a hold is blamed on them, and ends when they
-/// are others. `5f0a1-9c3e7`: the configuration, then the credentials.
+/// The fingerprint of a destination's configuration and credentials, in ten digits. A hold stores it, and ends when it
+/// changes. `5f0a1-9c3e7`: the configuration, then the credentials.
 ///
 /// It stands in a file, beside its salt, so it must not help anybody who reads that file to find a secret by trying. Of
 /// either digest only 20 bits are kept: of a million wrong guesses one passes, so whoever has a list of guesses is left
@@ -13,7 +13,7 @@ package struct CredentialFingerprint: Hashable, Sendable, CustomStringConvertibl
 
     /// - `leads` are the routes that lead to the destination, see `DestinationTable.routes`.
     /// - `sources` are those of the secrets that they and the `settings` name; `values` what they are now. A secret that
-    ///   cannot be had is another one than an empty one, and the values of commands are left out: a command may answer
+    ///   cannot be had is another one than an empty one, and the values of what has effects are left out: a command may answer
     ///   with another token every time, and each would end the hold.
     package init(
         of leads: [DestinationTable.Lead], _ settings: DestinationSettings, sources: [String: SecretSource],
@@ -24,7 +24,7 @@ package struct CredentialFingerprint: Hashable, Sendable, CustomStringConvertibl
             + ["\(settings.connection)", "\(settings.transport)"]
             + sources.sorted { $0.key < $1.key }.flatMap { ["\($0.key)", "\($0.value)"] }
         let credentials = sources.keys.sorted().flatMap { name -> [String] in
-            if case .command = sources[name] { return [name] }
+            if sources[name]?.hasEffects == true { return [name] }
             return values[name].map { [name, "is", $0] } ?? [name, "is missing"]
         }
         description =
@@ -43,8 +43,8 @@ package struct CredentialFingerprint: Hashable, Sendable, CustomStringConvertibl
 }
 
 extension Route {
-    /// What of a route can have led to a hold; schedules, limits and orders cannot. Arrays alone, whose text does not
-    /// change from process to process as a set's does.
+    /// The parts of a route that can lead to a hold; schedules, limits and orders cannot. Only arrays, because the text
+    /// of a set changes from process to process.
     fileprivate var whatMayBeBlamed: [String] {
         [
             "\(url ?? "")", destination ?? "", method, "\(headers)", "\(self.protocol)", body ?? "",

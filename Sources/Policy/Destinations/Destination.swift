@@ -1,7 +1,7 @@
 /// A named place that requests go to, as a run tells one from another.
 package struct Destination: Hashable, Sendable {
-    /// Of the name's text: of an origin's, so that a name's `o=` and a route's url meet, or of the name that the
-    /// configuration gives it.
+    /// The digest of the name: of an origin's text, so that a file name's `o=` and a route's url agree, or of the name
+    /// in the configuration.
     package var digest: Digest
     /// The origin, or the name that the configuration gives it; where only its digest is known, or where there is no
     /// url, what stands for it.

@@ -1,9 +1,9 @@
-/// What one destination may be sent within a run: what was known of it when the run began, and what has been learned since.
+/// The attempts that a destination may get within a run: its state when the run began, and the events since.
 package struct DestinationAccess: Hashable, Sendable {
     package let settings: DestinationSettings
     /// As the ledger has it, with what this run has learned since.
     package var state: DestinationState
-    /// What the ledger has not been told yet.
+    /// The events that are not in the ledger yet.
     package var events: [DestinationEvent] = []
     /// Why nothing more goes there in this pass.
     package var block: Availability.Block?
@@ -48,10 +48,24 @@ package struct DestinationAccess: Hashable, Sendable {
         }
     }
 
+    /// Takes over what another run has learned since, as the ledger has it: the server asks for time, or the circuit breaker
+    /// has opened. What this run knew when its pass began, and ignores (`--now`), it goes on ignoring.
+    package mutating func learn(_ told: DestinationState, at now: Timestamp) {
+        if block != nil { return }
+        if told.notBefore != state.notBefore, let until = told.wait(at: now) {
+            state.notBefore = until
+            block = .init(.retryAfter, until: until)
+        } else if told.coolDownUntil != state.coolDownUntil, let until = told.coolDown(settings, at: now) {
+            (state.coolDownUntil, state.coolDowns, state.failures) = (until, told.coolDowns, told.failures)
+            block = .init(.circuitBreaker, until: until)
+        }
+        if block != nil { state.window = 1 }
+    }
+
     /// Takes an event in, for this run at once and for the ledger later.
     package mutating func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {
         state.apply(event, settings, at: now)
-        // Of answers that go on saying the same nothing is lost by telling the ledger once.
+        // The ledger needs only one of several equal events.
         let saysTheSame = events.last == event && state.window == nil && (event == .answered || event == .delivered)
         if !saysTheSame { events.append(event) }
         switch event {

@@ -5,7 +5,7 @@ extension DestinationEvent {
     /// - A connection that fails in any way, and a 502, 503 or 504 without Retry-After, say that nobody is there. So does
     ///   a 2xx that looks like somebody else's (`accept`): a captive portal's page is not the server.
     /// - 429, `RESOURCE_EXHAUSTED`, and every deferral with Retry-After ask for time; without one it is the first delay
-    ///   of the schedule for it. Nothing is asked for longer than `settings.retryAfterMax`.
+    ///   of the schedule for it. Nothing is asked for longer than `RetryAfter.longest`.
     /// - A held verdict holds, and the hold is remembered by what the report says; `blamed` is what configuration and credentials were, see `DestinationState.Hold`.
     package static func events(
         of report: SealedReport, _ verdict: Verdict, route: Route, settings: DestinationSettings, blamed: String?,
@@ -23,7 +23,7 @@ extension DestinationEvent {
         case (.answer, .held): return [.answered, hold]
         case (.failure, .held): return [hold]
         case (.answer(let answer), let outcome):
-            if let wait = wait(verdict, route, settings) {
+            if let wait = wait(verdict, route) {
                 return [.answered, .retryAfter(until: now + wait)]
             }
             if outcome == .deferred, let name = absence(answer.status, verdict) { return [.unreachable(name)] }
@@ -33,13 +33,11 @@ extension DestinationEvent {
         }
     }
 
-    private static func wait(
-        _ verdict: Verdict, _ route: Route, _ settings: DestinationSettings
-    ) -> Duration? {
+    private static func wait(_ verdict: Verdict, _ route: Route) -> Duration? {
         guard verdict.outcome == .deferred else { return nil }
-        if let asked = verdict.retryAfter, asked > .zero { return min(asked, settings.retryAfterMax) }
+        if let asked = verdict.retryAfter, asked > .zero { return asked }
         guard verdict.isRateLimited else { return nil }
-        return min(route.schedule(isRateLimited: true).delay(afterAttempt: 1), settings.retryAfterMax)
+        return min(route.schedule(isRateLimited: true).delay(afterAttempt: 1), RetryAfter.longest)
     }
 
     /// Why the server seems not to be there although something has answered.
@@ -55,7 +53,7 @@ extension DestinationEvent {
 }
 
 extension StormGuard.Answer {
-    /// What the guard is told of an attempt's end; `nil` where no server has answered.
+    /// Creates the guard's view of an attempt's end; `nil` if no server has answered.
     package init?(_ verdict: Verdict) {
         switch (verdict.outcome, verdict.status) {
         case (.delivered, _): self = .delivered

@@ -1,4 +1,4 @@
-/// What changes a destination's state.
+/// An event that changes a destination's state.
 package enum DestinationEvent: Hashable, Sendable {
     /// An answer came, and it is none of those below: the server is there.
     case answered
@@ -17,14 +17,14 @@ package enum DestinationEvent: Hashable, Sendable {
     case parked(Parking.Refusal)
     /// An operation was delivered with these credentials while others were parked.
     case witnessed(credentials: String)
-    /// What was parked has met another end.
+    /// A parked operation has met another end.
     case unparked(OperationID)
     /// An operation failed for good with this status.
     case failed(status: Int)
     case heldByHand(reason: String)
     /// By a person: ends hold, cool-down and the server's wait; a pause is ended by `resumed` alone.
     case released
-    /// What the hold was blamed on has changed.
+    /// The cause of the hold has changed.
     case blameChanged
     case paused
     case resumed

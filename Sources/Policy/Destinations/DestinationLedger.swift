@@ -1,4 +1,4 @@
-/// What runs remember of every destination, as one document: `state/destinations.json`.
+/// The state of every destination, as one document: `state/destinations.json`.
 ///
 /// ```
 /// { "version": 1, "salt": "…", "offline": { "since": "…", "error": "dns" },
@@ -20,7 +20,7 @@ package struct DestinationLedger: Hashable, Sendable {
         }
     }
 
-    /// What the fingerprints of this ledger are made with; `nil` until one is drawn.
+    /// The salt of this ledger's fingerprints; `nil` until one is drawn.
     package private(set) var salt: String?
     /// Since when this machine has no network, and the error that showed it; `nil` where it has one.
     package var offline: Offline?

@@ -11,20 +11,15 @@ package struct DestinationSettings: Hashable, Sendable {
     package var holdProbe: Duration?
     /// After so many connection-level failures in a row the circuit breaker opens; 0 is never.
     package var circuitBreaker: Int
-    /// The first cool-down lasts 1 s. Each further one in a row is twice as long, in a first step up to `coolDown`, then up to
-    /// `coolDownMax`.
+    /// The longest cool-down. The first lasts 1 s, each further one in a row twice as long.
     package var coolDown: Duration
-    package var coolDownMax: Duration
-    /// The most that one Retry-After gets.
-    package var retryAfterMax: Duration
     /// So many first answers of one permanent status arouse suspicion; 0 is never.
     package var stormGuard: Int
 
     package init(
         concurrency: Int? = nil, rate: Rate? = nil, connection: ConnectionOptions = ConnectionOptions(),
         transport: TransportPreference = .auto, holdProbe: Duration? = .seconds(3600), circuitBreaker: Int = 5,
-        coolDown: Duration = .seconds(60), coolDownMax: Duration = .seconds(1800),
-        retryAfterMax: Duration = RetryAfter.longest, stormGuard: Int = 5
+        coolDown: Duration = .seconds(1800), stormGuard: Int = 5
     ) {
         self.concurrency = concurrency
         self.rate = rate
@@ -33,8 +28,6 @@ package struct DestinationSettings: Hashable, Sendable {
         self.holdProbe = holdProbe
         self.circuitBreaker = circuitBreaker
         self.coolDown = coolDown
-        self.coolDownMax = coolDownMax
-        self.retryAfterMax = retryAfterMax
         self.stormGuard = stormGuard
     }
 }
@@ -56,7 +49,7 @@ package struct Rate: Hashable, Sendable {
 /// How a connection is made, where it is not made the usual way.
 package struct ConnectionOptions: Hashable, Sendable {
     package enum Proxy: Hashable, Sendable {
-        /// What `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say.
+        /// The proxy that `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` name.
         case environment
         /// None, whatever the environment says.
         case direct

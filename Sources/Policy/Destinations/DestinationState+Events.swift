@@ -19,14 +19,14 @@ extension DestinationState {
             if window != nil { window = 1 }
             openCircuitBreakerIfNeeded(settings, at: now)
         case .retryAfter(let until):
-            let until = min(until, now + Self.longestWait(settings))
+            let until = min(until, now + Self.longestWait)
             notBefore = max(notBefore ?? until, until)
             window = 1
         case .held(let reason, let status, let blamed):
             window = 1
             parking = Parking()
             if hold?.isByHand == true { return }
-            // Of one that goes on the beginning and the last probe stay.
+            // A hold that continues keeps its beginning and its last probe.
             hold = Hold(
                 reason: reason, since: hold?.since ?? now, status: status, blamed: blamed, lastProbe: hold?.lastProbe)
         case .probed:
@@ -70,7 +70,7 @@ extension DestinationState {
     /// Opens the circuit breaker after so many failures in a row; after the one of a probe at once, and for longer.
     private mutating func openCircuitBreakerIfNeeded(_ settings: DestinationSettings, at now: Timestamp) {
         guard settings.circuitBreaker > 0, coolDowns > 0 || failures >= settings.circuitBreaker else { return }
-        // What else was in flight when it opened ends as it had to.
+        // Attempts that were in flight when it opened do not extend the cool-down.
         if let coolDownUntil, coolDownUntil > now { return }
         coolDownUntil = now + Self.coolDown(after: coolDowns, settings)
         coolDowns = min(coolDowns, Self.mostCounted - 1) + 1
@@ -79,7 +79,7 @@ extension DestinationState {
 
     /// The clock has jumped back since they were set.
     private mutating func forgetImpossibleWaits(_ settings: DestinationSettings, at now: Timestamp) {
-        notBefore = wait(settings, at: now) ?? notBefore.flatMap { $0 <= now ? $0 : nil }
+        notBefore = wait(at: now) ?? notBefore.flatMap { $0 <= now ? $0 : nil }
         coolDownUntil = coolDown(settings, at: now) ?? coolDownUntil.flatMap { $0 <= now ? $0 : nil }
     }
 
@@ -91,14 +91,11 @@ extension DestinationState {
     /// The first cool-down of an outage. It is short, so that a schedule of seconds keeps its meaning.
     static let firstCoolDown = Duration.seconds(1)
 
-    /// The length of a cool-down after so many others in a row: 1 s, twice as long each time up to `coolDown`, and from
-    /// there twice as long up to `coolDownMax`.
+    /// The length of a cool-down after so many others in a row: 1 s, twice as long each time, at most `coolDown`.
     package static func coolDown(after coolDowns: Int, _ settings: DestinationSettings) -> Duration {
-        var length = min(firstCoolDown, settings.coolDown)
-        for _ in 0..<min(coolDowns, mostDoublings) where length < settings.coolDownMax {
-            length = length < settings.coolDown ? min(length * 2, settings.coolDown) : length * 2
-        }
-        return min(length, longestCoolDown(settings))
+        var length = firstCoolDown
+        for _ in 0..<min(coolDowns, mostDoublings) where length < settings.coolDown { length *= 2 }
+        return min(length, settings.coolDown)
     }
 
     /// From a millisecond these pass any duration that a configuration can name.

@@ -1,4 +1,4 @@
-/// What runs remember of a destination from one to the next, in a `DestinationLedger`; shown by `status`.
+/// The state of a destination from one run to the next, in a `DestinationLedger`. `status` shows it.
 ///
 /// Losing it costs a probe, never an operation; only what a person asked for (`pause`, a hold by hand) is lost with it.
 /// It changes by events alone (`apply`), which are applied to what the file says at that moment under its lock: runs that
@@ -12,7 +12,7 @@ package struct DestinationState: Hashable, Sendable {
         package var isByHand: Bool
         /// The status that all met; `nil` where it was none. A probe that meets it again has learned nothing.
         package var status: Int?
-        /// What configuration and credentials were when it began, see `CredentialFingerprint`; a change ends it.
+        /// The configuration and credentials when it began, see `CredentialFingerprint`; a change ends it.
         package var blamed: String?
         /// When the last probe began.
         package var lastProbe: Timestamp?
@@ -52,7 +52,7 @@ package struct DestinationState: Hashable, Sendable {
     package var notBefore: Timestamp?
     /// Connection-level failures in a row.
     package var failures: Int
-    /// What the last of them was; both are `nil` when there is none.
+    /// The last failure; both are `nil` if there is none.
     package var lastFailure: String?
     package var lastFailureAt: Timestamp?
     /// The circuit breaker is open until then.

@@ -99,6 +99,11 @@ package struct DestinationTable: Sendable {
         return settings
     }
 
+    /// Returns the settings of the origin of a token's endpoint.
+    package func settings(ofEndpointOf oauth2: OAuth2) -> DestinationSettings {
+        Origin(url: oauth2.tokenURL).map { settings(of: Destination(named: $0.description)) } ?? DestinationSettings()
+    }
+
     /// The routes by which operations get there, the default route first, then in the order of their types: what a hold
     /// can be blamed on. Where no route leads there by itself, those whose operations may bring their own url.
     package func routes(of destination: Digest) -> [Lead] {

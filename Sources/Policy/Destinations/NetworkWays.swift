@@ -1,4 +1,4 @@
-/// What this machine has of a network, loopback aside.
+/// The network of this machine, without loopback.
 package struct NetworkWays: Hashable, Sendable {
     /// An interface that is up and has an address of more than link-local scope.
     package var hasInterface: Bool
@@ -36,7 +36,7 @@ package struct NetworkWays: Hashable, Sendable {
     }
 }
 
-/// What kind of network this machine has.
+/// The kind of network that this machine has.
 package enum NetworkKind: String, Hashable, Sendable, CaseIterable {
     /// No interface but loopback is up, or there is no route.
     case none

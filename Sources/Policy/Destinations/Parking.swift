@@ -11,7 +11,7 @@
 package struct Parking: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package var id: OperationID
-        /// What it was refused with.
+        /// The status of the refusal.
         package var status: Int
         /// The names of the credentials that it was sent with, see `RequestForm.credentials`.
         package var credentials: String
@@ -42,7 +42,7 @@ package struct Parking: Hashable, Sendable {
         package var id: OperationID
         package var status: Int
         package var credentials: String
-        /// What configuration and credentials of the destination are, see `CredentialFingerprint`.
+        /// The configuration and credentials of the destination, see `CredentialFingerprint`.
         package var blamed: String
 
         package init(id: OperationID, status: Int, credentials: String, blamed: String) {
@@ -64,7 +64,7 @@ package struct Parking: Hashable, Sendable {
 
     /// In the order in which they were asked.
     package private(set) var entries: [Entry]
-    /// What configuration and credentials were at the last refusal; with others all entries mean nothing.
+    /// The configuration and credentials at the last refusal. If they change, all entries are void.
     package private(set) var blamed: String?
 
     package static let capacity = 100

@@ -6,9 +6,9 @@
 /// destination is to be held and all of them put back. If one succeeds or meets another end, or if there is none to try,
 /// each is settled by its own answer.
 ///
-/// An incident costs at most `limit` operations, however slowly they come: failures of one status in a row count on, from
-/// what the runs `before` have failed and also when the guard has been cleared, until something is delivered. When they are
-/// as many the guard watches again, and the destination is held also where nothing else can be tried.
+/// An incident costs at most `limit` operations, however slowly they come. Failures of one status in a row are counted until
+/// something is delivered: those of earlier runs (`before`) too, and those that were settled after the guard was cleared.
+/// When the count reaches `limit` the guard watches again, and holds the destination even where nothing else can be tried.
 ///
 /// With a threshold of 1 it is for statuses that hold a destination: whether it is the destination or this operation
 /// alone.
@@ -39,7 +39,7 @@ package struct StormGuard<Element> {
         case sampling
         /// The server tells operations apart: whatever comes is acted on at once.
         case cleared
-        /// What meets the same end is put back.
+        /// An operation that meets the same status is put back.
         case held
     }
 
@@ -47,7 +47,7 @@ package struct StormGuard<Element> {
 
     package let threshold: Int
     package private(set) var phase: Phase
-    /// What is not acted on yet.
+    /// The answers that have had no effect yet.
     package private(set) var withheld: [Element] = []
     private var status: Int?
     private let limit: Int

@@ -20,8 +20,8 @@ package struct JSONDocument: Sendable {
         self.range = range
     }
 
-    /// Where the value at `pointer` stands (RFC 6901 §4); `nil` if there is none. Of a repeated name the last counts, as
-    /// most readers have it.
+    /// Returns the place of the value at `pointer` (RFC 6901 §4); `nil` if there is none. The last of a repeated name
+    /// counts, as in most readers.
     package func range(at pointer: JSONPointer) -> Range<Int>? {
         var range = range
         for token in pointer.tokens {
@@ -47,7 +47,7 @@ package struct JSONDocument: Sendable {
 
     private static func child(_ token: String, of range: Range<Int>, in bytes: [UInt8]) -> Range<Int>? {
         var found: Range<Int>?
-        // What is scanned here has been scanned before: nothing is thrown.
+        // This text has been scanned before: the scanner throws nothing.
         switch bytes[range.lowerBound] {
         case UInt8(ascii: "{"):
             _ = try? JSONScanner.forEachMember(of: bytes, in: range) { name, value in

@@ -1,4 +1,4 @@
-/// What a JSON number is worth, whatever its size: 1, 1.0 and 10e-1 are one number, and no digit is lost.
+/// The value of a JSON number of any size: 1, 1.0 and 10e-1 are equal, and no digit is lost.
 struct JSONNumber: Hashable {
     /// The value is 0.DIGITS × 10^exponent, `digits` neither beginning nor ending with 0; none for zero, which has no sign.
     private let isNegative: Bool

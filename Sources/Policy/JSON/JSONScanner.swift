@@ -2,7 +2,7 @@
 package struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Byte offset from the start of the scanned bytes.
     package var offset: Int
-    /// What is wrong, lower case, without a period: `expected ':' after the name`.
+    /// The error, in lower case, without a period: `expected ':' after the name`.
     package var reason: String
 
     package var description: String { "\(reason) at byte \(offset)" }
@@ -24,7 +24,7 @@ package struct JSONScanner {
     package private(set) var offset: Int
     /// Nothing is looked at from here on.
     private let end: Int
-    /// Of the strings that have been skipped.
+    /// Whether all skipped strings are ASCII.
     private var isASCII = true
 
     package init(_ bytes: [UInt8], from offset: Int = 0) {
@@ -287,7 +287,7 @@ package struct JSONScanner {
 }
 
 extension UInt8 {
-    /// What stands for itself in a string, and is ASCII.
+    /// Whether the byte stands for itself in a string, and is ASCII.
     fileprivate var isPlain: Bool {
         self >= 0x20 && self < 0x80 && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
     }

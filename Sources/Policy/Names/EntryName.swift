@@ -16,7 +16,7 @@
 /// Fields stand in this order, each at most once. A name is at most 253 bytes. `init?` and `description` are each
 /// other's inverse: a text that `init?` accepts is what `description` gives back, byte for byte.
 package struct EntryName: Hashable, Sendable {
-    /// What keeps an entry from being tried now.
+    /// The reason why an entry is not attempted now.
     package enum Gate: Hashable, Sendable {
         case open
         /// The operation itself asked not to be sent before this time; however far away, it is meant.
@@ -52,7 +52,7 @@ package struct EntryName: Hashable, Sendable {
         self.gate = gate
     }
 
-    /// What tells names apart in practice; the rest is compared.
+    /// Hashes the parts that tell names apart in practice; `==` compares the rest.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(createdAt)
         hasher.combine(id)

@@ -70,7 +70,7 @@ extension Timestamp {
         return civil.timestamp - .seconds(offset * 60)
     }
 
-    /// What stands from `index` to the end: `Z` or `±hh:mm`.
+    /// Returns the offset from `index` to the end, in minutes: `Z` or `±hh:mm`.
     private static func offsetInMinutes(_ bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Int? {
         switch bytes.count - index {
         case 1:

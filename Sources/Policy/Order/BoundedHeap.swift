@@ -11,7 +11,7 @@ struct BoundedHeap<Element> {
 
     var elements: [Element] { heap.elements }
 
-    /// What has to be preceded to be kept; `nil` while there is room.
+    /// Returns the element that a new one must precede to be kept; `nil` while there is room.
     func largest(whereFull capacity: Int) -> Element? {
         elements.count < capacity ? nil : heap.first
     }

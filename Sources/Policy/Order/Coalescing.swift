@@ -1,6 +1,6 @@
 /// Which waiting operations newer ones of their key stand for, where their routes coalesce: fed with names, then asked.
 ///
-/// It agrees with `Census`: an operation that asked itself not to be sent before a later time supersedes nothing yet.
+/// It agrees with `Precedence`: an operation that asked itself not to be sent before a later time supersedes nothing yet.
 package struct Coalescing: Sendable {
     private let configuration: Configuration
     private let destinations: DestinationTable

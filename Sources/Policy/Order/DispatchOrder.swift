@@ -14,9 +14,9 @@ package struct DispatchOrder {
         var isTaken = false
     }
 
-    /// What waits for one destination.
+    /// The operations that wait for one destination.
     private struct Line {
-        /// What may be handed out; one that is taken by now is skipped.
+        /// The positions that may be handed out. One that has been taken is skipped.
         var ready = Heap<Int>(by: <)
         /// As it stands in `heads`.
         var head: Int?
@@ -177,7 +177,7 @@ package struct DispatchOrder {
         if let head { heads.insert((head, line), at: indexOfHead(from: head)) }
     }
 
-    /// Where the first head of that position or a later one stands.
+    /// Returns the index of the first head at that position or a later one.
     private func indexOfHead(from position: Int) -> Int {
         var range = 0..<heads.count
         while !range.isEmpty {

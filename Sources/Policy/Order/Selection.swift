@@ -1,6 +1,7 @@
 /// Chooses up to `limit` of the operations that are due, fed one name at a time in any order.
 ///
-/// The oldest come first (by `createdAt`, then by id). Only where more are due than `limit` does each destination first
+/// The oldest come first (by `createdAt`, then by id); those of routes that order the newest first stand behind them, the
+/// newest first. What is said of the older and the younger here is said of that rank, and so is a `Reach`. Only where more are due than `limit` does each destination first
 /// get an equal share of it, its oldest; the oldest of all take what is left over. With more destinations than `limit`
 /// the share is one each, for those whose oldest has waited longest.
 ///
@@ -47,11 +48,14 @@ package struct Selection<Destination: Hashable, Element> {
     /// Takes in one that is due, and says what else of its destination could still be of use. What is outside of that need
     /// not be offered, which for most of a million saves making anything of their names.
     @discardableResult
-    package mutating func offer(_ name: EntryName, destination: Destination, element: Element) -> Reach {
+    package mutating func offer(
+        _ name: EntryName, by ordering: Ordering = .any, destination: Destination, element: Element
+    ) -> Reach {
         if limit == 0 { return .nothing }
         offered += 1
         let place = place(of: destination)
-        let candidate = Candidate(destination, element, place, CandidateKey(age: Age(name), serial: offered))
+        let candidate = Candidate(
+            destination, element, place, CandidateKey(age: Age(name, by: ordering), serial: offered))
         oldest.offer(candidate, capacity: limit)
         newest[place].offer(candidate, capacity: Self.spares)
         offerShare(candidate)
@@ -95,7 +99,7 @@ package struct Selection<Destination: Hashable, Element> {
         return reach
     }
 
-    /// What is chosen, in the order in which to attempt it.
+    /// Returns the chosen operations, in dispatch order.
     package func chosen() -> [Candidate] {
         if offered <= limit { return candidates(oldest.sorted()) }
         var taken = shares.values.flatMap { $0.sorted().prefix(share) }
@@ -111,8 +115,8 @@ package struct Selection<Destination: Hashable, Element> {
     /// newest.
     package func newest(of destination: Destination, besides chosen: [Candidate]) -> [Candidate] {
         guard let place = places[destination] else { return [] }
-        let serials = Set(chosen.lazy.filter { $0.place == place }.map(\.key.serial))
-        return candidates(newest[place].sorted().filter { !serials.contains($0.key.serial) })
+        let taken = Set(chosen.lazy.map(ObjectIdentifier.init))
+        return candidates(newest[place].sorted().filter { !taken.contains(ObjectIdentifier($0)) })
     }
 
     private func candidates(_ ranked: [Ranked]) -> [Candidate] {
@@ -133,7 +137,7 @@ package struct Selection<Destination: Hashable, Element> {
 /// What a heap holds: a class, because each stands in up to three of them, and of one type whatever the elements are, so
 /// that their many comparisons are compiled for it.
 package class Ranked {
-    /// Of its destination.
+    /// The place of its destination.
     fileprivate let place: Int
     fileprivate let key: CandidateKey
 

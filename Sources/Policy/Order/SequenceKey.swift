@@ -1,6 +1,6 @@
 /// Names operations that are attempted one after the other, never two at once. All of a sequence go to one destination.
 package enum SequenceKey: Hashable, Sendable {
-    /// What goes to the destination on routes with `ordering: strict`, whatever its type.
+    /// All operations of the destination on routes with `ordering: strict`, whatever their type.
     case destination(Digest)
     /// Operations of one key to one destination: of one type, or of every type whose route orders by key (`nil`).
     case key(Digest, of: TypeName?, to: Digest)
@@ -13,7 +13,7 @@ extension Route {
     ///   one sequence, so a customer that is created by one type comes before the order that another type adds to it. Routes
     ///   to the same destination that do not say so take no part in it.
     /// - `key`: those of one key, whatever their types: a note that one type inserts is there before another updates it.
-    /// - Coalescing with ordering `any`: those of one type and key; a profile is not replaced by its settings.
+    /// - Coalescing with ordering `any` or `newest`: those of one type and key; a profile is not replaced by its settings.
     ///
     /// An operation without a key is in no sequence. One whose own url leads elsewhere is in another: it is another thing
     /// that it changes.
@@ -21,7 +21,7 @@ extension Route {
         switch ordering {
         case .strict: .destination(destination.digest)
         case .key: name.keyDigest.map { .key($0, of: nil, to: destination.digest) }
-        case .any: coalesce ? group(of: name, to: destination) : nil
+        case .any, .newest: coalesce ? group(of: name, to: destination) : nil
         }
     }
 

@@ -7,7 +7,7 @@ struct AWSSignature {
     /// `20150830T123600Z`.
     var time: String
 
-    /// What is signed of the time and the place: `20150830/us-east-1/service/aws4_request`.
+    /// The scope of the signature: `20150830/us-east-1/service/aws4_request`.
     var scope: String { "\(time.prefix(8))/\(region)/\(service)/aws4_request" }
 
     /// The value of the header Authorization.
@@ -110,7 +110,7 @@ struct AWSSignature {
         text.contains("+") ? text.replacing("+", with: " ") : text
     }
 
-    /// What is percent-encoded already is not encoded again.
+    /// Percent-encodes the text, except parts that are encoded already.
     private static func encodedOnce(_ text: Substring) -> String {
         var decoded: [UInt8] = []
         var bytes = Array(text.utf8)[...]

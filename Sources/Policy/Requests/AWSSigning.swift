@@ -7,7 +7,7 @@ package struct AWSSigning: Hashable, Sendable {
     /// A template of secrets, as the next two are.
     package var accessKey: String
     package var secretKey: String
-    /// Of temporary credentials.
+    /// The session token of temporary credentials.
     package var sessionToken: String?
 
     package init(

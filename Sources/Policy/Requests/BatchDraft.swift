@@ -35,7 +35,7 @@ package struct BatchDraft: Sendable {
 }
 
 extension RequestForm {
-    /// What one operation is in a batch. In a batch of lines it has no line breaks but those of the route's `body`.
+    /// Returns the bytes of one operation in a batch. In a batch of lines only the route's `body` adds line breaks.
     func batchItem(of operation: Operation, _ values: TemplateValues) throws(RequestError) -> [UInt8] {
         if let file = operation.header.bodyFile {
             throw .badBodyFile(path: file.path, reason: "cannot be part of a batch")

@@ -24,7 +24,7 @@ extension HeaderField {
         "idempotency-key", "drainq-attempt",
     ]
 
-    /// What is wrong with the field as one that a user wants to send; `nil` when it can be sent as it is.
+    /// The defect of a field that a user wants to send; `nil` if it can be sent as it is.
     package var defect: Defect? {
         if !name.isToken { return .name }
         if Self.reservedNames.contains(name.lowercased()) { return .reserved }

@@ -1,4 +1,4 @@
-/// Where requests go: one scheme, host and port. Its text is what names a destination.
+/// The target of requests: one scheme, host and port. Its text names a destination.
 package struct Origin: Hashable, Sendable, Comparable, CustomStringConvertible {
     package enum Scheme: String, Hashable, Sendable {
         case http
@@ -37,7 +37,7 @@ package struct Origin: Hashable, Sendable, Comparable, CustomStringConvertible {
         "\(scheme.rawValue)://\(host)" + (port == scheme.defaultPort ? "" : ":\(port)")
     }
 
-    /// What an entry's name carries of the origin of an operation's own url.
+    /// The digest in a file name of the origin of an operation's own url.
     package var digest: Digest { Digest(of: description) }
 
     package static func < (left: Origin, right: Origin) -> Bool {

@@ -1,4 +1,4 @@
-/// Where an answer sends a request, where that may be followed: `redirects: same-origin`.
+/// The target of a redirect that may be followed: `redirects: same-origin`.
 package enum Redirect {
     /// So many are followed in one attempt; the next one is the answer.
     package static let mostFollowed = 5

@@ -1,6 +1,6 @@
 /// A request as far as its operation and its route make it.
 struct RequestDraft: Hashable {
-    /// What goes out as a body; neither bytes nor a file is no body at all.
+    /// The body of a request. Without bytes and without a file there is no body.
     struct Content: Hashable {
         var bytes: [UInt8]?
         var file: BodyFile?
@@ -44,7 +44,7 @@ extension Route {
 }
 
 extension RequestForm {
-    /// What goes out of an operation.
+    /// Returns the body of an operation's request.
     func content(
         of operation: Operation, method: String, _ values: TemplateValues
     ) throws(RequestError) -> RequestDraft.Content {
@@ -79,7 +79,7 @@ extension RequestForm {
         return type
     }
 
-    /// What a method sends that has nothing to send.
+    /// Returns the body of a request without content, by method.
     private static func noBody(of method: String) -> [UInt8]? {
         switch method {
         case "GET", "HEAD", "DELETE", "OPTIONS": nil

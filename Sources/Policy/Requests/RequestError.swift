@@ -17,9 +17,11 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     case badIdempotencyKey
     /// A secret that the route names, and why it is not there.
     case missingSecret(String, reason: String)
+    /// A secret that the route names, and that the network keeps away for now.
+    case secretUnavailable(String, NetworkError, reason: String)
     /// The operation's own url is another origin than the route's, whose headers or command carry credentials.
     case credentialsElsewhere(origin: String)
-    /// What the route requires of a payload is not so.
+    /// The payload does not meet a condition of the route's `require`.
     case requirementNotMet(JSONCondition)
     /// A template or `protocol` that needs a JSON payload has none.
     case notJSON(reason: String)
@@ -31,6 +33,8 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     case headersCommand(reason: String)
     /// The route asks for something that the transports of this machine cannot do.
     case noTransport(reason: String)
+    /// The route compresses, and this machine cannot.
+    case cannotCompress(reason: String)
 
     /// Who has to mend it.
     package enum Owner: String, Hashable, Sendable {
@@ -38,10 +42,12 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case route
     }
 
-    /// What is wrong with the route waits for a person and is no fault of the operation: held. The rest fails.
+    /// The outcome: held for an error of the route, which needs a person; deferred for an error of the network; else
+    /// failed.
     package var outcome: Outcome {
         switch self {
-        case .noURL, .badTemplate, .missingSecret, .headersCommand, .noTransport: .held
+        case .secretUnavailable: .deferred
+        case .noURL, .badTemplate, .missingSecret, .headersCommand, .noTransport, .cannotCompress: .held
         case .badURL(_, let owner), .badMethod(_, let owner), .badHeader(_, _, let owner):
             switch owner {
             case .operation: .failed
@@ -64,6 +70,7 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case .badHeader(let name, let defect, let owner):
             "the \(owner)'s header '\(escapedForDisplay(name))' \(defect)"
         case .missingSecret(let name, let reason): "the secret '\(escapedForDisplay(name))' \(reason)"
+        case .secretUnavailable(let name, _, let reason): "the secret '\(escapedForDisplay(name))' \(reason)"
         case .credentialsElsewhere(let origin):
             "the route's credentials go to the origin of the route's url, not to '\(escapedForDisplay(origin))'"
         case .requirementNotMet(let condition):
@@ -72,7 +79,7 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notOverridable(let field): "the route lets no operation bring its own \(field.rawValue)"
         case .badBodyFile(let path, let reason): "the body file '\(escapedForDisplay(path))' \(reason)"
         case .headersCommand(let reason): "the route's headersCommand \(reason)"
-        case .noTransport(let reason): reason
+        case .noTransport(let reason), .cannotCompress(let reason): reason
         case .badIdempotencyKey: "the idempotency key is empty or has characters other than printable ASCII"
         }
     }

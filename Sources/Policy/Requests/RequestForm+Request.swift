@@ -48,7 +48,11 @@ extension RequestForm {
         do throws(RequestError) {
             return try draft(values)
         } catch {
-            if case .missingSecret = error, let operation = values.operation { _ = try draft(of: operation) }
+            switch error {
+            case .missingSecret, .secretUnavailable:
+                if let operation = values.operation { _ = try draft(of: operation) }
+            default: break
+            }
             throw error
         }
     }
@@ -80,6 +84,13 @@ extension Route {
     /// filled in: it may be shown.
     package func url(for operation: Operation) throws(RequestError) -> String {
         try RequestForm(self).address(TemplateValues(operation))
+    }
+
+    /// The values that requests on this route take from answers to earlier operations of the key.
+    package var keptNames: Set<String> {
+        // Most routes have none, and a form is only made where there may be one.
+        let texts = headers.map(\.value) + [url, body].compactMap(\.self)
+        return texts.contains { $0.contains("{kept.") } ? RequestForm(self).keptNames : []
     }
 
     /// The secrets that attempts on this route need.

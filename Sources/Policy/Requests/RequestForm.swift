@@ -1,4 +1,4 @@
-/// What the requests of a route have in common, worked out once: a form that each operation fills in.
+/// The common part of a route's requests, computed once: a form that each operation fills in.
 package struct RequestForm: Sendable {
     package let route: Route
     /// The route's own url; `nil` where it has none.
@@ -10,7 +10,7 @@ package struct RequestForm: Sendable {
     private let fields: [Field]
     /// The body's template, with what the protocol puts around it; `nil` sends the body as it was given.
     let body: Template?
-    /// What stands around the members of a batch; `nil` is what its format has.
+    /// The text around the members of a batch; `nil` means that of its format.
     let batchBody: Template?
     private let key: Template?
     private let idempotencyKey: Template?
@@ -59,6 +59,11 @@ package struct RequestForm: Sendable {
         Set(templates.flatMap(\.secretNames))
             .union(url?.secretNames ?? []).union(settings.connection.secretNames)
             .union(route.awsSigning?.secretNames ?? [])
+    }
+
+    /// The values that its requests take from answers to earlier operations of the key.
+    package var keptNames: Set<String> {
+        Set(templates.flatMap(\.keptNames)).union(url?.keptNames ?? [])
     }
 
     /// The names of what proves who sends: one text for routes whose requests a server has to accept or refuse alike.
@@ -128,7 +133,7 @@ package struct RequestForm: Sendable {
         return text.isEmpty ? nil : text
     }
 
-    /// What the server knows an operation by, at each of its attempts.
+    /// Returns the idempotency key of an operation, the same at each of its attempts.
     func idempotencyKey(of operation: Operation) throws(RequestError) -> String {
         if let own = operation.header.idempotencyKey { return own }
         guard let idempotencyKey else { return operation.header.id.description }
@@ -137,7 +142,7 @@ package struct RequestForm: Sendable {
 
     // MARK: - Address
 
-    /// Where an operation goes: its own url, taken as it stands, or the route's with its placeholders filled in. Without
+    /// Returns the url of an operation: its own, unchanged, or the route's with its placeholders filled in. Without
     /// secrets it may be shown.
     func address(_ values: TemplateValues) throws(RequestError) -> String {
         guard let operation = values.operation else { preconditionFailure("the address of an operation") }

@@ -42,7 +42,19 @@ extension Route {
                     key: "batch", reason: "operations that are merged go in a request of their own",
                     hint: "leave out 'batch', or set 'coalesce' to true or false"))
         }
-        if onFailure == .hold, ordering == .any {
+        if !keep.isEmpty, batch != nil {
+            problems.append(
+                RouteProblem(
+                    key: "keep", reason: "the answer to a batch is not that to one operation",
+                    hint: "leave out 'batch', or keep nothing"))
+        }
+        if compress != .none, let header = headers.first(where: { $0.name.lowercased() == "content-encoding" }) {
+            problems.append(
+                RouteProblem(
+                    key: "headers.\(header.name)", reason: "'compress' writes this header",
+                    hint: "leave it out: null takes an inherited one back"))
+        }
+        if onFailure == .hold, !ordering.isStrict {
             problems.append(
                 RouteProblem(
                     key: "onFailure", reason: "there is no order in which one operation stands behind another",
@@ -60,8 +72,9 @@ extension Route {
                     key: "body", reason: "an empty envelope leaves nothing to send",
                     hint: "leave out 'body': the payload is sent as it is"))
         }
+        let keepsOfBody = keep.values.contains { if case .pointer = $0 { true } else { false } }
         let looksIntoAnswer =
-            `protocol` == .callable || batch?.results != nil
+            keepsOfBody || `protocol` == .callable || batch?.results != nil
             || (answers + (accept.map { [$0] } ?? [])).contains { rule in
                 if case .pointer = rule.until { return true }
                 return rule.content.looksIntoBody

@@ -10,16 +10,22 @@ package struct Route: Hashable, Sendable {
     package var `protocol`: WireProtocol
     /// The body's template; `nil` sends the body as it was given, an empty one no body.
     package var body: String?
+    /// How bodies are compressed, whole batches as well; a body that is a file is not.
+    package var compress: Compression
     /// The template of the key of an operation that is added without one; `nil` gives none.
     package var key: String?
     /// The template of what the server knows an operation by; `nil` is its id.
     package var idempotencyKey: String?
-    /// What must be true of the payload before it is sent; an operation of which it is not is failed unsent.
+    /// The conditions on the payload before it is sent. An operation that does not meet them fails unsent.
     package var require: [JSONCondition]
-    /// What answers mean: the first that matches decides, before `classify` and `accept`.
+    /// The rules for answers. The first that matches decides, before `classify` and `accept`.
     package var answers: [AnswerRule]
-    /// What becomes of a 2xx answer that is no delivery.
+    /// The rule for a 2xx answer that is no delivery.
     package var accept: AnswerRule?
+    /// The parts of an answer that are remembered for the operation's key, by name.
+    package var keep: [String: AnswerPlace]
+    /// Whether the whole answer is kept with the delivered operation.
+    package var keepsAnswer: Bool
     package var retry: BackoffSchedule
     /// For 429; `nil` means `retry`.
     package var retryRateLimited: BackoffSchedule?
@@ -45,15 +51,17 @@ package struct Route: Hashable, Sendable {
     package var headersCommand: [String]?
     /// Signs each attempt for a service of AWS, after `headersCommand`.
     package var awsSigning: AWSSigning?
-    /// What of the route an operation may replace by its own.
+    /// The fields of the route that an operation may replace.
     package var overrides: Set<OverridableField>
     /// How many bytes of an answer are read.
     package var answerLimit: Int
 
     package init(
         url: String? = nil, destination: String? = nil, method: String = "POST", headers: [HeaderField] = [],
-        protocol: WireProtocol = .plain, body: String? = nil, key: String? = nil, idempotencyKey: String? = nil,
-        require: [JSONCondition] = [], answers: [AnswerRule] = [], accept: AnswerRule? = nil,
+        protocol: WireProtocol = .plain, body: String? = nil, compress: Compression = .none, key: String? = nil,
+        idempotencyKey: String? = nil, require: [JSONCondition] = [], answers: [AnswerRule] = [],
+        accept: AnswerRule? = nil,
+        keep: [String: AnswerPlace] = [:], keepsAnswer: Bool = false,
         retry: BackoffSchedule = .standard, retryRateLimited: BackoffSchedule? = nil,
         timeouts: Timeouts = Timeouts(), classify: [AnswerRule] = [], expiresAfter: Duration? = nil,
         keyTTL: Duration? = nil, coalesce: Bool = false, mergesPayloads: Bool = false, ordering: Ordering = .any,
@@ -68,11 +76,14 @@ package struct Route: Hashable, Sendable {
         self.headers = headers
         self.protocol = `protocol`
         self.body = body
+        self.compress = compress
         self.key = key
         self.idempotencyKey = idempotencyKey
         self.require = require
         self.answers = answers
         self.accept = accept
+        self.keep = keep
+        self.keepsAnswer = keepsAnswer
         self.retry = retry
         self.retryRateLimited = retryRateLimited
         self.timeouts = timeouts
@@ -92,13 +103,13 @@ package struct Route: Hashable, Sendable {
     }
 
     /// Whether operations of one key, or of the whole destination, wait for each other.
-    package var isSequential: Bool { coalesce || ordering != .any }
+    package var isSequential: Bool { coalesce || ordering.isStrict }
 
     /// Whether a newer operation takes the place of older ones, which go unsent.
     package var replacesOlder: Bool { coalesce && !mergesPayloads }
 
     /// Whether one that failed for good holds those behind it in its sequence.
-    package var holdsBehindFailed: Bool { onFailure == .hold && ordering != .any }
+    package var holdsBehindFailed: Bool { onFailure == .hold && ordering.isStrict }
 }
 
 /// What becomes of the operations behind one of their sequence that failed for good.
@@ -109,7 +120,7 @@ package enum OnFailure: String, Hashable, Sendable, CaseIterable {
     case hold
 }
 
-/// What payloads and answers look like on the wire.
+/// The form of payloads and answers on the wire.
 package enum WireProtocol: String, Hashable, Sendable, CaseIterable {
     /// The body as it is; the status decides.
     case plain
@@ -121,10 +132,21 @@ package enum WireProtocol: String, Hashable, Sendable, CaseIterable {
 package enum Ordering: String, Hashable, Sendable, CaseIterable {
     /// Oldest first, several at once, a deferred one does not stop a newer one.
     case any
+    /// The same, newest first.
+    case newest
     /// Operations of one key strictly in order: a newer one waits while an older one is deferred or in flight.
     case key
     /// All operations of the routes to one destination that say so, strictly in order.
     case strict
+
+    /// Whether operations wait for each other.
+    var isStrict: Bool { self == .key || self == .strict }
+
+    /// Returns the rank of an operation among the due ones: by its age, or, on a route that sends the newest first,
+    /// behind all that go by age.
+    package func rank(of createdAt: Timestamp) -> Timestamp {
+        self == .newest ? Timestamp(microseconds: Int64.max -| max(0, createdAt.microseconds)) : createdAt
+    }
 }
 
 /// Whether a redirect is followed.
@@ -136,7 +158,7 @@ package enum Redirects: String, Hashable, Sendable, CaseIterable {
     case sameOrigin = "same-origin"
 }
 
-/// What an operation may bring itself instead of the route's.
+/// A field of the route that an operation may replace.
 package enum OverridableField: String, Hashable, Sendable, CaseIterable {
     case method
     case url

@@ -1,4 +1,4 @@
-/// Where a secret comes from. The secret itself is in no configuration, operation, argument list, log or error.
+/// The source of a secret. The secret itself is in no configuration, operation, argument list, log or error.
 package enum SecretSource: Hashable, Sendable {
     /// The content of a file, without the line break at its end; refused where others than owner and group may read
     /// it, or others than the owner may write it.
@@ -6,19 +6,34 @@ package enum SecretSource: Hashable, Sendable {
     case environment(String)
     /// A file in the directory that systemd names in `CREDENTIALS_DIRECTORY`.
     case credential(String)
-    /// What a command writes to standard output, without the line break at its end; kept for `ttl` within a run.
+    /// The standard output of a command, without the line break at its end; kept for `ttl` within a run.
     case command([String], ttl: Duration)
+    /// An access token, kept across runs until shortly before it expires.
+    case oauth2(OAuth2)
+
+    /// Whether looking has effects: nobody looks only to see what the secret is.
+    package var hasEffects: Bool {
+        switch self {
+        case .file, .environment, .credential: false
+        case .command, .oauth2: true
+        }
+    }
 }
 
-/// What resolving secrets has brought, for one attempt.
+/// The secrets resolved for one attempt.
 package struct SecretValues: Sendable {
     package var values: [String: String]
     /// Why a secret is not there, by name; never with anything of the secret.
     package var failures: [String: String]
+    /// Which of the failures are nobody's fault and end by themselves: a token's endpoint that does not answer.
+    package var unavailable: [String: NetworkError]
 
-    package init(values: [String: String] = [:], failures: [String: String] = [:]) {
+    package init(
+        values: [String: String] = [:], failures: [String: String] = [:], unavailable: [String: NetworkError] = [:]
+    ) {
         self.values = values
         self.failures = failures
+        self.unavailable = unavailable
     }
 
     package static let none = SecretValues()

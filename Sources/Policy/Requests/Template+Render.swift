@@ -1,4 +1,4 @@
-/// What a template is filled in with.
+/// The values that fill in a template.
 struct TemplateValues {
     let operation: Operation?
     /// `nil` before there is an attempt: the template is only tried, or shown.
@@ -55,6 +55,9 @@ extension Template {
         _ name: String, _ secrets: SecretValues, in place: Place
     ) throws(RequestError) -> [UInt8] {
         guard let secret = secrets.values[name] else {
+            if let error = secrets.unavailable[name] {
+                throw .secretUnavailable(name, error, reason: secrets.failures[name] ?? "")
+            }
             throw .missingSecret(name, reason: secrets.failures[name] ?? "is not configured")
         }
         if secret.isEmpty { throw .missingSecret(name, reason: "is empty") }
@@ -71,7 +74,7 @@ extension Template {
         switch value {
         case .json(let bytes) where place == .jsonValue:
             return values.isLined ? bytes.map { $0 == 0x0A || $0 == 0x0D ? 0x20 : $0 } : bytes
-        case .json(let bytes) where place == .jsonString:
+        case .json(let bytes) where place == .jsonString || place == .form:
             return Array(escaped(String(decoding: bytes, as: UTF8.self), in: place).utf8)
         case .json: throw unusable("is neither text nor a number nor true or false")
         case .scalar(let bytes) where place == .jsonValue: return bytes
@@ -144,9 +147,21 @@ private struct PayloadReader {
             guard let key = header.key else { throw .missingValue(placeholder: word.text) }
             return .text(key)
         case .items: return .json(values.items)
+        case .kept(let name): return try Self.kept(name, of: operation)
         case .payload(let pointer) where pointer.tokens.isEmpty: return try payload(of: operation, for: place)
         case .payload(let pointer): return try value(at: pointer, word, of: operation)
         }
+    }
+
+    /// Before there is an attempt the placeholder stands for itself, so that all else can be checked and shown.
+    private static func kept(_ name: String, of operation: Operation) throws(RequestError) -> TemplateValue {
+        let word = TemplateWord.kept(name).text
+        if operation.header.key == nil {
+            throw .unusableValue(placeholder: word, reason: "is remembered by key, and the operation has no key")
+        }
+        guard let kept = operation.kept else { return .text("{\(word)}") }
+        guard let value = kept[name] else { throw .missingValue(placeholder: word) }
+        return value.templateValue
     }
 
     private mutating func payload(

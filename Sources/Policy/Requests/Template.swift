@@ -13,12 +13,12 @@ package struct Template: Hashable, Sendable {
         case secret(String, Place)
     }
 
-    /// Where a value stands, which says how it is escaped.
+    /// The place of a value, which decides how it is escaped.
     enum Place: Hashable {
         case path
         case query
         case header
-        /// Where JSON has a value.
+        /// The place of a JSON value.
         case jsonValue
         /// Between the quotes of a JSON string.
         case jsonString
@@ -53,7 +53,14 @@ package struct Template: Hashable, Sendable {
         }
     }
 
-    /// What stands for itself.
+    /// The kept values that it names, in their order.
+    package var keptNames: [String] {
+        parts.compactMap { part in
+            if case .value(.kept(let name), _, _) = part { name } else { nil }
+        }
+    }
+
+    /// The literal parts of the template.
     package var literals: [String] {
         parts.compactMap { part in
             if case .text(let text) = part { text } else { nil }

@@ -90,7 +90,7 @@ struct TemplateParser {
         } else {
             reason = "'{\(escapedForDisplay(written))}' is an unknown placeholder"
         }
-        let near = nearest(to: String(name), in: use.words.filter { $0 != "payload.NAME" })
+        let near = nearest(to: String(name), in: use.words.filter { !$0.hasSuffix(".NAME") })
         let question = near.map { "did you mean {\($0)}? " } ?? ""
         return RouteProblem(reason: reason, hint: "\(question)placeholders are \(words); a brace itself is '{{'")
     }

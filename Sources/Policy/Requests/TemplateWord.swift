@@ -1,4 +1,4 @@
-/// What a placeholder of a template stands for.
+/// The value that a placeholder of a template stands for.
 package enum TemplateWord: Hashable, Sendable {
     case id
     case type
@@ -10,6 +10,8 @@ package enum TemplateWord: Hashable, Sendable {
     case payload(JSONPointer)
     /// The members of a batch, each as the route's `body` makes it.
     case items
+    /// A part of an earlier answer that is remembered for the operation's key: `kept.noteId`.
+    case kept(String)
 
     /// The words without the places in a payload, which are the user's own.
     static let names = ["id", "type", "key", "createdAt", "attempt", "payload", "items"]
@@ -25,6 +27,10 @@ package enum TemplateWord: Hashable, Sendable {
         case "payload": self = .payload(JSONPointer(tokens: []))
         default:
             let tokens = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+            if tokens.count == 2, tokens[0] == "kept", KeptValue.isName(tokens[1]) {
+                self = .kept(tokens[1])
+                return
+            }
             guard tokens.count > 1, tokens[0] == "payload", !tokens.contains("") else { return nil }
             self = .payload(JSONPointer(tokens: Array(tokens.dropFirst())))
         }
@@ -39,6 +45,7 @@ package enum TemplateWord: Hashable, Sendable {
         case .createdAt: "createdAt"
         case .attempt: "attempt"
         case .items: "items"
+        case .kept(let name): "kept.\(name)"
         case .payload(let pointer): (["payload"] + pointer.tokens).joined(separator: ".")
         }
     }
@@ -66,7 +73,8 @@ package enum TemplateUse: Hashable, Sendable {
     /// The words, as an error lists them.
     var words: [String] {
         switch self {
-        case .url, .header, .body: ["id", "type", "key", "createdAt", "attempt", "payload", "payload.NAME"]
+        case .url, .header, .body:
+            ["id", "type", "key", "createdAt", "attempt", "payload", "payload.NAME", "kept.NAME"]
         case .batch: ["items", "attempt"]
         case .key: ["type", "payload", "payload.NAME"]
         case .type: ["payload", "payload.NAME"]
@@ -85,6 +93,7 @@ package enum TemplateUse: Hashable, Sendable {
     }
 
     func allows(_ word: TemplateWord) -> Bool {
+        if case .kept = word { return words.contains("kept.NAME") }
         if case .payload(let pointer) = word, !pointer.tokens.isEmpty { return words.contains("payload.NAME") }
         return words.contains(word.text)
     }

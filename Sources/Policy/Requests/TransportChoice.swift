@@ -112,7 +112,7 @@ extension Transport {
     }
 }
 
-/// What URLSession on Linux cannot do.
+/// A feature that URLSession on Linux lacks.
 private enum LibcurlNeed: CustomStringConvertible {
     case proxy
     case direct
@@ -189,7 +189,7 @@ private enum LibcurlNeed: CustomStringConvertible {
 }
 
 extension String {
-    /// Of a url: whether its host is an IPv6 literal.
+    /// Whether the host of the url is an IPv6 literal.
     fileprivate var hasBracketedHost: Bool {
         utf8.drop { $0 != UInt8(ascii: ":") }.starts(with: "://[".utf8)
     }

@@ -21,6 +21,7 @@ struct URLTemplate {
     }
 
     var secretNames: [String] { template.secretNames }
+    var keptNames: [String] { template.keptNames }
 
     func expanded(_ values: TemplateValues) throws(RequestError) -> String {
         if let constant { return constant }

@@ -19,9 +19,9 @@ package struct Admittance {
     /// What this batch adds.
     private var batch = Count()
     private var free = Int.max
-    private var room: Room?
+    private var dropCandidates: DropCandidates?
     /// What goes for this batch, of the queue or of the batch itself.
-    private(set) var victims: [Room.Victim] = []
+    private(set) var victims: [DropCandidates.Victim] = []
     /// A size that found no room in this batch though everything had gone.
     private var hopeless: (size: Int, limit: FullLimit)?
 
@@ -43,12 +43,12 @@ package struct Admittance {
         victims = []
         hopeless = nil
         isFresh = false
-        room = nil
+        dropCandidates = nil
         // An older value must not come back after a newer one has been sent.
         if rule.configuration.hasSequentialRoutes { try queue.completeBatchesOfDeadWriters() }
         if limits.operations != nil || limits.bytes != nil || limits.minimumFree != nil {
             let names = rule.configuration.hasCoalescingRoutes ? submissions.map(\.entry.name) : []
-            room = Room(
+            dropCandidates = DropCandidates(
                 rule.configuration, for: names, isWhole: allOrNone,
                 at: submissions.first?.at ?? Timestamp(microseconds: 0))
         }
@@ -61,7 +61,7 @@ package struct Admittance {
 
     /// `isDone`: all that was let in is in the queue, and the victims are not.
     mutating func endBatch(isDone: Bool) {
-        room = nil
+        dropCandidates = nil
         guard isDone else {
             waiting = nil
             return
@@ -78,7 +78,7 @@ package struct Admittance {
         guard let replaced, QueueState.waiting.contains(replaced.state) else {
             return try admit(&submission, number: number, queue)
         }
-        let old = Room.Victim(entry: replaced, size: try queue.size(of: replaced) ?? 0)
+        let old = DropCandidates.Victim(entry: replaced, size: try queue.size(of: replaced) ?? 0)
         count(old, by: -1)
         let result = try admit(&submission, number: number, queue)
         if case .failure = result { count(old, by: 1) }
@@ -117,15 +117,15 @@ package struct Admittance {
         let size = file.bytes.count
         if let limit = limits.bytes, size > limit { return .bytes(limit) }
         if let hopeless, size >= hopeless.size { return hopeless.limit }
-        var going: [Room.Victim] = []
+        var going: [DropCandidates.Victim] = []
         while let limit = passed(by: size) {
             if !isFresh {
                 try count(queue)
                 continue
             }
-            guard var victim = try room?.next(for: file.entry.name, queue) else {
+            guard var victim = try dropCandidates?.next(for: file.entry.name, queue) else {
                 for victim in going { count(victim, by: 1) }
-                room?.giveBack(going)
+                dropCandidates?.giveBack(going)
                 if !rule.configuration.hasCoalescingRoutes { hopeless = (size, limit) }
                 return limit
             }
@@ -137,12 +137,12 @@ package struct Admittance {
         batch.operations += 1
         batch.bytes += size
         if limits.minimumFree != nil { free -= size }
-        room?.letIn(number, file.entry, size: size)
+        dropCandidates?.letIn(number, file.entry, size: size)
         return nil
     }
 
     /// Counts a victim out of what waits or of the batch, or in again.
-    private mutating func count(_ victim: Room.Victim, by sign: Int) {
+    private mutating func count(_ victim: DropCandidates.Victim, by sign: Int) {
         let bytes = sign * (victim.size ?? 0)
         if victim.member == nil {
             waiting?.operations += sign

@@ -6,27 +6,27 @@ package import Policy
 /// queue, or knows that it is over. It ends with the process, and the operation was never promised.
 package final class Reservation {
     private let queue: SpoolDirectory
-    private let workshop: Workshop
+    private let scratch: ScratchDirectory
 
     fileprivate init(_ id: OperationID, _ queue: SpoolDirectory) throws(SpoolError) {
         self.queue = queue
-        workshop = try Workshop(queue)
-        let path = QueuePath(in: workshop.path, Self.file.utf8)
+        scratch = try ScratchDirectory(queue)
+        let path = QueuePath(in: scratch.path, Self.file.utf8)
         do throws(SpoolError) {
             try queue.attempt("reserve an id in", path) { () throws(Errno) in
                 try queue.createFile(path, Array(id.description.utf8), durable: false)
             }
         } catch {
-            workshop.close()
+            scratch.close()
             throw error
         }
-        queue.reservations.insert(workshop.path)
+        queue.reservations.insert(scratch.path)
     }
 
     /// Gives the id up. The operation is in the queue, or was delivered, or is nobody's.
     package func release() {
-        queue.reservations.remove(workshop.path)
-        workshop.close()
+        queue.reservations.remove(scratch.path)
+        scratch.close()
     }
 
     fileprivate static let file = "reserved"

@@ -91,16 +91,16 @@ extension SpoolDirectory {
 
     /// Row N, D → gone, for what the newer ones have taken the place of. An error leaves the rest: the newer ones have
     /// been accepted, and the next `add` finds the queue over its limits. Returns whether all of them went.
-    func remove(_ victims: [Room.Victim], _ accepted: inout Accepted) -> Bool {
+    func remove(_ victims: [DropCandidates.Victim], _ accepted: inout Accepted) -> Bool {
         if victims.isEmpty { return true }
         var isComplete = true
         do throws(SpoolError) {
-            let workshop = try Workshop(self)
-            defer { workshop.close() }
+            let scratch = try ScratchDirectory(self)
+            defer { scratch.close() }
             var states: Set<QueueState> = []
             for victim in victims {
                 if victim.member == nil {
-                    guard try drop(QueuePath(victim.entry.path), workshop) else {
+                    guard try drop(QueuePath(victim.entry.path), scratch) else {
                         isComplete = false
                         continue
                     }

@@ -19,22 +19,22 @@ extension SpoolDirectory {
     /// With `allOrNone`, or where files replace others, the batch is committed before the first rename: after a crash the
     /// next process that recovers or adds completes it. Also where an error comes when a run has claimed a part already.
     func publish(_ files: [IncomingFile], durable: Bool, allOrNone: Bool) throws(SpoolError) -> Unpublished {
-        let workshop = try Workshop(self)
+        let scratch = try ScratchDirectory(self)
         let replaces = files.contains { $0.replaced != nil }
-        let batch = replaces || allOrNone && files.count > 1 ? CommittedBatch(in: workshop.path, self) : nil
+        let batch = replaces || allOrNone && files.count > 1 ? CommittedBatch(in: scratch.path, self) : nil
         var isLeft = false
         defer {
             if isLeft {
-                workshop.leave()
+                scratch.leave()
             } else {
                 batch?.withdraw()
-                workshop.close()
+                scratch.close()
             }
         }
         let grouped = files.count >= Self.groupSize
         var moves: [CommittedBatch.Move] = []
         for file in files {
-            let temporary = workshop.nextPath()
+            let temporary = scratch.nextPath()
             try attempt("accept into", file.entry.state.path) { () throws(Errno) in
                 try createFile(temporary, file.bytes, durable: durable && !grouped)
             }

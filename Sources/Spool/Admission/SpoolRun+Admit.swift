@@ -198,12 +198,12 @@ extension SpoolRun {
         _ files: [(ForeignFile, IncomingFile)], _ admission: inout Admission, _ claimedCopies: inout Set<QueuePath>,
         _ now: Timestamp
     ) throws(SpoolError) {
-        let workshop = try Workshop(queue)
-        defer { workshop.close() }
+        let scratch = try ScratchDirectory(queue)
+        defer { scratch.close() }
         let isGrouped = files.count >= SpoolDirectory.groupSize
         var copies: [QueuePath] = []
         for (_, incoming) in files {
-            let copy = workshop.nextPath()
+            let copy = scratch.nextPath()
             try queue.attempt("accept into", incoming.entry.state.path) { () throws(Errno) in
                 try queue.createFile(copy, incoming.bytes, durable: !isGrouped)
             }
@@ -299,7 +299,7 @@ extension SpoolRun {
     }
 }
 
-/// What `admitForeign` found.
+/// The result of `admitForeign`.
 package struct Admission: Hashable, Sendable {
     package var admitted: [Entry] = []
     package var quarantined: [QuarantineItem] = []
@@ -309,7 +309,7 @@ package struct Admission: Hashable, Sendable {
     package var dropped: [Entry] = []
     /// What made room because a newer operation of its key stands for it.
     package var superseded: [Entry] = []
-    /// What could not be read or written; these files are where they were.
+    /// The errors of reading and writing. The files concerned stay where they were.
     package var errors: [SpoolError] = []
 
     package init() {}

@@ -9,7 +9,7 @@ import Policy
 /// The name has the host in it. Where the file system's locks reach this host only, a lock that is free proves nothing of
 /// another one's, which stays: a person who knows that the host is gone removes the lock file.
 ///
-/// A run's directory is kept as `state/spare` when it is empty, where there is none: a run that finds the disk full, or
+/// A run that ends leaves its empty directory as `state/spare`, unless there is one. A later run that finds the disk full, or
 /// no inode left, takes it for its own, so that delivering needs no space.
 final class LockedDirectory {
     let path: QueuePath

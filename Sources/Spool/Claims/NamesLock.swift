@@ -4,7 +4,7 @@
 /// decides an order from such a listing would send a newer operation before the older one that it did not see. So two
 /// sides take the lock on `state/names.lock`:
 ///
-/// - A run that decides an order holds it from the first directory of its census to the last one of its choice, and
+/// - A run that decides an order holds it from the first directory read for `Precedence` to the last one of its choice, and
 ///   never while it sends.
 /// - Whoever moves an operation within `new/` and `deferred/`, or back into them, holds it for that move: `retry`, `hold`,
 ///   `release`, recovery, and the removal of earlier generations. A run recovers also without the sequence lock.
@@ -17,7 +17,7 @@
 ///
 /// Names that change without this lock (a person's `mv`, a run with another configuration) are not safe from being missed
 /// twice; a name that one of the two listings has and the other has not stops its sequence until the next pass
-/// (`Census.isSettled`). Where locks reach this host only, the lock keeps away only this host's processes.
+/// (`Precedence.isSettled`). Where locks reach this host only, the lock keeps away only this host's processes.
 extension SpoolDirectory {
     /// How long a process waits for the names lock: longer than a listing of ten million names takes.
     static let namesPatience: Duration = .seconds(30)

@@ -1,12 +1,15 @@
 extension SpoolRun {
-    /// Whether another run is at the queue. To be asked after `recover`: what is left in `claimed/` then is alive.
-    package var hasCompany: Bool {
+    /// The names of the other runs at the queue. After `recover`, those that are left are alive, as far as their locks can
+    /// be judged. Of one that has died since the next run recovers what it had claimed.
+    package var company: [String] {
         get throws(SpoolError) {
-            for run in try queue.names(in: QueueState.claimed.path) {
-                let path = QueuePath(in: QueueState.claimed.path, run)
-                if path != directory.path, try queue.status(path, "look at")?.kind == .directory { return true }
-            }
-            return false
+            try queue.names(in: QueueState.claimed.path).map(QueuePath.escaped)
+                .filter { $0 != name && LockedDirectory.isName($0) }
         }
+    }
+
+    /// Whether another run is at the queue. To be asked after `recover`.
+    package var hasCompany: Bool {
+        get throws(SpoolError) { try !company.isEmpty }
     }
 }

@@ -1,6 +1,6 @@
 package import Policy
 
-/// What the file system knows of a file, as far as the queue asks.
+/// The status of a file, as far as the queue needs it.
 package struct FileStatus: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         case regular

@@ -92,13 +92,14 @@ extension SpoolDirectory {
         case missing
     }
 
-    /// What another host has replaced or moved since its name was looked up is stale (NFS, GlusterFS): the name is looked
-    /// up again, for as long as such file systems believe what they remember of names.
+    /// What another host has replaced or moved since its name was looked up is stale (NFS, GlusterFS), or missing although it
+    /// is open (GlusterFS): the name is looked up again, for as long as such file systems believe what they remember of
+    /// names.
     func content(_ path: QueuePath, limit: Int) throws(Errno) -> Content {
         for attempt in 0..<8 {
             do throws(Errno) {
                 return try contentAtOnce(path, limit: limit)
-            } catch let error where error == .stale {
+            } catch let error where error == .stale || error == .missing {
                 system.sleep(.milliseconds(10 << attempt))
             }
         }

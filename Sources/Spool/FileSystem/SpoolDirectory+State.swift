@@ -36,14 +36,15 @@ extension SpoolDirectory {
         return new
     }
 
-    func lockState() throws(SpoolError) -> LockFile {
+    /// Waits for the lock. Throws EWOULDBLOCK where it is not free within `patience`.
+    func lockState(patience: Duration = SpoolDirectory.statePatience) throws(SpoolError) -> LockFile {
         let path = QueuePath("state/lock")
         return try attempt("lock", path) { () throws(Errno) in
             let lock = try LockFile(path, self)
             let pause: Duration = .milliseconds(5)
             var waited: Duration = .zero
             while try !lock.tryLock() {
-                if waited >= Self.statePatience { throw Errno(EWOULDBLOCK) }
+                if waited >= patience { throw Errno(EWOULDBLOCK) }
                 system.sleep(pause)
                 waited += pause
             }
@@ -51,9 +52,11 @@ extension SpoolDirectory {
         }
     }
 
-    private func replaceState(_ name: String, _ bytes: [UInt8], durable: Bool) throws(SpoolError) {
+    /// The caller holds the lock.
+    func replaceState(_ name: String, _ bytes: [UInt8], durable: Bool) throws(SpoolError) {
         let path = QueuePath("state/\(name)")
-        let temporary = QueuePath("state/.\(name)")
+        let last = name.utf8.split(separator: UInt8(ascii: "/")).last ?? name.utf8[...]
+        let temporary = QueuePath(in: path.parent, [UInt8(ascii: ".")] + last)
         try attempt("write", path) { () throws(Errno) in
             do throws(Errno) { try system.unlink(root, temporary.bytes) } catch let error where error == .missing {}
             try createFile(temporary, bytes, durable: durable)

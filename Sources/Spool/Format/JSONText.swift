@@ -35,8 +35,9 @@ enum JSONText {
     }
 }
 
-/// Writes one object on one line, members in the order of the calls.
-struct JSONLine {
+/// Writes one object on one line, members in the order of the calls. Foundation's encoder has no order of the caller's and
+/// takes no JSON that is written already.
+struct OrderedJSONLine {
     private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
 
     mutating func member(_ name: String, _ value: String?) {

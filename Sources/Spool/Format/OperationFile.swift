@@ -30,7 +30,7 @@ package enum OperationFile {
 
     /// The header line with its newline, as long as it will be: the digits of its checksum are zeros.
     static func encode(_ header: OperationHeader, length: Int) -> [UInt8] {
-        var line = JSONLine()
+        var line = OrderedJSONLine()
         line.member("drainq", OperationHeader.formatVersion)
         line.member("id", header.id.description)
         line.member("type", header.type.description)
@@ -55,7 +55,7 @@ package enum OperationFile {
 
     /// One attempt's line with its newline.
     package static func encode(_ record: AttemptRecord) -> [UInt8] {
-        var line = JSONLine()
+        var line = OrderedJSONLine()
         line.member("at", record.at.rfc3339)
         line.member("durationMs", Int(clamping: record.duration.wholeMicroseconds / 1000))
         line.member("outcome", record.outcome.rawValue)
@@ -65,12 +65,35 @@ package enum OperationFile {
         line.member("retryAfter", record.retryAfter)
         line.member("excerpt", record.excerpt)
         line.member("accused", record.accused?.rawValue)
+        if let answer = record.answer { line.member("answer", raw: encode(answer)) }
         if let counted = record.counted { line.member("counted", raw: (counted ? "true" : "false").utf8) }
         return line.ended()
     }
 
+    private static func encode(_ answer: KeptAnswer) -> [UInt8] {
+        var object = OrderedJSONLine()
+        object.member("contentType", answer.contentType)
+        if let text = String(validating: answer.body, as: UTF8.self) {
+            object.member("body", text)
+        } else {
+            object.member("bodyBase64", Base64.encode(answer.body))
+        }
+        return object.ended().dropLast()
+    }
+
+    /// `nil` if there is none, or none that can be read.
+    private static func decodeAnswer(_ fields: OperationFields) -> KeptAnswer? {
+        guard let range = fields.range("answer"),
+            let answer = try? OperationFields(fields.bytes, in: range, file: "", line: 0)
+        else { return nil }
+        let body = (try? answer.string("bodyBase64")).flatMap { $0 }.flatMap { Base64.decode(Array($0.utf8)) }
+        let text = (try? answer.string("body")).flatMap { $0 }.map { Array($0.utf8) }
+        guard let bytes = body ?? text else { return nil }
+        return KeptAnswer(contentType: (try? answer.string("contentType")).flatMap { $0 }, body: bytes)
+    }
+
     private static func encode(_ file: BodyFile) -> [UInt8] {
-        var object = JSONLine()
+        var object = OrderedJSONLine()
         object.member("path", file.path)
         object.member("length", file.length)
         object.member("modified", Int(clamping: file.modified))
@@ -230,6 +253,7 @@ package enum OperationFile {
             rule: (try? fields.string("rule")) ?? "", retryAfter: try? fields.integer("retryAfter"),
             excerpt: try? fields.string("excerpt"),
             accused: (try? fields.string("accused")).flatMap { $0 }.flatMap(Accused.init(rawValue:)),
-            counted: fields.range("counted").map { bytes[$0].elementsEqual("true".utf8) })
+            counted: fields.range("counted").map { bytes[$0].elementsEqual("true".utf8) },
+            answer: decodeAnswer(fields))
     }
 }

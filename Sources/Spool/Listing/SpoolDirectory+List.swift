@@ -34,10 +34,10 @@ extension SpoolDirectory {
     /// from.
     ///
     /// What is claimed comes first and last, so that what a run claims or puts back meanwhile is seen at least once. A place
-    /// that is kept (`KeptPlace`) counts as claimed. A name that another process changes meanwhile may be missed, unless
+    /// that is kept (`SendPlace`) counts as claimed. A name that another process changes meanwhile may be missed, unless
     /// the names lock is held.
     package func forEachStandingName(_ body: (ListedName, QueueState) -> Void) throws(SpoolError) {
-        try forEachKeptPlace { body($0, .claimed) }
+        try forEachSendPlace { body($0, .claimed) }
         for state in [QueueState.claimed, .new, .deferred, .claimed] {
             try forEachName(in: state) { name, _ in body(name, state) }
         }
@@ -135,7 +135,7 @@ private struct StrangersIn {
     }
 }
 
-/// What reading a file of the queue came to.
+/// The result of reading a file of the queue.
 package enum StoredFile: Hashable, Sendable {
     case operation(StoredOperation)
     /// Its content can never be one: for quarantine.

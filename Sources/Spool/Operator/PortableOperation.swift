@@ -62,7 +62,7 @@ package struct PortableOperation: Hashable, Sendable {
     /// One line with its newline. Throws for what is nested so deeply that it could not be read again.
     package func line() throws(OperationFileError) -> [UInt8] {
         let name = entry.name
-        var line = JSONLine()
+        var line = OrderedJSONLine()
         line.member("schema", Self.schema)
         line.member("id", name.id.description)
         line.member("state", entry.state.rawValue)

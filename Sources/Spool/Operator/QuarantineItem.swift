@@ -21,7 +21,7 @@ package struct QuarantineItem: Hashable, Sendable {
 
     /// The content of the reason file.
     var reasonBytes: [UInt8] {
-        var line = JSONLine()
+        var line = OrderedJSONLine()
         line.member("at", at?.rfc3339)
         line.member("reason", reason)
         line.member("originalName", originalName)

@@ -74,9 +74,9 @@ extension SpoolDirectory {
     /// Any row but C → gone. False if it is no longer there, or is being attempted.
     package func drop(_ entry: Entry) throws(SpoolError) -> Bool {
         guard entry.state != .claimed else { return false }
-        let workshop = try workshopUnlessFull()
-        defer { workshop?.close() }
-        guard try drop(QueuePath(entry.path), workshop) else { return false }
+        let scratch = try scratchUnlessFull()
+        defer { scratch?.close() }
+        guard try drop(QueuePath(entry.path), scratch) else { return false }
         if entry.state == .quarantine { removeReason(QuarantineItem(fileName: entry.name.description)) }
         try syncAfterMove(from: entry.state.path)
         return true
@@ -88,9 +88,9 @@ extension SpoolDirectory {
             removeFiles(in: item.path, keepingLock: false)
             try attempt("drop", item.path) { () throws(Errno) in try system.removeDirectory(root, item.path.bytes) }
         } else {
-            let workshop = try workshopUnlessFull()
-            defer { workshop?.close() }
-            guard try drop(item.path, workshop) else { return false }
+            let scratch = try scratchUnlessFull()
+            defer { scratch?.close() }
+            guard try drop(item.path, scratch) else { return false }
         }
         removeReason(item)
         try syncAfterMove(from: QueueState.quarantine.path)
@@ -121,20 +121,22 @@ extension SpoolDirectory {
     }
 
     /// `nil` where the disk is full: dropping is what a person does then.
-    private func workshopUnlessFull() throws(SpoolError) -> Workshop? {
-        do throws(SpoolError) { return try Workshop(self) } catch let error where error.isFullDisk { return nil }
+    private func scratchUnlessFull() throws(SpoolError) -> ScratchDirectory? {
+        do throws(SpoolError) { return try ScratchDirectory(self) } catch let error where error.isFullDisk {
+            return nil
+        }
     }
 
     /// By way of row W: the rename decides against a run; what cannot be unlinked then, or after a crash, is swept.
-    /// Without a workshop the unlink decides.
-    func drop(_ path: QueuePath, _ workshop: Workshop?) throws(SpoolError) -> Bool {
+    /// Without a scratch the unlink decides.
+    func drop(_ path: QueuePath, _ scratch: ScratchDirectory?) throws(SpoolError) -> Bool {
         try attempt("drop", path) { () throws(Errno) in
             do throws(Errno) {
-                guard let workshop else {
+                guard let scratch else {
                     try system.unlink(root, path.bytes)
                     return true
                 }
-                let temporary = workshop.nextPath()
+                let temporary = scratch.nextPath()
                 try move(path, temporary, isOwn: false)
                 try? system.unlink(root, temporary.bytes)
                 return true

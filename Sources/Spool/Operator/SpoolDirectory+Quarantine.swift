@@ -2,7 +2,7 @@ package import Policy
 
 /// What is not an operation, and what is too dangerous to try again, each with its reason beside it.
 extension SpoolDirectory {
-    /// What is in quarantine, in the order of the directory.
+    /// Returns the files in quarantine, in the order of the directory.
     package func quarantined() throws(SpoolError) -> [QuarantineItem] {
         var items: [QuarantineItem] = []
         for name in try names(in: QueueState.quarantine.path) {
@@ -34,13 +34,13 @@ extension SpoolDirectory {
     package func keepBadInput(
         _ inputs: [BadInput], durable: Bool = true, now: Timestamp
     ) throws(SpoolError) -> [QuarantineItem] {
-        let workshop = try Workshop(self, now: now)
-        defer { workshop.close() }
+        let scratch = try ScratchDirectory(self, now: now)
+        defer { scratch.close() }
         return try attempt("keep bad input in", QueueState.quarantine.path) { () throws(Errno) in
             let isGrouped = inputs.count >= Self.groupSize
             var temporaries: [QueuePath] = []
             for input in inputs {
-                temporaries.append(workshop.nextPath())
+                temporaries.append(scratch.nextPath())
                 try createFile(temporaries.last!, input.bytes, durable: durable && !isGrouped)
             }
             if durable, isGrouped { try system.syncfs(root) }

@@ -193,7 +193,7 @@ extension EntryName {
     fileprivate var generation: (Int, Int, Int) { (attempts, interruptions, isHeld ? 1 : 0) }
 }
 
-/// What `recover` found.
+/// The result of `recover`.
 package struct Recovery: Hashable, Sendable {
     /// Where they are now, interruption counted.
     package var returned: [Entry] = []
@@ -203,7 +203,7 @@ package struct Recovery: Hashable, Sendable {
     package var deadRuns: [String] = []
     /// Interrupted moves that were finished, and earlier generations that were removed.
     package var repaired = 0
-    /// What is left to the next run.
+    /// The errors; the next run tries these files again.
     package var errors: [SpoolError] = []
 
     package init() {}

@@ -50,7 +50,7 @@ extension SpoolDirectory {
     func damagedModes() throws(SpoolError) -> [Damage] {
         var damages: [Damage] = []
         let isDropPlace = try (status(QueueState.new.path, "look at")?.permissions ?? 0) & 0o022 != 0
-        for directory in ["."] + Self.directories {
+        for directory in ["."] + Self.directories + [Self.keys.description] {
             guard let status = try status(QueuePath(directory), "look at"), status.kind == .directory else { continue }
             let isOpen = isDropPlace && [".", "new", "tmp"].contains(directory) || status.setsGroup
             let isRight =
@@ -65,12 +65,12 @@ extension SpoolDirectory {
         return damages
     }
 
-    static let directoriesOfFiles = ["new", "deferred", "failed", "quarantine", "delivered", "state"]
+    static let directoriesOfFiles = ["new", "deferred", "failed", "quarantine", "delivered", "state", keys.description]
 
     /// Files of ours whose mode is not 0600. What others have dropped is copied before it is used.
     func filesWithWrongModes(in directory: String) throws(SpoolError) -> [QueuePath] {
         var wrong: [QueuePath] = []
-        for name in try names(in: QueuePath(directory)) {
+        for name in try namesIfThere(in: QueuePath(directory)) {
             if directory == "new", name.withUnsafeBufferPointer({ EntryName($0) }) == nil { continue }
             let path = QueuePath(in: QueuePath(directory), name)
             guard let status = try status(path, "look at"), status.kind == .regular, status.permissions != 0o600 else {
@@ -159,12 +159,15 @@ extension SpoolDirectory {
 
     func unreadableStates() throws(SpoolError) -> [QueuePath] {
         var unreadable: [QueuePath] = []
-        for name in try names(in: QueuePath("state")) {
-            let path = QueuePath(in: QueuePath("state"), name)
-            guard path.description.hasSuffix(".json") else { continue }
+        var paths: [QueuePath] = []
+        for directory in [QueuePath("state"), Self.keys] {
+            paths += try namesIfThere(in: directory).map { QueuePath(in: directory, $0) }
+        }
+        for path in paths where path.description.hasSuffix(".json") {
             let content = try attempt("read", path) { () throws(Errno) in try self.content(path, limit: 64 << 20) }
             switch content {
             case .missing: continue
+            case .bytes(let bytes, _) where path.parent == Self.keys: if KeptFile(bytes) != nil { continue }
             case .bytes(let bytes, _): if (try? JSONDocument(bytes)) != nil { continue }
             case .notAFile, .tooLong: break
             }

@@ -70,13 +70,13 @@ extension SpoolDirectory {
 
     /// Row N, D or X → gone, for the earlier of two names of one operation, by way of row W.
     private func removeTwins() throws(SpoolError) {
-        let workshop = try Workshop(self)
-        defer { workshop.close() }
+        let scratch = try ScratchDirectory(self)
+        defer { scratch.close() }
         for damage in try twins() {
             switch damage {
             case .interruptedMove(let earlier, let latest), .earlierGeneration(let earlier, let latest):
                 let path = QueuePath(earlier)
-                if try remove(path, keeping: QueuePath(latest), workshop) { try syncDirectory(path.parent) }
+                if try remove(path, keeping: QueuePath(latest), scratch) { try syncDirectory(path.parent) }
             case .missingDirectory, .directoryMode, .fileModes, .leftover, .deadRun, .conflict, .unreadableState,
                 .orphanedReason:
                 continue
@@ -84,13 +84,13 @@ extension SpoolDirectory {
         }
     }
 
-    /// Removes one of two names, and never the only one: it is moved into the workshop, and back where the other name has
+    /// Removes one of two names, and never the only one: it is moved into the scratch, and back where the other name has
     /// gone meanwhile. False where there is nothing to remove.
-    private func remove(_ earlier: QueuePath, keeping latest: QueuePath, _ workshop: Workshop) throws(SpoolError)
+    private func remove(_ earlier: QueuePath, keeping latest: QueuePath, _ scratch: ScratchDirectory) throws(SpoolError)
         -> Bool
     {
         try attempt("drop", earlier) { () throws(Errno) in
-            let temporary = workshop.nextPath()
+            let temporary = scratch.nextPath()
             do throws(Errno) {
                 try move(earlier, temporary, isOwn: false)
             } catch let error where error == .missing {
@@ -121,7 +121,7 @@ extension SpoolDirectory {
 
     // MARK: - Proofs
 
-    /// What the file system has been seen to do.
+    /// The abilities that the file system has shown.
     package struct FileSystemProof: Hashable, Sendable {
         package var fileSystem: FileSystem
         /// A lock keeps a second opener out. Without that nobody knows which run is alive.

@@ -167,6 +167,8 @@ extension SpoolRun {
                 _ = try got.get()
                 let isEnded = last[0] == UInt8(ascii: "\n")
                 try queue.write(descriptor, (isEnded ? [] : [UInt8(ascii: "\n")]) + OperationFile.encode(record))
+                // An answer stands nowhere else: it is as durable as the rename that follows it.
+                if record.answer != nil { try queue.system.fsync(descriptor) }
             }
         } catch {
             // The rename alone says that there was an attempt.

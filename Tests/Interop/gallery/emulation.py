@@ -1,5 +1,6 @@
 """A service written from its documentation: what it refuses, it refuses here."""
 
+import gzip
 import http.server
 import json
 import threading
@@ -40,7 +41,9 @@ class Emulation:
     """A server on a loopback port of its own. A service overrides `answer`, which is called for one request at a time.
 
     `script` is a list of answers, or of functions of a request, that come first, one for each request: what the service
-    does on a bad day. `received` has every request."""
+    does on a bad day. `received` has every request, its body decoded. A service that takes gzip says so by `takes_gzip`."""
+
+    takes_gzip = False
 
     def __init__(self):
         self.received, self.script, self.lock = [], [], threading.Lock()
@@ -58,7 +61,7 @@ class Emulation:
 
             def take(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                answer = emulation.decide(Request(self.command, self.path, self.headers, body))
+                answer = emulation.decoded(Request(self.command, self.path, self.headers, body))
                 if answer.status is None:
                     self.close_connection = True
                     return
@@ -85,6 +88,14 @@ class Emulation:
     def __exit__(self, *_):
         self.server.shutdown()
         self.server.server_close()
+
+    def decoded(self, request):
+        encoding = request.headers.get("Content-Encoding", "identity")
+        if encoding == "gzip" and self.takes_gzip:
+            request.body = gzip.decompress(request.body)
+        elif encoding != "identity":
+            return Answer(415, f"unsupported Content-Encoding: {encoding}")
+        return self.decide(request)
 
     def decide(self, request):
         with self.lock:

@@ -1,4 +1,4 @@
-/// To which operations something is done, for `retry`, `drop`, `hold` and `release`.
+/// The operations that `retry`, `drop`, `hold` and `release` change.
 struct ActionOptions {
     var ids: [String] = []
     var filter = FilterOptions()
@@ -15,7 +15,7 @@ struct ActionOptions {
         all
         Option(
             .limit, .count(1...Int.max), \.limit, "at most so many, the oldest first",
-            "Only so many of those that are chosen, the oldest first, and of what is in quarantine last.")
+            "The most operations the command changes: the oldest first, files in quarantine last.")
         Option.dryRun(\.isRehearsal)
         FilterOptions.options.map { $0.within(\.filter) }
         Option.json(\.isJSON)
@@ -26,6 +26,6 @@ struct ActionOptions {
     private static var everyOperation: Option<Self> {
         Option(
             .all, \.isForAll, "choose every operation",
-            "Every operation that the command can be used on.")
+            "Chooses every operation that the command can change.")
     }
 }

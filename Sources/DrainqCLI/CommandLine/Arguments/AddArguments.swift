@@ -1,6 +1,6 @@
 import Policy
 
-/// What `drainq add` is told.
+/// The arguments of `drainq add`.
 struct AddArguments: CommandArguments {
     var input = InputOptions()
     var delay: Duration?
@@ -33,23 +33,25 @@ extension CommandDescription {
     static let add = CommandDescription(
         .add, Command.add, "put operations into the queue",
         """
-        Reads JSON from the files, or from standard input, and queues one operation for each value: a single document, or \
-        one value on each line. The payload is kept byte for byte as it was given. Prints the ids, one on each line, once \
-        the operations are safe on disk.
+        Reads JSON from the files, or from standard input, and queues one operation for each value: a single document, \
+        or one value on each line. The queue keeps the payload byte for byte. The command prints the ids, one on each \
+        line, once the operations are safe on disk.
 
         A line that is not JSON is reported with its number and kept in `quarantine/`; the others are queued, and the \
-        exit status is 65. With --atomic nothing is queued unless everything can be.
+        exit status is 65. With --atomic it queues all operations or none.
 
-        The input may go on for ever: `tail -n 0 -F app.log | drainq add --type log` follows a file through its rotations, \
-        queues each line once its line break is written, and prints the id once the line is safe. Where the pipe breaks, \
-        lines that had no id yet are not in the queue; tail does not remember where it was. `--type '{payload.level}'` gives \
-        each line the type that its member `level` names, and `--key '{payload.user}'` its key.
+        The input may be endless: `tail -n 0 -F app.log | drainq add --type log` follows a file through its rotations, \
+        queues each line once its line break is written, and prints the id once the line is safe. If the pipe breaks, \
+        lines without a printed id are not in the queue; tail does not remember its place in the file. `--type \
+        '{payload.level}'` gives each line the type that its member `level` names, and `--key '{payload.user}'` its \
+        key.
 
-        With --content-type each file, or the whole of standard input, is the body of one operation and need not be JSON. \
-        With --body-file the body stays in its file until it is sent.
+        With --content-type each file, or the whole of standard input, is the body of one operation and need not be \
+        JSON. With --body-file the body stays in its file until it is sent.
 
-        What could never be sent is refused like a bad line: a header field with a line break in it, a payload that does \
-        not meet the `require` of its route, or one without a value that a template of its route needs.
+        The command refuses an operation that could never be sent like a bad line: one with a line break in a header \
+        field, one whose payload does not meet the `require` of its route, or one that lacks a value that a template \
+        of its route needs.
         """,
         operands: .files,
         exclusive: [[.delay, .at], [.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile]],

@@ -1,4 +1,4 @@
-/// What `drainq demo` is told.
+/// The arguments of `drainq demo`.
 struct DemoArguments: CommandArguments {
     var verbosity = Verbosity()
 

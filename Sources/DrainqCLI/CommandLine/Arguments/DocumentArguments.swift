@@ -1,4 +1,4 @@
-/// What `drainq completions` is told.
+/// The arguments of `drainq completions`.
 struct CompletionsArguments: CommandArguments {
     /// A shell.
     var words: [String] = []
@@ -9,7 +9,7 @@ struct CompletionsArguments: CommandArguments {
     var shell: Shell? { words.first.flatMap(Shell.init(rawValue:)) }
 }
 
-/// What `drainq manual` is told.
+/// The arguments of `drainq manual`.
 struct ManualArguments: CommandArguments {
     /// A page, or nothing.
     var words: [String] = []
@@ -20,7 +20,7 @@ struct ManualArguments: CommandArguments {
     var page: ManualPage { words.first.flatMap(ManualPage.init(rawValue:)) ?? .drainq }
 }
 
-/// What `drainq help` is told.
+/// The arguments of `drainq help`.
 struct HelpArguments: CommandArguments {
     /// A command, or nothing.
     var words: [String] = []
@@ -73,8 +73,8 @@ extension CommandDescription {
     static let schema = CommandDescription(
         .schema, Command.schema, "print a JSON Schema of the configuration",
         """
-        Prints a JSON Schema (draft 7) of `drainq.json`, with which an editor completes and checks the file while it is \
-        written. Name it in the file: `$schema: "./drainq.schema.json"`. `drainq check` finds more than a schema can.
+        Prints a JSON Schema (draft 7) of `drainq.json`. An editor completes and checks the file with it. Name it in \
+        the file: `$schema: "./drainq.schema.json"`. `drainq check` finds more than a schema can.
         """,
         examples: [
             Example("drainq schema > drainq.schema.json", "beside the configuration that names it")
@@ -90,7 +90,7 @@ extension CommandDescription {
 extension CommandDescription {
     static let help = CommandDescription(
         .help, Command.help, "explain a command",
-        "Prints what the commands are, or how one of them is used.",
+        "Prints the list of commands, or the usage of one command.",
         operands: .optional(
             of: CommandName.allCases.filter { $0 != .agent }.map(\.rawValue), placeholder: "COMMAND"),
         examples: [Example("drainq help run", "the same as drainq run --help")])

@@ -1,10 +1,18 @@
-/// What `drainq drop` is told.
+/// The arguments of `drainq drop`.
 struct DropArguments: CommandArguments {
     var action = ActionOptions()
+    var takesFollowers = false
 
     mutating func take(operands: [String]) { action.ids = operands }
 
     static var options: [Option<Self>] {
+        Option(
+            .followers, \.takesFollowers, "drop what is held behind them too",
+            """
+            Also drops the operations that are held behind the failed ones (`onFailure` of their route), the newest \
+            first and before the failed ones: if the command is cut short, none of them is sent. Without this option \
+            they are sent.
+            """)
         ActionOptions.options().map { $0.within(\.action) }
     }
 }
@@ -13,12 +21,15 @@ extension CommandDescription {
     static let drop = CommandDescription(
         .drop, Command.drop, "remove operations from the queue for good",
         """
-        Removes operations that are not being attempted at this moment. Which ones is said by ids, by filters, or by \
-        --all. There is no way back. What was held behind an operation that failed (`onFailure` of its route) goes on then, \
-        and how many these are is said.
+        Removes operations that are not in flight. Ids, filters or --all choose them. They cannot be restored. \
+        Operations held behind a failed one (`onFailure` of its route) are sent once it is dropped, and the command \
+        prints how many they are; with --followers it drops them too.
         """,
         operands: .selection,
         examples: [
+            Example(
+                "drainq drop --followers 6f9619ff-8b86-4011-b42d-00cf4fc964ff",
+                "drop a create that failed, and the updates behind it"),
             Example("drainq drop 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "drop one operation"),
             Example(
                 "drainq drop --state failed --before 30d --dry-run",

@@ -1,12 +1,14 @@
 import Policy
 
-/// What `drainq explain` is told.
+/// The arguments of `drainq explain`.
 struct ExplainArguments: CommandArguments {
     /// A status or the name of an error, or nothing.
     var answers: [String] = []
     var type = TypeName.default
     /// The file of a recorded answer.
     var recordedAnswer: String?
+    /// The key whose kept values are looked up.
+    var key: String?
     var isJSON = false
     var queue = QueueOptions()
     var verbosity = Verbosity()
@@ -20,8 +22,15 @@ struct ExplainArguments: CommandArguments {
         Option(
             .answer, .file("FILE"), \.recordedAnswer, "what the recorded answer in this file means",
             """
-            A file with an HTTP response as `curl -i` prints it: status line, header fields, an empty line and the body; `-` is \
-            standard input. It is judged as if an attempt had met it, body and all. Not together with a status or an error.
+            A file with an HTTP response as `curl -i` prints it: status line, header fields, an empty line and the \
+            body; `-` is standard input. The command judges it, with its body, like the answer to an attempt. Not \
+            together with a status or an error.
+            """)
+        Option(
+            .key, .text("KEY"), \.key, "whether the kept values of this key are there",
+            """
+            The key of operations on a route that sends `{kept.NAME}`: says which of these values are there for it, and which \
+            its operations wait for. It needs the queue.
             """)
         Option.json(\.isJSON)
         QueueOptions.options.map { $0.within(\.queue) }
@@ -31,12 +40,13 @@ struct ExplainArguments: CommandArguments {
 
 extension CommandDescription {
     static let explain = CommandDescription(
-        .explain, Command.explain, "say what an answer means, and by which rule",
+        .explain, Command.explain, "explain what an answer means, and by which rule",
         """
-        Says what a status such as 503, or an error such as `timeout`, means on the route of --type: what becomes of the \
-        operation and of its destination, by which rule, when the next attempts are, and what makes them. Without a \
-        status or an error it lists what every answer means. With --answer it judges a recorded answer, its header and \
-        body as well. Nothing is sent. With --config no queue is needed.
+        Explains what a status such as 503, or an error such as `timeout`, means on the route of --type: the effect on \
+        the operation and on its destination, the rule that decides, the times of the next attempts, and the transport \
+        that makes them. Without a status or an error it lists the meaning of every answer. With --answer it judges a \
+        recorded answer, its header and body as well. It names the kept values that the route sends. It sends nothing. \
+        With --config it needs no queue.
         """,
         operands: .answer,
         examples: [

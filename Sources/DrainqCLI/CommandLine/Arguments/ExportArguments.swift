@@ -1,8 +1,8 @@
-/// What `drainq export` is told.
+/// The arguments of `drainq export`.
 struct ExportArguments: CommandArguments {
     var ids: [String] = []
     var filter = FilterOptions()
-    /// What was delivered too.
+    /// Whether delivered operations are exported too.
     var isForAll = false
     var queue = QueueOptions()
     var verbosity = Verbosity()
@@ -12,7 +12,7 @@ struct ExportArguments: CommandArguments {
     static var options: [Option<Self>] {
         Option(
             .all, \.isForAll, "choose every operation",
-            "Every operation that waits or has failed, and besides the kept copies of what was delivered.")
+            "Chooses every operation that waits or has failed, and the kept copies of delivered ones.")
         FilterOptions.options.map { $0.within(\.filter) }
         QueueOptions.options.map { $0.within(\.queue) }
         Verbosity.options.map { $0.within(\.verbosity) }
@@ -23,16 +23,18 @@ extension CommandDescription {
     static let export = CommandDescription(
         .export, Command.export, "print operations with all that belongs to them",
         """
-        Prints one line of JSON for each operation, with everything that its file and its name say, so that \
-        `drainq import` makes the same operation of it: its header, its body byte for byte, its attempts, its state and \
-        when it is due. Without ids, filters or --all it is everything that waits or has failed. Nothing is removed.
+        Prints one line of JSON for each operation, with everything that its file and its file name say: its header, \
+        its body byte for byte, its attempts, its state and when it is due. `drainq import` makes the same operation \
+        of the line. Without ids, filters or --all the command prints every operation that waits or has failed. It \
+        removes nothing.
 
-        The body is `payload` where it is JSON on one line, else `bodyBase64`; a body in a file of its own stays there. \
-        The lines may be edited: the body is what stands there then. Numbers of more than 17 digits, and such as 1.10, \
-        are written anew by some versions of `jq` wherever they stand.
+        The body is in `payload` if it is JSON on one line, else in `bodyBase64`; a body in a file of its own stays \
+        there. You may edit the lines, also the body. Some versions of `jq` rewrite numbers of more than 17 digits, \
+        and numbers such as 1.10, wherever they stand.
 
-        What is in quarantine is no operation and is not exported. Of a queue at which a run is at work, an operation can \
-        be missing, or be there twice, and what is being attempted may be delivered all the same: `drainq pause` first.
+        A file in quarantine is no operation; the command does not export it. While a run works on the queue, the \
+        output can lack an operation or have it twice, and the run may still deliver an exported operation that is in \
+        flight: use `drainq pause` first.
         """,
         operands: .optionalSelection,
         examples: [

@@ -1,7 +1,7 @@
 import Drain
 import Policy
 
-/// Which operations are meant; what is not said does not restrict.
+/// The filters that choose operations. A filter that is not given does not restrict.
 struct FilterOptions {
     var states: [ShownState] = []
     var destinations: [String] = []
@@ -11,12 +11,12 @@ struct FilterOptions {
     var since: PointInTime?
     var before: PointInTime?
 
-    /// Whether anything is said.
+    /// Whether any filter is given.
     var isGiven: Bool {
         !(states.isEmpty && destinations.isEmpty) || namesOperations
     }
 
-    /// Whether anything is said that a destination as a whole cannot be.
+    /// Whether a filter is given that applies to operations only, not to a whole destination.
     var namesOperations: Bool {
         !(states.isEmpty && types.isEmpty && answers.isEmpty) || key != nil || since != nil || before != nil
     }
@@ -25,8 +25,8 @@ struct FilterOptions {
         Option(
             .state, .choice, each: \.states, group: .filter, "in this state",
             """
-            In this state; given more than once, in any of these. `held` is what a person or its destination holds, and \
-            `new` and `deferred` are the others that wait.
+            In this state; given more than once, in any of these. `held` means held by a person or with the \
+            destination; `new` and `deferred` are the other operations that wait.
             """)
         Option(
             .destination, .destination, each: \.destinations, group: .filter, "for this destination",
@@ -40,8 +40,9 @@ struct FilterOptions {
         Option(
             .status, .answer, each: \.answers, group: .filter, "whose last attempt met this status or error",
             """
-            Whose last attempt met this: a status such as `503`, a range such as `500-599` or `5xx`, or the name of an error \
-            such as `timeout`, as for `drainq explain`; given more than once, any of these. Each file is read for it.
+            Whose last attempt met this: a status such as `503`, a range such as `500-599` or `5xx`, or the name of an \
+            error such as `timeout`, as for `drainq explain`; given more than once, any of these. The filter reads \
+            each file.
             """)
         Option(
             .since, .time(.past), \.since, group: .filter, "created at this time or later",

@@ -1,4 +1,4 @@
-/// What `drainq hold` is told.
+/// The arguments of `drainq hold`.
 struct HoldArguments: CommandArguments {
     var action = ActionOptions()
     /// Why a destination is held.
@@ -18,11 +18,11 @@ extension CommandDescription {
     static let hold = CommandDescription(
         .hold, Command.hold, "keep operations or a destination from being sent",
         """
-        Holds operations that wait: no run attempts them, and nothing is charged to them, until they are released. Which \
-        ones is said by ids, by filters, or by --all.
+        Holds operations that wait: until they are released no run attempts them, and no attempt is counted. Ids, \
+        filters or --all choose them.
 
-        With --destination and nothing else that chooses, the destination itself is held: what waits for it and what is \
-        added later. A run never tries what a person holds.
+        With --destination as the only choice, the command holds the destination itself: its waiting operations and \
+        those added later. A run never tries an operation or a destination that a person holds.
         """,
         operands: .selection,
         examples: [

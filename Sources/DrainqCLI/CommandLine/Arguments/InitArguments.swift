@@ -1,4 +1,4 @@
-/// What `drainq init` is told.
+/// The arguments of `drainq init`.
 struct InitArguments: CommandArguments {
     var url: String?
     /// The name of a service, or `list`.
@@ -9,14 +9,17 @@ struct InitArguments: CommandArguments {
     static var options: [Option<Self>] {
         Option(
             .url, .text("URL"), \.url, "where operations go",
-            "The URL of the default route in the new configuration. Without it the configuration has a place to fill in."
+            """
+            The URL of the default route in the new configuration. Without it the configuration has a place to fill \
+            in.
+            """
         )
         Option(
             .example, .text("NAME"), \.example, "begin with the configuration of a service",
             """
-            The configuration is that of a service, such as `slack` or `elasticsearch`, instead of one in which every line is \
-            explained. `list` prints the names, with what each is for, and makes no queue. GALLERY in drainq-config(5) \
-            compares them.
+            Writes the configuration of a service, such as `slack` or `elasticsearch`, instead of one that explains \
+            every line. `list` prints the names and purposes of the services, and makes no queue. GALLERY in \
+            drainq-config(5) compares them.
             """)
         QueueOptions.options.map { $0.within(\.queue) }
         Verbosity.options.map { $0.within(\.verbosity) }
@@ -27,8 +30,8 @@ extension CommandDescription {
     static let initialize = CommandDescription(
         .initialize, Command.initialize, "make a queue directory and a commented configuration",
         """
-        Makes the queue directory, readable and writable by its owner alone, with a configuration `drainq.json` in which \
-        every line is explained, or with that of a service. What is already there is left as it is.
+        Makes the queue directory, readable and writable by its owner alone, with a configuration `drainq.json` that \
+        explains every line, or with that of a service. It does not change files that are already there.
         """,
         exclusive: [[.url, .example]],
         examples: [

@@ -1,6 +1,6 @@
 import Policy
 
-/// What operations are made of, for `add` and `send`.
+/// The input of `add` and `send`, and the options that make operations of it.
 struct InputOptions {
     /// Files to read, `-` being standard input; none means it too.
     var files: [String] = []
@@ -16,19 +16,19 @@ struct InputOptions {
     var isEnvelope = false
     var bodyFiles: [String] = []
 
-    /// What operations are about.
+    /// The options for input and operations.
     @OptionList<Self> static var options: [Option<Self>] {
         Option(
             .type, short: "t", .template(.type, "TYPE"), \.type, initial: TypeName.default.description,
             "the type, which chooses the route",
             """
-            The type of the operations, by which the configuration finds their route. `{payload.NAME}` in it stands for a \
-            member of each payload.
+            The type of the operations. It chooses their route. `{payload.NAME}` in it stands for a member of each \
+            payload.
             """)
         Option(
             .key, .template(.key, "KEY"), \.key, "what the operation is about, for order and coalescing",
             """
-            Operations with the same key belong together where the route orders or coalesces them. `{payload.NAME}` in it \
+            Operations with the same key belong together if the route orders or coalesces them. `{payload.NAME}` in it \
             stands for a member of each payload.
             """)
         Option(
@@ -39,36 +39,46 @@ struct InputOptions {
             "The HTTP method for these operations alone, such as `PUT`.")
         Option(
             .header, short: "H", .header, each: \.headers, "add a header field, 'Name: value'",
-            "A header field for these operations alone, written `Name: value`; it replaces the route's of the same name."
+            """
+            A header field for these operations alone, written `Name: value`; it replaces the route's of the same \
+            name.
+            """
         )
         Option(
             .contentType, .text("MEDIATYPE"), \.contentType, "take the input as one body of this media type",
-            "Each file, or the whole of standard input, is the body of one operation, sent with this media type as it is."
+            """
+            Each file, or the whole of standard input, is the body of one operation, sent with this media type as it \
+            is.
+            """
         )
         Option(
             .bodyFile, .file("PATH"), each: \.bodyFiles, "send this file as the body, streamed",
             """
-            The file is the body of one operation and stays where it is: it is read when it is sent, and refused if it has \
-            changed since it was added. It has to lie in one of the directories that `bodyFiles` of the configuration names. \
-            Nothing is read from standard input then. Given more than once, each file is an operation.
+            The file is the body of one operation and stays where it is. A run reads it when it sends the operation, \
+            and refuses it if it has changed since it was added. It has to lie in one of the directories that \
+            `bodyFiles` of the configuration names. The command then does not read standard input. Given more than \
+            once, each file is an operation.
             """)
         Option(
             .expires, .time(.future), \.expires, "give up at this time",
-            "From this time on the operations are not sent any more but fail.")
+            "From this time on the operations fail instead of being sent.")
         Option(
             .id, .operationID, \.id, "the id, for a single operation",
-            "The id instead of a random UUID. Adding an id that is in the queue already does nothing and says so; so does sending it."
+            """
+            The id instead of a random UUID. If the id is in the queue already, the command adds or sends nothing and \
+            says so.
+            """
         )
         Option(
             .envelope, \.isEnvelope, "each value is a whole operation with its fields",
             """
-            Each value on the input is an object with the fields of an operation, such as `payload`, `type` and `key`, and \
-            not only its payload. What it leaves out is taken from the options.
+            Each value on the input is an object with the fields of an operation, such as `payload`, `type` and `key`, \
+            and not only its payload. The options supply the fields that it leaves out.
             """)
     }
 }
 
-/// How safe operations are before they are answered for.
+/// How safe operations are before their ids are printed.
 enum Sync: String, CaseIterable {
     case full
     case none
@@ -80,7 +90,7 @@ extension Option {
     static func atomic(_ place: any WritableKeyPath<Arguments, Bool> & Sendable) -> Option {
         Option(
             .atomic, place, "queue all or nothing",
-            "One bad line, or a queue without room for all, and none of the operations is queued.")
+            "Queues no operation if a line is bad or the queue lacks room for all of them.")
     }
 }
 
@@ -89,8 +99,8 @@ extension Option where Arguments: CommandArguments {
         Option(
             .sync, .choice, initial: place, "how safe before the ids are printed",
             """
-            With `full` an id is printed when its operation would survive a power cut. --sync=none leaves the writing to \
-            the kernel: faster, and what was added in the last seconds before a power cut may be lost or empty.
+            With `full` the command prints an id when its operation would survive a power cut. --sync=none leaves the \
+            writing to the kernel: it is faster, and a power cut may lose or empty the operations of the last seconds.
             """)
     }
 }

@@ -1,4 +1,4 @@
-/// What `drainq list` is told.
+/// The arguments of `drainq list`.
 struct ListArguments: CommandArguments {
     var limit: Int?
     var filter = FilterOptions()
@@ -21,21 +21,22 @@ extension CommandDescription {
     static let list = CommandDescription(
         .list, Command.list, "list operations",
         """
-        Prints one line for each operation: its id, type, state and age, how many attempts of how many have been counted, \
-        when a run may send it next or what it waits for, and what the last attempt met. Filters narrow the list; an \
-        operation has to pass all of them. A file in quarantine that has no id stands there by its name, which other \
-        commands take in its place.
+        Prints one line for each operation: its id, type, state and age, the number of counted attempts and their \
+        limit, when a run may send it next or what it waits for, and what the last attempt met. Filters narrow the \
+        list; an operation has to pass all of them. A file in quarantine that has no id is listed by its name; other \
+        commands take the name in place of an id.
 
-        NEXT is `now`, a time, `held`, `paused`, `behind ID` for an older operation of its key or destination that goes \
-        first, `replaced by ID` or `with ID` for a newer one that replaces it or that it is merged into, or `held behind ID` \
-        for one that failed; behind a time stands its destination's reason: `held` until a probe, \
-        `retry-after` where its server asked for time, or `circuit breaker` while that is open.
+        NEXT is `now`, a time, `held`, `paused`, `behind ID` (an older operation of its key or destination goes \
+        first), `for kept NAME` (no answer has left this value for its key), `replaced by ID` (a newer one replaces \
+        it), `with ID` (it is merged into a newer one), or `held behind ID` (an older one failed). The destination's \
+        reason follows a time: `held` until a probe, `retry-after` where its server asked for time, or `circuit \
+        breaker` while that is open.
 
-        At a terminal the columns fit its width, and where it is narrow each operation has two lines; the id is always \
-        whole. Elsewhere everything is, in columns at least two blanks apart.
+        At a terminal the columns fit its width, and on a narrow one each operation has two lines; the id is never \
+        cut. Elsewhere no column is cut, and columns are at least two blanks apart.
         """,
         examples: [
-            Example("drainq list --state failed", "what was given up"),
+            Example("drainq list --state failed", "operations that failed for good"),
             Example(
                 "drainq list --type crm --since 2h --json", "the last two hours of a type, for another program"),
         ])

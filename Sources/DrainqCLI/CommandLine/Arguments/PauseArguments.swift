@@ -1,4 +1,4 @@
-/// What `drainq pause` and `drainq resume` are told.
+/// The arguments of `drainq pause` and `drainq resume`.
 struct PauseArguments: CommandArguments {
     /// None is the whole queue.
     var destinations: [String] = []
@@ -18,8 +18,8 @@ extension CommandDescription {
     static let pause = CommandDescription(
         .pause, Command.pause, "make runs attempt nothing",
         """
-        Runs attempt nothing until `drainq resume`; operations are accepted as ever. With --destination this is so for \
-        one destination only.
+        Runs attempt nothing until `drainq resume`; the queue still accepts operations. With --destination the pause \
+        is for that destination only.
         """,
         examples: [
             Example("drainq pause", "stop all attempts before maintenance"),

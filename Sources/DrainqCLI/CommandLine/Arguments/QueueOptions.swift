@@ -1,4 +1,4 @@
-/// Which queue is meant, and which configuration.
+/// The queue and the configuration that a command uses.
 struct QueueOptions {
     /// `nil` where the environment says it.
     var path: String?
@@ -24,10 +24,10 @@ struct Verbosity {
     @OptionList<Self> static var options: [Option<Self>] {
         Option(
             .verbose, short: "v", \.isVerbose, group: .global, "say more on standard error",
-            "Say what is done on standard error, also where it is not a terminal.")
+            "Reports each step on standard error, even if it is no terminal.")
         Option(
             .quiet, \.isQuiet, group: .global, "say only errors, also on a terminal",
-            "Say nothing on standard error but errors, also where it is a terminal. Not together with --verbose.")
+            "Writes only errors to standard error, even at a terminal. Not together with --verbose.")
     }
 }
 
@@ -35,19 +35,19 @@ extension Option {
     static func json(_ place: any WritableKeyPath<Arguments, Bool> & Sendable) -> Option {
         Option(
             .json, place, group: .global, "print JSON, an object on each line",
-            "Print JSON for programs: an object on each line. drainq-json(5) has every member of them.")
+            "Prints JSON for programs: an object on each line. drainq-json(5) describes every member.")
     }
 }
 
 extension OptionDescription {
     static let help = OptionDescription(
-        .help, short: "h", .flag, group: .global, "explain the command", "Print how the command is used.")
+        .help, short: "h", .flag, group: .global, "explain the command", "Prints the usage of the command.")
 
     static let version = OptionDescription(
-        .version, .flag, group: .global, "print the version", "Print the version of drainq.")
+        .version, .flag, group: .global, "print the version", "Prints the version of drainq.")
 }
 
-/// Of a command that takes none.
+/// The arguments of a command that takes none.
 struct NoArguments: CommandArguments {
     static var options: [Option<Self>] { [] }
 }

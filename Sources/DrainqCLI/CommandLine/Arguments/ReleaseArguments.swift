@@ -1,4 +1,4 @@
-/// What `drainq release` is told.
+/// The arguments of `drainq release`.
 struct ReleaseArguments: CommandArguments {
     var action = ActionOptions()
 
@@ -11,7 +11,10 @@ struct ReleaseArguments: CommandArguments {
     private static var everything: Option<ActionOptions> {
         Option(
             .all, \.isForAll, "release every destination and operation",
-            "Every destination that is held, whose circuit breaker is open or whose server asked for time, and every operation that is held by itself."
+            """
+            Chooses every destination that is held, whose circuit breaker is open or whose server asked for time, and \
+            every operation that is held by itself.
+            """
         )
     }
 }
@@ -20,13 +23,12 @@ extension CommandDescription {
     static let release = CommandDescription(
         .release, Command.release, "end holds of operations or destinations",
         """
-        Releases operations that are held by themselves, with their attempts reset. Which ones is said by ids, by \
-        filters, or by --all.
+        Releases operations that are held by themselves, and resets their attempts. Ids, filters or --all choose them.
 
-        With --destination and nothing else that chooses, the hold of the destination ends, whoever began it, and so do \
-        its open circuit breaker and the time that its server asked for. With --all every destination and every operation is \
-        released. A pause ends by `drainq resume` alone. Whatever caused a hold should be mended first: the next run finds \
-        out with one operation.
+        With --destination as the only choice, the command ends the hold of the destination, whoever began it, closes \
+        its circuit breaker and cancels the time that its server asked for. With --all it releases every destination \
+        and every operation. Only `drainq resume` ends a pause. Remove the cause of the hold first: the next run tests \
+        the destination with one operation.
         """,
         operands: .selection,
         examples: [

@@ -1,6 +1,6 @@
 import Policy
 
-/// What `drainq retry` is told.
+/// The arguments of `drainq retry`.
 struct RetryArguments: CommandArguments {
     var action = ActionOptions()
     /// How fast operations become due; all at once without it.
@@ -12,9 +12,9 @@ struct RetryArguments: CommandArguments {
         Option(
             .rate, .rate, \.rate, "make so many due in a time, as in 20/s",
             """
-            One after the other becomes due, so many in that time, the oldest first: thousands of operations that failed \
-            together do not come back together. Each waits for its time whatever the schedule says; with --dry-run the \
-            times are shown.
+            Operations become due one after the other at this rate, the oldest first: thousands of operations that \
+            failed together do not come back together. Each waits for its time whatever the schedule says; --dry-run \
+            shows the times.
             """)
         ActionOptions.options().map { $0.within(\.action) }
     }
@@ -24,9 +24,9 @@ extension CommandDescription {
     static let retry = CommandDescription(
         .retry, Command.retry, "make operations due again, with their attempts reset",
         """
-        Failed operations go back into the queue, deferred ones no longer wait; the count of attempts begins anew. Which \
-        ones is said by ids, by filters, or by --all. A file in quarantine goes back if it is an operation by now, and \
-        else stays, with the reason.
+        Puts failed operations back into the queue, makes deferred ones due now, and counts their attempts from the \
+        start. Ids, filters or --all choose them. A file in quarantine goes back if it is an operation by now; else it \
+        stays, with the reason.
         """,
         operands: .selection,
         examples: [

@@ -1,19 +1,19 @@
 import Drain
 import Policy
 
-/// What `drainq run` is told.
+/// The arguments of `drainq run`.
 struct RunArguments: CommandArguments {
     /// Whether a line shows how far the run is.
     enum ProgressLine: String, CaseIterable {
         case auto, always, never
     }
 
-    /// For whom standard error is written.
+    /// The reader of standard error.
     enum Reader: String, CaseIterable {
         case auto, text, json, journal
     }
 
-    /// Operations to send; all that are due where there is none.
+    /// The operations to send; empty means all that are due.
     var ids: [String] = []
     var limit: Int?
     var concurrency = RunOptions().concurrency
@@ -40,32 +40,32 @@ struct RunArguments: CommandArguments {
         Option(
             .limit, .count(1...Int.max), \.limit, "attempt at most so many operations",
             """
-            How many operations a run takes: 100 by default, or all that are due where --max-time bounds the run. With \
-            --wait or --until-empty the limit holds for each pass. As many again that have expired behind a closed \
-            destination fail in a pass. Older values that the operations it takes replace do not count.
+            The most operations that a run takes: 100 by default, or all that are due if --max-time bounds the run. \
+            With --wait or --until-empty the limit applies to each pass. A pass also fails up to as many operations \
+            that have expired behind a closed destination. Older values that a taken operation replaces do not count.
             """)
         Option(
             .concurrency, .count(1...1000), initial: \.concurrency, "attempt so many at a time",
-            "How many attempts are under way at once.")
+            "The most attempts in flight at once.")
         Option(
             .maxTime, .duration, \.maxTime, "begin nothing after so long",
-            "After this time the run claims nothing more; what is under way ends within the time of --grace.")
+            "After this time the run claims nothing more. Attempts in flight end within the time of --grace.")
         Option(
             .grace, .duration, initial: \.grace, "let attempts finish for so long when told to stop",
-            "How long attempts that are under way may take after a signal or after --max-time, before they are cut off."
+            "How long attempts in flight may take after a signal or after --max-time, before the run cuts them off."
         )
         Option(
             .wait, .duration, \.wait, "stay for what becomes due within so long",
-            "When nothing is due, wait for operations that become due, or are added, within this time after the start.")
+            "If nothing is due, waits for operations that become due, or are added, within this time after the start.")
         Option(
             .untilEmpty, \.staysUntilEmpty, "stay until nothing waits any more",
-            "Go on until every operation is delivered, failed or held.")
+            "Continues until every operation is delivered, failed or held.")
         Option(
             .now, \.ignoresBackoff, "do not wait for due times, cool-downs and conditions",
             """
-            Attempt operations that are deferred to a later time, and destinations whose circuit breaker is open, whatever \
-            `conditions` of the configuration ask for. Holds, pauses, the time that a server asked for, and the time before \
-            which an operation itself is not to be sent stand.
+            Attempts deferred operations before their time, and destinations whose circuit breaker is open, whatever \
+            `conditions` of the configuration ask for. Holds and pauses still apply, and so do the time that a server \
+            asked for and the `notBefore` of an operation.
             """)
         Option(
             .type, short: "t", .typeName, each: \.types, "attempt only this type",
@@ -77,41 +77,42 @@ struct RunArguments: CommandArguments {
         Option(
             .rate, .rate, \.rate, "begin at most so many attempts, as in 20/s",
             """
-            How many attempts begin in so much time, over all destinations, evenly: `20/s`, `90/m`, `500/h`. A run keeps \
-            the rate that it began with. To change it, end the run with SIGINT, which loses nothing and uses up no \
-            attempts, and start one with another rate.
+            The most attempts that begin in a time, evenly, over all destinations: `20/s`, `90/m`, `500/h`. A run \
+            keeps the rate that it began with. To change it, end the run with SIGINT, which loses nothing and uses up \
+            no attempts, and start one with another rate.
             """)
         Option(
-            .failIfBusy, \.failsIfBusy, "attempt nothing while another run is at it",
-            "End at once with status 75 where another run is at this queue, instead of sharing the work with it.")
+            .failIfBusy, \.failsIfBusy, "attempt nothing while another run works on the queue",
+            "Ends at once with status 75 if another run works on this queue, instead of sharing the work with it.")
         Option(
-            .stats, \.tellsTime, "say where the time of the run went",
+            .stats, \.tellsTime, "report how the run spent its time",
             """
-            A line on standard error at the end that says how much of the time went into choosing what to attempt, claiming \
-            and reading it, waiting for answers, settling what came of them, and syncing the disk, and what could be tuned. \
-            With --json the summary always has it.
+            Writes a line to standard error at the end: how much time the run spent on choosing operations, claiming \
+            and reading them, waiting for answers, settling, and syncing the disk, and what could be tuned. With \
+            --json the summary always has these figures.
             """)
         Option(
             .progress, .choice, initial: \.progress, "show how far the run is",
             """
-            A line on standard error that says how far the run is, when there are more than five operations: the count, the \
-            rate, the time left, and what is deferred, held or failed. At a terminal it stays below all other lines; \
-            elsewhere `always` writes a line a second. `auto` shows it at a terminal, in place of the lines for attempts \
-            that went well; --verbose shows both.
+            Writes a line to standard error that shows how far the run is, if there are more than five operations: the \
+            count, the rate, the time left, and the numbers deferred, held and failed. At a terminal it stays below \
+            all other lines; elsewhere `always` writes a line each second. `auto` shows it at a terminal, in place of \
+            the lines for successful attempts; --verbose shows both.
             """)
         Option(
             .log, .choice, initial: \.log, "write standard error for this reader",
             """
-            How standard error is written. `text` is for people; `journal` puts the priority that the journal understands \
-            before each line, as `<3>` before an error; `json` is an object on each line: every attempt and event, whether \
-            or not somebody watches, and a summary, with --quiet only what somebody has to look at. `auto` is `journal` \
-            where standard error is connected to the journal, as systemd says in JOURNAL_STREAM, and `text` elsewhere. \
-            Payloads are in none of them, and of an answer that was no delivery only an excerpt.
+            How standard error is written. `text` is for people; `journal` puts the priority that the journal \
+            understands before each line, as `<3>` before an error; `json` is an object on each line: every attempt \
+            and event, and a summary, at a terminal or not; with --quiet only what needs attention. `auto` is \
+            `journal` if standard error is connected to the journal, as systemd says in JOURNAL_STREAM, and `text` \
+            elsewhere. No form contains payloads; of an answer that was no delivery it contains an excerpt.
 
-            Each object of `json` has `time`, `level` (`error`, `warning`, `notice` or `info`), `event` and `schema`, which is \
-            1. The event is `attempt`, with the members that it has with --json; `held` or `released`, with a `destination`; \
-            `superseded`, with an `id` and `by`, the id of the newer one; `recovered`, of what a run that died had claimed; \
-            `quarantined`; `message`, with a `message` and perhaps a `hint`; or `summary`.
+            Each object of `json` has `time`, `level` (`error`, `warning`, `notice` or `info`), `event` and `schema`, \
+            which is 1. The event is `attempt`, with the members that it has with --json; `held` or `released`, with a \
+            `destination`; `superseded`, with an `id` and `by`, the id of the newer one; `recovered`, for an operation \
+            that a dead run had claimed; `quarantined`; `message`, with a `message` and perhaps a `hint`; or \
+            `summary`.
             """)
         Option.dryRun(\.isRehearsal)
         Option.json(\.isJSON)
@@ -124,7 +125,7 @@ extension Option {
     static func dryRun(_ place: any WritableKeyPath<Arguments, Bool> & Sendable) -> Option {
         Option(
             .dryRun, short: "n", place, "show what would be done, change nothing",
-            "Print what would be done, and do nothing.")
+            "Prints what the command would do, and does nothing.")
     }
 }
 
@@ -132,23 +133,24 @@ extension CommandDescription {
     static let run = CommandDescription(
         .run, Command.run, "attempt what is due, once",
         """
-        Takes up to --limit operations that are due, oldest first, sends them, and ends. What is delivered leaves the \
-        queue; what failed for now is deferred to a later time; what failed for good goes to `failed/`. Several runs may \
-        share one queue. The exit status says what happened.
+        Takes up to --limit operations that are due, oldest first, sends them, and ends. A delivered operation leaves \
+        the queue; one that failed for now is deferred to a later time; one that failed for good goes to `failed/`. \
+        Several runs may share one queue. The exit status says what happened.
 
-        Where nobody watches, a run in which all went well prints nothing, so that cron mails only what matters. \
-        Operations that fail for the same cause at the same destination are told once an hour, with the count since, and \
-        so is a hold by the storm guard that comes of them; the end of a hold is told once, where its cause was. \
-        With --verbose, or at a terminal, there is a line for each attempt and a summary.
+        Without a terminal a run in which all went well prints nothing, so that cron mails only what matters. A run \
+        reports operations that fail for the same cause at the same destination once an hour, with the count since, \
+        and likewise a hold that the storm guard begins because of them; it reports the end of a hold once, if it \
+        reported the cause. With --verbose, or at a terminal, it prints a line for each attempt and a summary.
 
-        With ids it sends these operations now and no others, whatever they wait for: a later attempt, the time before \
-        which they are not to be sent, a cool-down, `conditions`, or another operation after a refusal. Holds and pauses \
-        stand, and so do the time that a server asked for and the order of a sequence: an older operation that goes first \
-        is named too. An id that is not in the queue, or of an operation that is over, is an error with status 1; what \
-        was not sent all the same is said with the reason, and the status is 69 where it is held and 75 otherwise.
+        With ids it sends these operations now and no others, whatever they wait for: the time of the next attempt, \
+        their `notBefore`, a cool-down, `conditions`, or another operation after a refusal. Holds, pauses, the time \
+        that a server asked for and the order of a sequence still apply: to send an operation, name the older ones \
+        that go first too. An id that is not in the queue, or whose operation is finished, is an error with status 1. \
+        The run gives the reason for each operation that it did not send; the status is 69 if it is held and 75 \
+        otherwise.
 
-        SIGTERM and SIGINT let what is being sent finish within the time of --grace, put back the rest and end the run; \
-        a second signal cuts it off.
+        After SIGTERM or SIGINT the run lets attempts in flight finish within the time of --grace, puts the rest back \
+        and ends; a second signal cuts it off.
         """,
         operands: .optionalIDs,
         examples: [

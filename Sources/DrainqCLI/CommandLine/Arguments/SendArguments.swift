@@ -1,6 +1,6 @@
 import Policy
 
-/// What `drainq send` is told.
+/// The arguments of `drainq send`.
 struct SendArguments: CommandArguments {
     var input = InputOptions()
     var neverQueues = false
@@ -19,29 +19,33 @@ struct SendArguments: CommandArguments {
         InputOptions.options.map { $0.within(\.input) }
         Option(
             .noQueue, \.neverQueues, "never queue, whatever happens",
-            "A temporary failure is an error and nothing more: the operation is not kept.")
+            "Does not keep the operation after a temporary failure; the failure is an error.")
         Option(
             .timeout, .duration, \.timeout, "end an attempt after so long",
-            "How long an attempt may take, where that is less than the route says. Each attempt of --retry-within has it."
+            """
+            How long an attempt may take, if that is less than the route allows. Each attempt of --retry-within has \
+            it.
+            """
         )
         Option(
             .retryWithin, .duration, \.retryWithin, "try again within so long",
             """
-            Try again by the schedule `retry` of the route, or when the server said, as long as the next attempt begins within \
-            this time. Only then the operation is queued, with its attempts counted.
+            Tries again by the schedule `retry` of the route, or when the server said, as long as the next attempt \
+            begins within this time. After that it queues the operation, with its attempts counted.
             """)
         Option(
-            .fallback, .text("JSON"), \.fallback, "answer this where nothing else does",
+            .fallback, .text("JSON"), \.fallback, "print this if nothing is delivered",
             """
-            What to print, with status 0, where the operation was not delivered. Without --no-queue it may be queued besides. \
-            Why it was not delivered is said with --verbose.
+            The text to print, with status 0, if the operation is not delivered. Without --no-queue the operation may \
+            also be queued. --verbose reports why it was not delivered.
             """)
         Option(
             .select, .pointer, \.select, "print this part of the answer",
             """
-            Print the value that is at this place (RFC 6901) of the answer, which has to be JSON, as it stands there, and a \
-            newline: `/result/items`. So the answer and --fallback have one shape. An answer without it prints \
-            --fallback; without that option it is an error, with status 65, and the operation is delivered all the same.
+            Prints the value at this place (RFC 6901) of the answer, unchanged, and a newline: `/result/items`. The \
+            answer has to be JSON. This gives the answer and --fallback the same shape. If the answer lacks the value, \
+            the command prints --fallback; without that option it is an error with status 65, although the operation \
+            is delivered.
             """)
         Option.json(\.isJSON)
         QueueOptions.options.map { $0.within(\.queue) }
@@ -51,30 +55,28 @@ struct SendArguments: CommandArguments {
 
 extension CommandDescription {
     static let send = CommandDescription(
-        .send, Command.send, "send operations now, queue them only if they have to wait",
+        .send, Command.send, "send operations now, queue them if they have to wait",
         """
-        Takes the same input as `drainq add` and tries each operation at once. What is delivered is answered with the \
-        body of the server's answer, as it came: the status is 0.
+        Takes the same input as `drainq add` and attempts each operation at once. For a delivered operation it prints \
+        the body of the server's answer, unchanged: the status is 0.
 
-        What cannot be delivered now is queued, and due at the next run: the status is 75 after a temporary failure, or \
-        where the queue or the destination is paused, its circuit breaker is open or its server asked for \
-        time, and 69 where the destination is \
-        held. Where older operations of its key come first by the `ordering` of its route, it is queued behind them, \
-        with 75.
+        It queues an operation that cannot be delivered now; the next run attempts it. The status is 75 after a \
+        temporary failure, or if the queue or the destination is paused, its circuit breaker is open or its server \
+        asked for time, and 69 if the destination is held. If older operations of its key come first by the `ordering` \
+        of its route, it is queued behind them, with 75.
 
-        What fails for good is an error with status 1 and is not queued; so is a single operation that is refused with 401, \
-        403 or 407, unless another one was refused before it and the destination is held. Input that is no operation is \
-        65, an operation for which the queue has no room 74. An operation whose id is in the queue already is not sent: \
-        the status is 75 where that one waits, and 1 where it has failed or is quarantined. Of several operations the \
-        status is the first that applies in EXIT STATUS.
+        A failure for good is an error with status 1; the operation is not queued. So is a single operation that is \
+        refused with 401, 403 or 407, unless another one was refused before it and the destination is held. The status \
+        is 65 for input that is no operation, and 74 if the queue has no room. The command does not send an operation \
+        whose id is in the queue already: the status is 75 if that one waits, and 1 if it has failed or is \
+        quarantined. For several operations the status is the first in EXIT STATUS that applies.
 
-        With --no-queue nothing is ever queued; the statuses are the same. With --fallback there is always an answer: \
-        where nothing was delivered it is printed, and the status is 0. With --no-queue, --timeout and --fallback it is a call \
-        that always answers. Only a wrong command line, a wrong configuration or a queue that is not there is an error \
-        all the same.
+        With --no-queue it never queues; the statuses are the same. With --fallback it prints that text if nothing was \
+        delivered, and the status is 0. With --no-queue, --timeout and --fallback it is a call that always answers. \
+        Only a wrong command line, a wrong configuration or a missing queue is still an error.
 
-        What an attempt says of its destination is remembered as after a run. `conditions` of the configuration are for \
-        runs alone.
+        The queue remembers what an attempt shows about its destination, as after a run. `conditions` of the \
+        configuration apply to runs alone.
         """,
         operands: .files,
         exclusive: [[.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile]],

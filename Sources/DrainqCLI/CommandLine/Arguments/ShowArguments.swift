@@ -1,4 +1,4 @@
-/// What `drainq show` is told.
+/// The arguments of `drainq show`.
 struct ShowArguments: CommandArguments {
     var ids: [String] = []
     var isJSON = false
@@ -18,9 +18,9 @@ extension CommandDescription {
     static let show = CommandDescription(
         .show, Command.show, "show operations with all their attempts",
         """
-        Prints each operation as a story: what it waits for and why, its fields, each attempt with what the server \
-        answered and which rule decided, and the beginning of its body; with --json all of the body. A file in quarantine \
-        is shown with its reason.
+        Prints what each operation waits for and why, its fields, each attempt with the server's answer and the rule \
+        that decided, and the beginning of its body; with --json the whole body. It prints a file in quarantine with \
+        its reason.
         """,
         operands: .ids,
         examples: [

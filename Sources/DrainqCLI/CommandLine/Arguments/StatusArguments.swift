@@ -1,6 +1,6 @@
 import Policy
 
-/// What `drainq status` is told.
+/// The arguments of `drainq status`.
 struct StatusArguments: CommandArguments {
     /// Between two statuses, where nothing is said.
     static let usualInterval = Duration.seconds(2)
@@ -16,17 +16,18 @@ struct StatusArguments: CommandArguments {
         Option(
             .prometheus, \.isForPrometheus, "print metrics for Prometheus",
             """
-            Print the queue as metrics in the text format of Prometheus: operations by state and destination, the time of \
-            the oldest, what is due, which destinations are closed and why, the last run, and what runs have counted. The \
-            key `metrics.textfile` of the configuration makes each run write the same to a file.
+            Prints metrics in the text format of Prometheus: operations by state and destination, the time of the \
+            oldest, the number due, the closed destinations and why, the last run, and the counters of runs. The key \
+            `metrics.textfile` of the configuration makes each run write the same to a file.
             """)
         Option(
             .watch, \.isWatching, "show it again and again, until interrupted",
-            "Show the status again after each --interval, at a terminal in the place of the one before, until SIGINT ends it."
+            "Shows the status again after each --interval, until SIGINT. At a terminal it replaces the one before."
         )
         Option(
-            .interval, .interval, \.interval, initial: usualInterval.quantity, "how long between two, with --watch",
-            "How long to wait between two statuses; only with --watch.")
+            .interval, .interval, \.interval, initial: usualInterval.quantity,
+            "time between two statuses, with --watch",
+            "The time between two statuses; only with --watch.")
         Option.json(\.isJSON)
         QueueOptions.options.map { $0.within(\.queue) }
         Verbosity.options.map { $0.within(\.verbosity) }
@@ -37,14 +38,14 @@ extension CommandDescription {
     static let status = CommandDescription(
         .status, Command.status, "show how the queue is",
         """
-        Prints first what needs a person: a pause, destinations that are `held` or `paused`, each with the reason and the \
-        command that ends it, and how many operations have failed or are in quarantine. Then come destinations that \
-        open again by themselves, `retry-after` (the server asked for time) or `circuit breaker open` (after failures), with when they are \
-        tried next. See DESTINATIONS.
+        First prints what needs a person: a pause, destinations that are `held` or `paused`, each with the reason and \
+        the command that ends it, and how many operations have failed or are in quarantine. Then it prints \
+        destinations that open by themselves, `retry-after` (the server asked for time) or `circuit breaker open` \
+        (after failures), with the time of the next attempt. See DESTINATIONS.
 
-        Below stands how many operations are in which state and are due, a table of what waits for each destination by \
-        age, and the last run. A column counts what is younger than its heading, such as `5m`, and not in the column \
-        before; `3d+` is the rest.
+        Last it prints how many operations are in each state and are due, a table of the waiting operations by \
+        destination and age, and the last run. A column counts operations younger than its heading, such as `5m`, that \
+        are not in the column before; `3d+` is the rest.
         """,
         exclusive: [[.json, .prometheus], [.watch, .prometheus]],
         examples: [

@@ -16,6 +16,8 @@ def error(status, kind, reason):
 
 
 class Elasticsearch(Emulation):
+    takes_gzip = True
+
     def __init__(self):
         super().__init__()
         self.documents, self.full, self.blocked = {}, set(), False

@@ -7,7 +7,6 @@ from aws import amazon, secrets
 from kit import Example, equal
 
 # moto brings 300 MB.
-large = True
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ class GitHub(Emulation):
     def __init__(self):
         super().__init__()
         self.issues, self.limited_until, self.has_issues = [], 0, True
+        self.followed = []
 
     def answer(self, request):
         if not request.headers.get("User-Agent"):
@@ -28,6 +29,13 @@ class GitHub(Emulation):
             limit["x-ratelimit-remaining"] = 0
             return Answer(403, {"message": "API rate limit exceeded for user ID 1."}, limit)
         limit["x-ratelimit-remaining"] = 4999
+        numbers = range(1, len(self.issues) + 1)
+        if request.path in (f"/repos/example/app/issues/{n}/comments" for n in numbers) and request.method == "POST":
+            self.followed.append((request.path, request.json().get("body")))
+            return Answer(201, {"id": 1}, limit)
+        if request.path in (f"/repos/example/app/issues/{n}" for n in numbers) and request.method == "PATCH":
+            self.followed.append((request.path, request.json().get("state")))
+            return Answer(200, {"number": 1}, limit)
         if request.method != "POST" or request.path != "/repos/example/app/issues":
             return Answer(404, {"message": "Not Found", "status": "404"}, limit)
         if not self.has_issues:
@@ -47,10 +55,29 @@ def queue(github, token="github_pat_1"):
 
 
 def test_lines():
-    """the lines that begin the example open an issue."""
+    """the lines that begin the example open an issue, comment on it and close it."""
     with GitHub() as github, queue(github) as example:
         example.follow_its_lines()
         equal(["db1: the backup failed"], github.issues)
+        equal(2, len(github.followed))
+
+
+def test_chain():
+    """what follows an issue has its number, which GitHub gives; behind an issue that failed nothing is sent."""
+    path = "/repos/example/app/issues/"
+    with GitHub() as github, queue(github) as example:
+        example.add({"title": "another"})
+        example.add({"title": "db1"}, type="open", key="db1")
+        example.add({"body": "again"}, type="comment", key="db1")
+        example.add({"state": "closed"}, type="close", key="db1")
+        example.run()
+        equal([(f"{path}2/comments", "again"), (f"{path}2", "closed")], github.followed)
+    with GitHub() as github, queue(github) as example:
+        example.add({"body": "no title"}, type="open", key="db1")
+        example.add({"body": "again"}, type="comment", key="db1")
+        example.run(status=1)
+        example.is_in(failed=1, held=1)
+        equal([], github.followed)
 
 
 def test_hour():

@@ -14,6 +14,8 @@ WEEK = 7 * 86_400
 
 
 class Loki(Emulation):
+    takes_gzip = True
+
     def __init__(self, bucket=None):
         super().__init__()
         self.lines, self.bucket = set(), bucket
@@ -62,6 +64,7 @@ def test_batches():
         example.add(*(entry(f"{n} \"é\"\t{{}}") for n in range(250)), sync="none")
         events = example.run("--limit", "10000", "--until-empty", "--max-time", "30s")
         equal(250, len(loki.lines))
+        equal({"gzip"}, {request.headers["Content-Encoding"] for request in loki.received})
         # What was deferred together went together again: a limit is not met by one request for each line.
         assert len(loki.received) < 12, len(loki.received)
         assert any(event.get("status") == 429 for event in events), events

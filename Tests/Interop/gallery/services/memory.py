@@ -11,7 +11,6 @@ from kit import Example, equal
 from pypi import python_with
 
 # The SDK brings 120 MB.
-large = True
 
 FUNCTIONS = '''
 import json, sys

@@ -9,6 +9,8 @@ from kit import Example, equal
 
 
 class Collector(Emulation):
+    takes_gzip = True
+
     def __init__(self):
         super().__init__()
         self.records = []

@@ -9,7 +9,6 @@ from kit import Example, equal
 ORIGIN = "https://scans.s3.eu-central-1.amazonaws.com"
 
 # moto brings 300 MB.
-large = True
 
 
 @contextlib.contextmanager

@@ -9,7 +9,6 @@ from kit import Example, equal
 TOPIC = "arn:aws:sns:eu-central-1:123456789012:alarms"
 
 # moto brings 300 MB.
-large = True
 
 
 @contextlib.contextmanager

@@ -9,7 +9,6 @@ from kit import Example, equal
 QUEUE = "https://sqs.eu-central-1.amazonaws.com/123456789012/events.fifo"
 
 # moto brings 300 MB.
-large = True
 
 
 @contextlib.contextmanager

@@ -1,0 +1,84 @@
+#include "CZlib.h"
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#ifdef __APPLE__
+#define LIBRARY "libz.1.dylib"
+#else
+#define LIBRARY "libz.so.1"
+#endif
+
+// struct z_stream_s
+struct stream {
+    const unsigned char *next_in;
+    unsigned available_in;
+    unsigned long total_in;
+    unsigned char *next_out;
+    unsigned available_out;
+    unsigned long total_out;
+    const char *message;
+    void *state, *allocate, *release, *opaque;
+    int data_type;
+    unsigned long adler, reserved;
+};
+
+enum {
+    Z_FINISH = 4,
+    Z_STREAM_END = 1,
+    Z_DEFAULT_COMPRESSION = -1,
+    Z_DEFLATED = 8,
+    Z_DEFAULT_STRATEGY = 0,
+    // The largest window, and 16 for the header and the end of gzip.
+    GZIP_WINDOW = 15 + 16,
+    USUAL_MEMORY = 8,
+};
+
+static void *library;
+static char reason[512];
+static int (*initialize)(struct stream *, int, int, int, int, int, const char *, int);
+static unsigned long (*bound)(struct stream *, unsigned long);
+static int (*deflate)(struct stream *, int);
+static int (*end)(struct stream *);
+
+const char *czlib_open(void) {
+    if (library) return NULL;
+    void *opened = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    if (!opened) {
+        snprintf(reason, sizeof reason, "%s", dlerror());
+        return reason;
+    }
+    *(void **)&initialize = dlsym(opened, "deflateInit2_");
+    *(void **)&bound = dlsym(opened, "deflateBound");
+    *(void **)&deflate = dlsym(opened, "deflate");
+    *(void **)&end = dlsym(opened, "deflateEnd");
+    if (!initialize || !bound || !deflate || !end) {
+        dlclose(opened);
+        return LIBRARY " does not compress";
+    }
+    library = opened;
+    return NULL;
+}
+
+void *czlib_gzip(const void *bytes, size_t count, size_t *length) {
+    struct stream stream = {0};
+    if (count > UINT_MAX) return NULL;
+    // Refused by a library of another major version.
+    if (initialize(
+            &stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, USUAL_MEMORY, Z_DEFAULT_STRATEGY, "1.2.11",
+            sizeof stream))
+        return NULL;
+    unsigned long room = bound(&stream, count);
+    unsigned char *member = room <= UINT_MAX ? malloc(room) : NULL;
+    stream.next_in = bytes;
+    stream.available_in = (unsigned)count;
+    stream.next_out = member;
+    stream.available_out = (unsigned)room;
+    int result = member ? deflate(&stream, Z_FINISH) : 0;
+    *length = stream.total_out;
+    end(&stream);
+    if (result == Z_STREAM_END) return member;
+    free(member);
+    return NULL;
+}

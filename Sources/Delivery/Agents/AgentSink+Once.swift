@@ -1,0 +1,20 @@
+package import Policy
+
+extension AgentSink {
+    /// Makes one request by a delivery agent of its own, and waits for its end: `timeouts.total` and the grace at most.
+    package static func report(of request: OutgoingRequest) -> AttemptReport {
+        let sink = AgentSink(concurrency: 1, agents: 1)
+        defer { sink.close() }
+        let start = ContinuousClock.now
+        do throws(SinkError) {
+            try sink.submit(request, ticket: 1)
+            let end = start + request.timeouts.total + .seconds(2)
+            while ContinuousClock.now < end {
+                if let (_, report) = try sink.reports(until: end).first { return report }
+            }
+            return AttemptReport(result: .failure(.deadline, detail: ""), duration: start.duration(to: .now))
+        } catch {
+            return AttemptReport(result: .failure(.other, detail: error.description), duration: .zero)
+        }
+    }
+}

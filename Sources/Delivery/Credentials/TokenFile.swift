@@ -1,0 +1,113 @@
+import CSystem
+import Policy
+
+/// A token that outlives its run: a file in a directory for this user's run-time files, never in the queue.
+///
+/// The file is locked while a token is fetched, so that of several runs one asks for it. It is written in place: after a
+/// crash it may be torn, and then it says nothing. A directory or a file that others may write, or that others may read,
+/// is not used, and neither is a token whose time has not come or has passed.
+struct TokenFile: ~Copyable {
+    private let descriptor: Int32
+
+    /// In bytes.
+    private static let limit = 65_536
+
+    /// Opens and locks the file of that name; `nil` where there is none that can be trusted, or another run has it locked
+    /// for longer than `patience`. Then a token is fetched and not kept.
+    init?(_ name: String, in directory: RuntimeDirectory, patience: Duration) {
+        guard let place = directory.descriptor() else { return nil }
+        defer { close(place) }
+        let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
+        let file = openat(place, name.rawCString, flags, 0o600)
+        guard file >= 0 else { return nil }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+            status.st_mode & 0o077 == 0, status.st_nlink == 1, Self.lock(file, patience)
+        else {
+            close(file)
+            return nil
+        }
+        descriptor = file
+    }
+
+    deinit {
+        // The lock goes with it.
+        close(descriptor)
+    }
+
+    private static func lock(_ file: Int32, _ patience: Duration) -> Bool {
+        let end = ContinuousClock.now + patience
+        while flock(file, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR, ContinuousClock.now < end else { return false }
+            poll(nil, 0, 20)
+        }
+        return true
+    }
+
+    /// The token, and how long it is good; `nil` where there is none for now.
+    func token(at now: Timestamp) -> OAuth2.Token? {
+        guard lseek(descriptor, 0, SEEK_SET) == 0, let content = try? bytes(of: descriptor, limit: Self.limit),
+            let document = try? JSONDocument(content),
+            // It is written as an endpoint answers, and read as that is.
+            case .token(var token) = OAuth2.answer(
+                in: AttemptReport(result: .answer(.init(status: 200, body: content)), duration: .zero)),
+            let from = Self.time("from", document), let until = Self.time("until", document), from <= now, now < until
+        else { return nil }
+        token.lifetime = until - now
+        return token
+    }
+
+    private static func time(_ name: String, _ document: JSONDocument) -> Timestamp? {
+        guard case .string(let text)? = document.value(at: JSONPointer(tokens: [name])) else { return nil }
+        return Timestamp(compact: text)
+    }
+
+    /// Keeps a token; where it cannot be written there is none.
+    func keep(_ value: String, from now: Timestamp, until end: Timestamp) {
+        let text =
+            "{\"from\":\"\(now.compactMicroseconds)\",\"until\":\"\(end.compactMicroseconds)\",\"access_token\":"
+            + "\(JSONValue.quoted(value))}\n"
+        guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else { return }
+        let content = Array(text.utf8)
+        if content.withUnsafeBytes({ write(descriptor, $0.baseAddress, $0.count) }) != content.count {
+            ftruncate(descriptor, 0)
+        }
+    }
+}
+
+/// Where this user's run-time files are: they are gone after a restart of the machine, and nobody else can read them.
+package struct RuntimeDirectory: Sendable {
+    /// Absolute.
+    package let path: String
+    /// Whether it is made where it is not there; its parent is.
+    let isOurs: Bool
+
+    /// The directory that systemd names in `RUNTIME_DIRECTORY`, `drainq` in `XDG_RUNTIME_DIR`, or else `drainq-UID` in
+    /// `TMPDIR` or `/tmp`.
+    package init(environment: [String: String]) {
+        func directory(_ variable: String) -> String? {
+            environment[variable].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        }
+        if let given = directory("RUNTIME_DIRECTORY") {
+            (path, isOurs) = (String(given.prefix { $0 != ":" }), false)
+        } else if let given = directory("XDG_RUNTIME_DIR") {
+            (path, isOurs) = ("\(given)/drainq", true)
+        } else {
+            (path, isOurs) = ("\(directory("TMPDIR") ?? "/tmp")/drainq-\(geteuid())", true)
+        }
+    }
+
+    /// A descriptor of it, if it belongs to this user and nobody else may write in it; a symbolic link is none.
+    func descriptor() -> Int32? {
+        if isOurs { mkdir(path.rawCString, 0o700) }
+        let place = open(path.rawCString, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard place >= 0 else { return nil }
+        var status = stat()
+        guard fstat(place, &status) == 0, status.st_uid == geteuid(), status.st_mode & (isOurs ? 0o077 : 0o022) == 0
+        else {
+            close(place)
+            return nil
+        }
+        return place
+    }
+}

@@ -1,0 +1,186 @@
+import Drain
+import Policy
+import Spool
+
+/// `drainq wait`: until each operation is delivered, has failed or is gone. Its file says so: nobody has to tell.
+func wait(_ arguments: WaitArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
+    try failing {
+        let queue = try OpenQueue(arguments.queue, environment)
+        var waiting = Waiting(for: try givenMentions(arguments.ids), in: queue, asJSON: arguments.isJSON)
+        Interruption.install()
+        defer { Interruption.uninstall() }
+        if try queue.spool.isPaused, !arguments.verbosity.isQuiet {
+            Messages.notice("the queue is paused: nothing is sent until '\(pasted("resume"))'")
+        }
+        return try waiting.wait(atMost: arguments.timeout)
+    }
+}
+
+private struct Waiting {
+    private let queue: OpenQueue
+    private let asJSON: Bool
+    /// Those that are not over, in the order in which they were named, and where each was seen last.
+    private var open: [(mention: Mention, entry: Entry?)]
+    /// How often in a row an operation was in no directory.
+    private var misses: [Mention: Int] = [:]
+    private var statuses: [ExitStatus] = []
+
+    /// So often an operation has to be missing: one that moves while the directories are listed may be in none of them.
+    private static let missesOfGone = 3
+
+    init(for mentions: [Mention], in queue: OpenQueue, asJSON: Bool) {
+        self.queue = queue
+        self.asJSON = asJSON
+        var seen: Set<Mention> = []
+        open = mentions.filter { seen.insert($0).inserted }.map { ($0, nil) }
+    }
+
+    /// Looks at one path for each operation, ever less often, and lists the queue only where one has moved on.
+    mutating func wait(atMost limit: Duration?) throws -> ExitStatus {
+        let end = limit.map { ContinuousClock.now + $0 }
+        var pause: Duration = .milliseconds(20)
+        while true {
+            let start = ContinuousClock.now
+            let hasMoved = try look()
+            standardOutput.flush()
+            if open.isEmpty { return .first(of: statuses) }
+            if let end, ContinuousClock.now >= end { return try giveUp() }
+            // A listing of a large queue takes its time: the next one waits in proportion.
+            pause = hasMoved ? .milliseconds(20) : min(pause * 2, .milliseconds(500))
+            let next = ContinuousClock.now + max(pause, start.duration(to: .now) * 20)
+            Interruption.sleep(until: end.map { min($0, next) } ?? next)
+            let signal = Interruption.received
+            if signal.count > 0 { return ExitStatus(rawValue: 128 + signal.last) ?? .interrupted }
+        }
+    }
+
+    /// Takes in what has come of the operations since. True if one of them was not where it had been.
+    private mutating func look() throws -> Bool {
+        let moved = try open.filter { _, entry in try entry.map { try queue.spool.size(of: $0) == nil } ?? true }
+        if moved.isEmpty { return false }
+        let found = try queue.mentioned(moved.map { $0.mention })
+        for (mention, last) in moved {
+            let one = found[mention]?.first { $0.isOver } ?? found[mention]?.first
+            switch one {
+            case .operation(let entry):
+                misses[mention] = nil
+                if entry.state == .delivered || entry.state == .failed {
+                    try settle(mention, entry)
+                } else {
+                    seen(mention, at: entry)
+                }
+            case .quarantined(let item):
+                close(
+                    mention, .failed, error: "cannot wait for '\(mention)': it is quarantined: \(item.reason ?? "")",
+                    WaitResult(id: mention.description, outcome: .quarantined, error: item.reason))
+            case nil:
+                misses[mention, default: 0] += 1
+                if misses[mention]! >= Self.missesOfGone { disappear(mention, last) }
+            }
+        }
+        return true
+    }
+
+    private mutating func seen(_ mention: Mention, at entry: Entry) {
+        guard let index = open.firstIndex(where: { $0.mention == mention }) else { return }
+        open[index].entry = entry
+    }
+
+    private mutating func settle(_ mention: Mention, _ entry: Entry) throws {
+        let stored: StoredOperation
+        switch try queue.spool.read(entry) {
+        case .operation(let read): stored = read
+        case .notAnOperation(let reason): return unreadable(mention, entry, reason)
+        case .newerFormat(let version):
+            return unreadable(mention, entry, "a newer drainq has written it (format \(version))")
+        case nil: return
+        }
+        let (operation, id) = (stored.operation, mention.description)
+        let last = operation.attempts.last
+        var result = WaitResult(
+            id: id, outcome: entry.state == .delivered ? .delivered : .failed, status: last?.status, rule: last?.rule)
+        guard entry.state == .delivered else {
+            let cause = last?.cause ?? "no reason kept"
+            result.error = cause
+            return close(
+                mention, .failed, error: "'\(id)' failed: \(cause)", hint: pasted("show", id), result)
+        }
+        let answer = operation.keptAnswer.map(AnswerView.init)
+        (result.answer, result.answerBase64) = (answer?.body, answer?.bodyBase64)
+        if !asJSON, let body = operation.keptAnswer?.body { standardOutput.write(bytes: body) }
+        close(mention, .ok, result)
+    }
+
+    /// The operation is over, as its directory says, and its file does not say more.
+    private mutating func unreadable(_ mention: Mention, _ entry: Entry, _ reason: String) {
+        let (id, isDelivered) = (mention.description, entry.state == .delivered)
+        close(
+            mention, .failed,
+            error:
+                "'\(id)' \(isDelivered ? "was delivered, but its copy" : "failed, and its file") cannot be read: \(reason)",
+            hint: pasted("check"),
+            WaitResult(id: id, outcome: isDelivered ? .delivered : .failed, error: "its file cannot be read: \(reason)")
+        )
+    }
+
+    /// An operation that is in no directory any more, or never was.
+    private mutating func disappear(_ mention: Mention, _ last: Entry?) {
+        let id = mention.description
+        guard let last else {
+            let reason = "no operation '\(id)' in the queue"
+            return close(
+                mention, .failed, error: reason,
+                hint: "what is delivered is kept with keepAnswer or retention.delivered",
+                WaitResult(id: id, outcome: .unknown, error: reason))
+        }
+        let keepsCopies =
+            queue.configuration.retention.delivered > .zero
+            || queue.configuration.route(of: last.name.type).keepsAnswer
+        if keepsCopies {
+            let reason = "it was dropped, a newer one has replaced it, or its copy could not be kept"
+            return close(
+                mention, .failed, error: "'\(id)' is gone: \(reason)",
+                WaitResult(id: id, outcome: .gone, error: reason))
+        }
+        close(mention, .ok, WaitResult(id: id, outcome: .gone))
+    }
+
+    private mutating func close(
+        _ mention: Mention, _ status: ExitStatus, error: String? = nil, hint: String? = nil, _ result: WaitResult
+    ) {
+        open.removeAll { $0.mention == mention }
+        statuses.append(status)
+        if asJSON { return JSONLine.write(result) }
+        if let error { Messages.error(error, hint: hint) }
+    }
+
+    /// The time is over: says of each what it waits for.
+    private mutating func giveUp() throws -> ExitStatus {
+        let now = Timestamp.now()
+        let known = try queue.knownDestinations()
+        var reasons = try WaitReasons(queue.spool, queue.configuration, known, at: now)
+        for (mention, entry) in open {
+            let waiting = entry.flatMap { reasons.waiting(of: $0) }
+            let sentence =
+                entry.flatMap { entry in
+                    waiting?.sentence(
+                        now, id: entry.name.id, destination: known.table.destination(of: entry.name).name)
+                } ?? "a run is sending it"
+            close(
+                mention, waiting?.needsPerson ?? false ? .held : .deferred,
+                error: "'\(mention)' is not delivered yet: \(sentence)",
+                WaitResult(id: mention.description, outcome: .waiting, error: sentence))
+        }
+        return .first(of: statuses)
+    }
+}
+
+extension Mentioned {
+    /// Whether nothing more becomes of it by itself.
+    fileprivate var isOver: Bool {
+        switch self {
+        case .operation(let entry): entry.state == .delivered || entry.state == .failed
+        case .quarantined: true
+        }
+    }
+}

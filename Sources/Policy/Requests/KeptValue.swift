@@ -1,0 +1,80 @@
+/// A part of an answer that later operations of the key send: a text, a number, `true` or `false`.
+///
+/// It is a server's text, so it is bounded, has no control character in it, and is no secret.
+package struct KeptValue: Hashable, Sendable {
+    /// The longest value, in bytes of UTF-8.
+    package static let longest = 1024
+    /// How many values a route may keep.
+    package static let mostOfRoute = 16
+
+    /// The value as JSON: a number as the server wrote it.
+    package let json: String
+
+    /// Throws why the value cannot be kept, as in `it is empty`.
+    package init(_ value: JSONValue, as written: some Collection<UInt8>) throws(Unkept) {
+        switch value {
+        case .string(let text): json = try Self.json(of: text)
+        case .number, .bool:
+            if written.count > Self.longest { throw .tooLong }
+            json = String(decoding: written, as: UTF8.self)
+        case .null, .array, .object: throw .noScalar
+        }
+    }
+
+    package init(text: String) throws(Unkept) {
+        json = try Self.json(of: text)
+    }
+
+    private static func json(of text: String) throws(Unkept) -> String {
+        if text.isEmpty { throw .empty }
+        if text.utf8.count > Self.longest { throw .tooLong }
+        if text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) { throw .control }
+        return JSONValue.quoted(text)
+    }
+
+    /// Reads back what `json` was; `nil` for anything that is no value to be kept.
+    package init?(json bytes: some Collection<UInt8>) {
+        let bytes = Array(bytes)
+        guard let value = try? JSONValue(bytes), let kept = try? KeptValue(value, as: bytes) else { return nil }
+        self = kept
+    }
+
+    /// Whether an operation's files and states may be named so in `keep` and `{kept.NAME}`: 1 to 64 letters, digits, `_`
+    /// and `-`.
+    package static func isName(_ text: some StringProtocol) -> Bool {
+        (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(\.isIdentifierByte)
+    }
+
+    /// What a template fills in.
+    var templateValue: TemplateValue {
+        switch JSONValue(valid: Array(json.utf8)[...]) {
+        case .string(let text): .text(text)
+        case .number, .bool, .null, .array, .object: .scalar(Array(json.utf8))
+        }
+    }
+}
+
+/// Why a part of an answer is not kept.
+package enum Unkept: Error, Hashable, Sendable, CustomStringConvertible {
+    case missing
+    case notJSON
+    case cut
+    case noScalar
+    case empty
+    case tooLong
+    case control
+    case secret
+
+    package var description: String {
+        switch self {
+        case .missing: "the answer has nothing there"
+        case .notJSON: "the answer is not JSON"
+        case .cut: "the answer is longer than answerLimit, and cut it is not JSON"
+        case .noScalar: "it is neither text nor a number nor true or false"
+        case .empty: "it is empty"
+        case .tooLong: "it is longer than \(KeptValue.longest) bytes"
+        case .control: "it has a control character in it"
+        case .secret: "it has a secret of the request in it"
+        }
+    }
+}

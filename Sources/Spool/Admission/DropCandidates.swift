@@ -1,0 +1,168 @@
+import Policy
+
+/// Finds operations that may be dropped so that something newer gets in: first those that newer operations of their key
+/// replace, then, under `dropOldest`, the oldest. They are in the queue, or came in the same batch and are not written yet.
+/// Claimed operations stay.
+///
+/// The queue is listed when a limit asks for it first; of a million names a bounded number is held.
+struct DropCandidates {
+    /// An operation that may go.
+    struct Victim {
+        var entry: Entry
+        /// Its number in the batch; `nil` if it is in the queue.
+        var member: Int?
+        /// Bytes of its file, once they are known.
+        var size: Int?
+        var isSuperseded = false
+
+        fileprivate var name: EntryName { entry.name }
+    }
+
+    private static let bound = 4096
+
+    private let dropsOldest: Bool
+    /// Whether the batch is all or none: none of it goes.
+    private let isWhole: Bool
+    private var coalescing: Coalescing?
+    private var groups: Set<SequenceKey> = []
+    /// Superseded operations, and whether there are more than are held.
+    private var superseded: [Victim] = []
+    private var listsSuperseded = true
+    /// Operations of the batch, by key, that a later one of the batch may replace.
+    private var values: [SequenceKey: [Victim]] = [:]
+    /// The oldest of the queue, the last one first, and whether there are more than are held.
+    private var oldest: [Victim] = []
+    private var listsOldest = true
+    /// Of the batch, what has been let in.
+    private var members: [Victim] = []
+    private var gone: Set<EntryName> = []
+
+    /// `names` are those of the batch.
+    init(_ configuration: Configuration, for names: [EntryName], isWhole: Bool, at now: Timestamp) {
+        dropsOldest = configuration.limits.whenFull == .dropOldest
+        self.isWhole = isWhole
+        guard configuration.hasCoalescingRoutes else { return }
+        let coalescing = Coalescing(configuration, at: now)
+        groups = Set(names.compactMap(coalescing.group))
+        self.coalescing = coalescing
+    }
+
+    /// Takes in that the batch's operation of this number has been let in.
+    mutating func letIn(_ member: Int, _ entry: Entry, size: Int) {
+        let victim = Victim(entry: entry, member: isWhole ? nil : member, size: size)
+        if !isWhole { members.append(victim) }
+        guard let group = coalescing?.group(of: entry.name) else { return }
+        coalescing?.note(entry.name)
+        while let older = takeValue(of: group, before: entry.name) { superseded.append(older) }
+        if !isWhole { values[group, default: []].append(victim) }
+    }
+
+    /// What goes next so that the operation of this name gets in; `nil` where nothing may.
+    mutating func next(for name: EntryName, _ queue: SpoolDirectory) throws(SpoolError) -> Victim? {
+        var found = try nextSuperseded(for: name, queue)
+        if found == nil { found = try nextOldest(queue) }
+        guard let victim = found else { return nil }
+        gone.insert(victim.name)
+        return victim
+    }
+
+    /// They stay: the operation did not get in.
+    mutating func giveBack(_ victims: [Victim]) {
+        for victim in victims.reversed() {
+            gone.remove(victim.name)
+            if victim.isSuperseded, coalescing?.isSuperseded(victim.name) ?? false {
+                superseded.append(victim)
+            } else if victim.isSuperseded, let group = coalescing?.group(of: victim.name) {
+                values[group, default: []].append(victim)
+            } else if victim.member == nil {
+                oldest.append(victim)
+            }
+        }
+    }
+
+    // MARK: - Superseded
+
+    private mutating func nextSuperseded(
+        for name: EntryName, _ queue: SpoolDirectory
+    ) throws(SpoolError) -> Victim? {
+        guard let coalescing else { return nil }
+        if superseded.isEmpty, listsSuperseded { try listSuperseded(queue) }
+        while let victim = superseded.popLast() {
+            if !gone.contains(victim.name) { return victim }
+        }
+        return coalescing.group(of: name).flatMap { takeValue(of: $0, before: name) }
+    }
+
+    private mutating func takeValue(of group: SequenceKey, before name: EntryName) -> Victim? {
+        guard let coalescing,
+            let index = values[group]?.firstIndex(where: {
+                !gone.contains($0.name) && coalescing.supersedes(name, $0.name)
+            })
+        else { return nil }
+        var victim = values[group]!.remove(at: index)
+        victim.isSuperseded = true
+        return victim
+    }
+
+    /// Two listings: which value of each key is the newest, then which ones it stands for.
+    private mutating func listSuperseded(_ queue: SpoolDirectory) throws(SpoolError) {
+        guard var coalescing else { return }
+        for state in [QueueState.new, .deferred] {
+            try queue.forEachEntry(in: state) { if !gone.contains($0.name) { coalescing.note($0.name) } }
+        }
+        listsSuperseded = false
+        for group in values.keys { values[group]?.removeAll { $0.member == nil } }
+        for state in [QueueState.new, .deferred] {
+            try queue.forEachEntry(in: state) { entry in
+                if gone.contains(entry.name) { return }
+                if coalescing.isSuperseded(entry.name) {
+                    if superseded.count == Self.bound { return listsSuperseded = true }
+                    superseded.append(Victim(entry: entry, isSuperseded: true))
+                } else if let group = coalescing.group(of: entry.name), groups.contains(group) {
+                    values[group, default: []].append(Victim(entry: entry))
+                }
+            }
+        }
+        self.coalescing = coalescing
+    }
+
+    // MARK: - Oldest
+
+    private mutating func nextOldest(_ queue: SpoolDirectory) throws(SpoolError) -> Victim? {
+        guard dropsOldest else { return nil }
+        while let last = oldest.last, gone.contains(last.name) { oldest.removeLast() }
+        if oldest.isEmpty, listsOldest { try listOldest(queue) }
+        let gone = gone
+        let own = members.lazy.filter { !gone.contains($0.name) }.min { $0.name.isOlder(than: $1.name) }
+        guard let waiting = oldest.last else { return own }
+        if let own, own.name.isOlder(than: waiting.name) { return own }
+        return oldest.popLast()
+    }
+
+    private mutating func listOldest(_ queue: SpoolDirectory) throws(SpoolError) {
+        var entries: [Entry] = []
+        var hasMore = false
+        func keepOldest() {
+            entries.sort { $0.name.isOlder(than: $1.name) }
+            guard entries.count > Self.bound else { return }
+            entries.removeLast(entries.count - Self.bound)
+            hasMore = true
+        }
+        for state in [QueueState.new, .deferred] {
+            try queue.forEachEntry(in: state) { entry in
+                if gone.contains(entry.name) { return }
+                entries.append(entry)
+                if entries.count == 2 * Self.bound { keepOldest() }
+            }
+        }
+        keepOldest()
+        listsOldest = hasMore
+        oldest = entries.reversed().map { Victim(entry: $0) }
+    }
+}
+
+extension EntryName {
+    fileprivate func isOlder(than other: EntryName) -> Bool {
+        (createdAt, id) < (other.createdAt, other.id)
+    }
+}

@@ -1,0 +1,120 @@
+import CSystem
+import Policy
+
+/// A writer's own directory under `tmp/`: row W. What is still in it when the writer is gone was never promised.
+final class ScratchDirectory {
+    private let queue: SpoolDirectory
+    private let directory: LockedDirectory
+    private var count = 0
+
+    init(_ queue: SpoolDirectory, now: Timestamp = Timestamp(microseconds: 0)) throws(SpoolError) {
+        self.queue = queue
+        do throws(Errno) {
+            directory = try LockedDirectory.make(in: QueuePath("tmp"), at: now, queue)
+        } catch {
+            throw SpoolError(error, "write to", QueuePath("tmp"))
+        }
+        do throws(SpoolError) {
+            try queue.checkFormat()
+        } catch {
+            directory.remove()
+            throw error
+        }
+    }
+
+    var path: QueuePath { directory.path }
+
+    /// A path that nothing has yet. The name is long because ext4 compares a new one with all that stand in the same block of
+    /// a directory: of long ones there are fewer.
+    func nextPath() -> QueuePath {
+        count += 1
+        let number = String(count)
+        return QueuePath(in: directory.path, (String(repeating: "0", count: 64 - number.utf8.count) + number).utf8)
+    }
+
+    /// The path of a file that is named as an operation is.
+    func path(named name: EntryName) -> QueuePath {
+        QueuePath(in: directory.path, name.description.utf8)
+    }
+
+    /// Removes the directory and what is left in it.
+    func close() {
+        queue.removeFiles(in: directory.path, keepingLock: true)
+        directory.remove()
+    }
+
+    /// Leaves a committed batch to the next run.
+    func leave() {
+        directory.release()
+    }
+}
+
+extension SpoolDirectory {
+    /// What others make in `tmp/` has no lock to ask: it stays for 36 hours.
+    static let foreignTemporaryAge: Duration = .seconds(36 * 3600)
+
+    /// Row W → gone, for writers that are dead; what they had committed goes to its rows first. Failures wait for the next
+    /// run.
+    func sweepTemporaries(now: Timestamp) throws(SpoolError) {
+        let tmp = QueuePath("tmp")
+        try completeBatchesOfDeadWriters()
+        for path in try names(in: tmp).map({ QueuePath(in: tmp, $0) }) {
+            guard let status = try status(path, "look at") else { continue }
+            let isOld = now - status.modifiedAt > Self.foreignTemporaryAge
+            if status.kind == .directory {
+                // A stranger could put a link to another directory in its place while it is emptied.
+                guard try attempt("look at", path, { () throws(Errno) in try knowsOwner(of: status) }) else {
+                    if isOld { try? system.removeDirectory(root, path.bytes) }
+                    continue
+                }
+                let name = String(path.description.dropFirst("tmp/".count))
+                let lock = QueuePath(in: path, "lock".utf8)
+                let hasLock = try self.status(lock, "look at") != nil
+                guard hasLock || isOld || LockedDirectory.isName(name) else { continue }
+                guard let dead = try? LockedDirectory.takeOver(path, name: name, self),
+                    try self.status(CommittedBatch.path(in: path), "look at") == nil
+                else { continue }
+                removeFiles(in: path, keepingLock: true)
+                dead.remove()
+            } else if isOld {
+                try? system.unlink(root, path.bytes)
+            }
+        }
+    }
+
+    /// All that is in a directory which holds few names, but not the directory. What cannot be removed stays.
+    func removeFiles(in directory: QueuePath, keepingLock: Bool) {
+        var left = (try? names(in: directory, all: true)) ?? []
+        var count = 0
+        while let name = left.popLast() {
+            if keepingLock, name.elementsEqual("lock".utf8) { continue }
+            let path = QueuePath(in: directory, name)
+            guard (try? system.statusAt(root, path.bytes).kind) == .directory else {
+                try? system.unlink(root, path.bytes)
+                continue
+            }
+            // What is in it comes up to this directory, so that neither depth nor length of a path bounds what goes.
+            for inner in (try? names(in: path, all: true)) ?? [] {
+                count += 1
+                let name = Array("inner-\(UInt64.random(in: .min ... .max))-\(count)".utf8)
+                let from = QueuePath(in: path, inner)
+                if (try? system.rename(root, from.bytes, QueuePath(in: directory, name).bytes)) != nil {
+                    left.append(name)
+                }
+            }
+            try? system.removeDirectory(root, path.bytes)
+        }
+    }
+
+    /// The names in a directory that is known to be small; dot names too if `all` are asked for.
+    func names(in directory: QueuePath, all: Bool = false) throws(SpoolError) -> [[UInt8]] {
+        var names: [[UInt8]] = []
+        try attempt("list", directory) { () throws(Errno) in
+            try (all ? system.listAll : system.list)(root, directory.bytes) { name in
+                names.append(Array(name))
+                return true
+            }
+        }
+        return names
+    }
+}

@@ -1,0 +1,56 @@
+package import Policy
+
+/// The place of one operation in its sequence, kept by a process that may still send it: row W, an empty file under the
+/// operation's name.
+///
+/// `send` keeps one while it waits for its next attempt, so that it need not hold the sequence lock: no newer operation of
+/// the sequence is sent meanwhile, and all others go on. The process takes it under the sequence lock. It ends with the
+/// process, and the operation was never promised.
+package final class SendPlace {
+    private let scratch: ScratchDirectory
+
+    fileprivate init(_ name: EntryName, _ queue: SpoolDirectory) throws(SpoolError) {
+        scratch = try ScratchDirectory(queue)
+        let path = scratch.path(named: name)
+        do throws(SpoolError) {
+            try queue.attempt("keep a place in", path) { () throws(Errno) in
+                try queue.createFile(path, [], durable: false)
+            }
+        } catch {
+            scratch.close()
+            throw error
+        }
+    }
+
+    /// Gives the place up.
+    package func release() {
+        scratch.close()
+    }
+}
+
+extension SpoolDirectory {
+    /// Row – → W: keeps the place of an operation that is not in the queue.
+    package func keepPlace(of name: EntryName) throws(SpoolError) -> SendPlace {
+        try SendPlace(name, self)
+    }
+
+    /// Streams the names of operations whose places are kept. A dead process keeps one until the next run recovers. A
+    /// stranger, who may write to `tmp/` in some queues, keeps none.
+    func forEachSendPlace(_ body: (ListedName) -> Void) throws(SpoolError) {
+        let tmp = QueuePath("tmp")
+        for writer in try names(in: tmp) where LockedDirectory.isName(QueuePath.escaped(writer)) {
+            let path = QueuePath(in: tmp, writer)
+            do throws(Errno) {
+                guard try knowsOwner(of: system.statusAt(root, path.bytes)) else { continue }
+                try system.list(root, path.bytes) { bytes in
+                    if let name = ListedName(bytes) { body(name) }
+                    return true
+                }
+            } catch let error where error == .missing || error == .notADirectory || error == .forbidden {
+                // The writer has ended meanwhile, or is root and this process is not.
+            } catch {
+                throw SpoolError(error, "list", path)
+            }
+        }
+    }
+}

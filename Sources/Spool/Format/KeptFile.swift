@@ -1,0 +1,66 @@
+import Policy
+
+/// What is kept for one key: `state/keys/DIGEST.json`, one line with a checksum. drainq-queue(5) has it for other
+/// languages.
+struct KeptFile: Hashable {
+    struct Value: Hashable {
+        var value: KeptValue
+        /// The operation whose answer it was part of.
+        var from: OperationID
+        var at: Timestamp
+    }
+
+    /// The version of this format.
+    static let version = 1
+    /// Beyond this nothing is read: a route keeps few values, and each of them is short.
+    static let limit = 1 << 20
+
+    var key: String
+    var values: [String: Value] = [:]
+
+    init(key: String) {
+        self.key = key
+    }
+
+    /// `nil` for what is damaged, and for the file of a later version: what nobody is sure of is not sent.
+    init?(_ bytes: [UInt8]) {
+        guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")), end == bytes.count - 1,
+            case .present = Checksum.presence(bytes, headerEnd: end),
+            Checksum.objection(to: bytes, headerEnd: end, bodyEnd: bytes.count) == nil,
+            let fields = try? OperationFields(bytes, in: 0..<end, file: "", line: 1),
+            (try? fields.integer("version")) == Self.version,
+            let key = try? fields.string("key"), let range = fields.range("values"),
+            let members = try? JSONScanner.members(of: bytes, in: range)
+        else { return nil }
+        self.key = key
+        for member in members {
+            guard let value = try? OperationFields(bytes, in: member.value, file: "", line: 1),
+                let json = value.range("value"), let kept = KeptValue(json: bytes[json]),
+                let from = (try? value.string("from")).flatMap({ $0 }).flatMap({ OperationID($0) }),
+                let at = try? value.time("at")
+            else { return nil }
+            values[member.name] = Value(value: kept, from: from, at: at)
+        }
+    }
+
+    var encoded: [UInt8] {
+        var line = OrderedJSONLine()
+        line.member("version", Self.version)
+        line.member("key", key)
+        var object = OrderedJSONLine()
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+            var member = OrderedJSONLine()
+            member.member("value", raw: value.value.json.utf8)
+            member.member("from", value.from.description)
+            member.member("at", value.at.rfc3339)
+            object.member(name, raw: member.ended().dropLast())
+        }
+        line.member("values", raw: object.ended().dropLast())
+        var bytes: [UInt8] = line.ended().dropLast()
+        Checksum.append(to: &bytes)
+        let end = bytes.count
+        bytes.append(UInt8(ascii: "\n"))
+        Checksum.fill(&bytes, headerEnd: end, bodyEnd: bytes.count)
+        return bytes
+    }
+}

@@ -1,0 +1,154 @@
+import CSystem
+package import Policy
+
+/// `state/keys/`: what answers have left for later operations of a key, a file for each key.
+///
+/// A file is replaced in one step under the lock of `state/`, like the others there, and durably: a run keeps before it
+/// removes the operation whose answer it was. So a crash at any point leaves either the operation, which is sent again and
+/// whose answer is kept anew, or the value.
+extension SpoolDirectory {
+    static let keys = QueuePath("state/keys")
+    /// How many keys without an operation in the queue have values at most.
+    package static let mostDoneKeys = 10_000
+
+    /// How long `keep` waits for another writer. The operation has been delivered: without its value it is sent again.
+    private static let keepPatience: Duration = .seconds(30)
+    /// How many files are removed under one lock at most: `keep` of another run waits no longer.
+    private static let removedUnderOneLock = 100
+
+    private static func file(of key: Digest) -> String { "keys/\(key).json" }
+
+    /// The keys for which something is kept. Only names are read.
+    package func keptKeys() throws(SpoolError) -> Set<Digest> {
+        Set(try namesIfThere(in: Self.keys).compactMap(Self.key(ofFile:)))
+    }
+
+    /// What is kept for a key; nothing where its file is damaged.
+    package func keptValues(of key: Digest) throws(SpoolError) -> [String: KeptValue] {
+        try keptFile(of: key)?.values.mapValues(\.value) ?? [:]
+    }
+
+    /// Keeps what a delivery leaves for its key, durably, beside what other operations have left. Returns the names that
+    /// have no value now although the answer should have left one.
+    ///
+    /// A value that another operation left is forgotten where this one's answer has none in its place. One that this
+    /// operation left itself stays: it was delivered before, and a crash has sent it again. A file that is damaged or that
+    /// cannot be read is replaced.
+    package func keep(
+        _ kept: KeptValues, of id: OperationID, for key: String, at now: Timestamp
+    ) throws(SpoolError) -> Set<String> {
+        let lock = try lockState(patience: Self.keepPatience)
+        defer { lock.release() }
+        let digest = Digest(of: key)
+        let before = try replaceableFile(of: digest) ?? KeptFile(key: key)
+        var after = before
+        for (name, value) in kept.values { after.values[name] = KeptFile.Value(value: value, from: id, at: now) }
+        for name in kept.unkept.keys where after.values[name]?.from != id { after.values[name] = nil }
+        if after != before {
+            try makeKeysDirectory()
+            try replaceState(Self.file(of: digest), after.encoded, durable: true)
+        }
+        return Set(kept.unkept.keys.filter { after.values[$0] == nil })
+    }
+
+    /// Proves that a value could be kept now: writes a file as large as most are, and removes it. Throws what is in the way.
+    package func proveRoomToKeep() throws(SpoolError) {
+        let lock = try lockState()
+        defer { lock.release() }
+        try makeKeysDirectory()
+        let proof = QueuePath("state/keys/.room")
+        try attempt("write", proof) { () throws(Errno) in
+            func remove() throws(Errno) {
+                do throws(Errno) { try system.unlink(root, proof.bytes) } catch let error where error == .missing {}
+            }
+            try remove()
+            do throws(Errno) {
+                try createFile(proof, [UInt8](repeating: 0, count: 4096), durable: false)
+            } catch {
+                try? remove()
+                throw error
+            }
+            try remove()
+        }
+    }
+
+    /// Removes what was kept before `limit` for keys of which no operation is in the queue, and beyond so many the
+    /// oldest of the others. Returns how many files.
+    ///
+    /// Another process may move an operation while the directories are listed. So they are listed in an order in which one
+    /// that moves on is seen at least once, and once more.
+    @discardableResult
+    package func pruneKept(
+        olderThan limit: Timestamp, atMost most: Int = SpoolDirectory.mostDoneKeys
+    ) throws(SpoolError) -> Int {
+        var done = try keptKeys()
+        if done.isEmpty { return 0 }
+        func note(_ name: ListedName) { if let key = name.keyDigest { done.remove(key) } }
+        try withNamesLock { () throws(SpoolError) in
+            try forEachStandingName { name, _ in note(name) }
+            for state in [QueueState.failed, .new, .deferred] { try forEachName(in: state) { name, _ in note(name) } }
+        }
+        if done.isEmpty { return 0 }
+        var files: [(path: QueuePath, changed: Timestamp)] = []
+        for key in done {
+            let path = QueuePath("state/\(Self.file(of: key))")
+            if let status = try status(path, "look at") { files.append((path, status.changedAt)) }
+        }
+        files.sort { $0.changed < $1.changed }
+        let surplus = max(0, files.count - most)
+        let old = files.prefix(surplus) + files.dropFirst(surplus).prefix { $0.changed < limit }
+        var removed = 0
+        for start in stride(from: 0, to: old.count, by: Self.removedUnderOneLock) {
+            let lock = try lockState()
+            defer { lock.release() }
+            for (path, changed) in old.dropFirst(start).prefix(Self.removedUnderOneLock)
+            where try status(path, "look at")?.changedAt == changed {
+                try attempt("remove", path) { () throws(Errno) in
+                    do throws(Errno) { try system.unlink(root, path.bytes) } catch let error where error == .missing {}
+                }
+                removed += 1
+            }
+        }
+        if removed > 0 { try syncDirectory(Self.keys) }
+        return removed
+    }
+
+    /// Returns what is kept for a key, for a file that takes its place: nothing where that file cannot be read.
+    private func replaceableFile(of key: Digest) throws(SpoolError) -> KeptFile? {
+        do throws(SpoolError) {
+            return try keptFile(of: key)
+        } catch let error where error.code == EACCES || error.code == EIO {
+            return nil
+        }
+    }
+
+    private func keptFile(of key: Digest) throws(SpoolError) -> KeptFile? {
+        try readFile(QueuePath("state/\(Self.file(of: key))"), limit: KeptFile.limit).flatMap { KeptFile($0) }
+    }
+
+    /// Queues of earlier versions have none.
+    private func makeKeysDirectory() throws(SpoolError) {
+        try attempt("make", Self.keys) { () throws(Errno) in
+            if try exists(Self.keys) { return }
+            do throws(Errno) {
+                try system.makeDirectory(root, Self.keys.bytes, 0o700)
+            } catch let error where error == .exists {}
+            try sync(Self.keys.parent)
+        }
+    }
+
+    /// The names in a directory that may not be there.
+    func namesIfThere(in directory: QueuePath) throws(SpoolError) -> [[UInt8]] {
+        do throws(SpoolError) {
+            return try names(in: directory)
+        } catch let error where error.code == Errno.missing.code {
+            return []
+        }
+    }
+
+    private static func key(ofFile name: [UInt8]) -> Digest? {
+        let suffix = Array(".json".utf8)
+        guard name.suffix(suffix.count).elementsEqual(suffix) else { return nil }
+        return Digest(String(decoding: name.dropLast(suffix.count), as: UTF8.self))
+    }
+}

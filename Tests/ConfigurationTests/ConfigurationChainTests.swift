@@ -1,0 +1,54 @@
+import Policy
+import Testing
+
+@testable import Configuration
+
+/// What is kept of answers, and who sends it.
+@Suite struct `The configuration of a chain` {
+    private func routes(_ create: String, _ update: String = "url: 'http://h/{kept.id}'") -> String {
+        "{ routes: {\n default: { url: 'http://h/' },\n create: { \(create) },\n update: { \(update) },\n} }"
+    }
+
+    @Test func `values are kept of the body and of header fields, answers as a whole`() throws {
+        let configuration = try configured(routes("keep: { id: '/data/id', tag: 'ETag' }, keepAnswer: true"))
+        let route = configuration.route(of: TypeName("create")!)
+        #expect(route.keep == ["id": .pointer(JSONPointer("/data/id")!), "tag": .header("ETag")])
+        #expect(route.keepsAnswer && configuration.keepsAnswers && configuration.keepsValues)
+        #expect(configuration.sendsKeptValues && configuration.route(of: TypeName("update")!).keptNames == ["id"])
+        #expect(configuration.keepsDeliveredFor == .seconds(86_400))
+        let plain = try configured("{ retention: { kept: '30d' } }")
+        #expect(!plain.keepsValues && !plain.sendsKeptValues && plain.keepsDeliveredFor == .zero)
+        #expect(plain.retention.kept == .seconds(30 * 86_400))
+    }
+
+    @Test func `a route that keeps nothing takes an inherited one back`() throws {
+        let configuration = try configured(
+            "{ routes: { default: { url: 'http://h/', keep: { id: '/id' } }, a: {}, b: { keep: {} } } }")
+        #expect(configuration.route(of: TypeName("a")!).keep.count == 1)
+        #expect(configuration.route(of: TypeName("b")!).keep.isEmpty)
+    }
+
+    @Test(arguments: [
+        (
+            "keep: { note: '/id' }",
+            "4:17: routes.update.url: no route keeps a value 'id'; the route whose answer has it keeps it: keep: { id: \"/id\" }"
+        ),
+        ("keep: { ids: '/id' }", "4:17: routes.update.url: no route keeps a value 'id'; did you mean 'ids'?"),
+        (
+            "keep: { 'a.b': '/id', id: '/id' }",
+            "3:20: routes.create.keep.'a.b': 'a.b' is not a name; a name is 1 to 64 of A-Z a-z 0-9 _ and -"
+        ),
+        (
+            "keep: { id: 7 }",
+            "3:24: routes.create.keep.id: 7 is neither the name of a header field nor a JSON Pointer"
+        ),
+        ("keep: ['/id']", "3:18: routes.create.keep: "),
+        ("keep: { id: '/id' }, batch: { max: 2 }", "routes.create.keep: the answer to a batch"),
+        ("keep: { id: '/id' }, method: 'HEAD'", "routes.create.method: the answer to a HEAD has no body"),
+        ("keep: { id: '/id' }, answerLimit: 0", "routes.create.answerLimit: nothing is read"),
+    ])
+    func `what cannot work is found with its line`(create: String, expected: String) {
+        let errors = configurationErrors(routes(create))
+        #expect(errors.contains { $0.contains(expected) }, "\(errors)")
+    }
+}

@@ -1,0 +1,26 @@
+import Delivery
+import Testing
+
+@Suite struct GzipTests {
+    /// As the program that everybody has decompresses it.
+    private func decompressed(_ bytes: [UInt8]) -> ExternalCommandResult {
+        ExternalCommand(["gzip", "-dc"], directory: "/", environment: [:])
+            .run(input: bytes, within: .seconds(20), outputLimit: .max)
+    }
+
+    @Test(arguments: [1, 100, 65_536, 3_000_000])
+    func `gzip reads what was compressed`(count: Int) throws {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* $0) >> 7) }
+        let result = decompressed(try Gzip.compressed(bytes))
+        #expect(result.failure == nil && result.output == bytes)
+    }
+
+    @Test func `the same bytes give the same member, without a name and a time`() throws {
+        let text = Array(String(repeating: "{\"room\":\"attic\",\"value\":21.5}\n", count: 1000).utf8)
+        let member = try Gzip.compressed(text)
+        #expect(try Gzip.compressed(text) == member)
+        #expect(member.count < text.count / 20)
+        // RFC 1952 §2.3: the method deflate, no flags, no time.
+        #expect(member.prefix(8) == [0x1F, 0x8B, 8, 0, 0, 0, 0, 0])
+    }
+}

@@ -1,0 +1,188 @@
+import Delivery
+import Foundation
+import Policy
+import Synchronization
+import Testing
+
+@Suite struct `Tokens` {
+    private let place: SecretPlace
+    private let runtime: String
+    private let oauth2 = OAuth2(tokenURL: "https://id.example/token", clientID: "me", clientSecret: "secret")
+
+    init() throws {
+        place = try SecretPlace()
+        runtime = place.path + "/run"
+        try FileManager.default.createDirectory(
+            atPath: runtime, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+
+    /// A store of another run: each has the same files, and `ask` answers in place of the endpoint.
+    private func store(
+        at seconds: Int64 = 1_000_000, directory: String? = nil, client: OAuth2? = nil,
+        environment: [String: String] = [:], ask: @escaping () -> OAuth2.Answer
+    ) -> SecretStore {
+        let tokens = TokenSource(
+            directory: RuntimeDirectory(environment: ["RUNTIME_DIRECTORY": directory ?? runtime]),
+            now: { Timestamp(microseconds: seconds * 1_000_000) }, names: { $0.secretNames() },
+            ask: { _, _ in ask() })
+        return SecretStore(
+            sources: ["api": .oauth2(client ?? oauth2), "id": .environment("ID")], environment: environment,
+            base: place.path, tokens: tokens)
+    }
+
+    private func token(_ value: String, _ lifetime: Duration? = .seconds(3540)) -> OAuth2.Answer {
+        let answer = AttemptReport.Answer(status: 200, body: Array("{\"access_token\":\"\(value)\"}".utf8))
+        guard case .token(var token) = OAuth2.answer(in: AttemptReport(result: .answer(answer), duration: .zero)) else {
+            return .refused(reason: "is no token")
+        }
+        token.lifetime = lifetime
+        return .token(token)
+    }
+
+    private func never() -> OAuth2.Answer { .refused(reason: "was asked") }
+
+    private func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: runtime) }
+
+    @Test func `a token is good for the runs of its lifetime, and no longer`() throws {
+        #expect(store { token("a") }.values(["api"]).values == ["api": "a"])
+        #expect(store(at: 1_003_539, ask: never).values(["api"]).values == ["api": "a"])
+        #expect(store(at: 1_003_540) { token("b") }.values(["api"]).values == ["api": "b"])
+        // A clock that was set back makes nothing valid that was not.
+        #expect(store(at: 999_999) { token("c") }.values(["api"]).values == ["api": "c"])
+        let file = try #require(try files().first)
+        let mode = try FileManager.default.attributesOfItem(atPath: "\(runtime)/\(file)")[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        #expect(!file.contains("me") && !file.contains("secret"))
+    }
+
+    @Test func `a token that does not say when it expires is its run's alone`() throws {
+        let first = store { token("a", nil) }
+        #expect(first.values(["api"]).values == ["api": "a"])
+        #expect(first.values(["api"]).values == ["api": "a"])
+        #expect(store { token("b", nil) }.values(["api"]).values == ["api": "b"])
+    }
+
+    @Test func `clients whose ids come from secrets of the same name do not share a token`() {
+        let client = OAuth2(tokenURL: "https://id.example/token", clientID: "${secret:id}", clientSecret: "secret")
+        for (id, value) in [("one", "a"), ("two", "b")] {
+            let first = store(client: client, environment: ["ID": id]) { token(value) }
+            #expect(first.values(["api"]).values == ["api": value])
+        }
+        let again = store(client: client, environment: ["ID": "one"], ask: never)
+        #expect(again.values(["api"]).values == ["api": "a"])
+    }
+
+    @Test(arguments: [nil, Duration.zero, .milliseconds(900)])
+    func `an endpoint is not asked at each attempt, whatever lifetime it gives`(lifetime: Duration?) {
+        let asked = Mutex(0)
+        let store = store {
+            asked.withLock { $0 += 1 }
+            return token("a", lifetime)
+        }
+        let start = ContinuousClock.now
+        for _ in 0..<3 { _ = store.values(["api"], at: start + .milliseconds(950)) }
+        #expect(asked.withLock { $0 } == 1)
+    }
+
+    @Test func `an endpoint that hangs is not asked again for each operation`() {
+        let asked = Mutex(0)
+        let store = store {
+            asked.withLock { $0 += 1 }
+            usleep(300_000)
+            return .unavailable(.unreachable, reason: "does not answer (timeout)")
+        }
+        let start = ContinuousClock.now
+        _ = store.values(["api"], at: start)
+        _ = store.values(["api"], at: start + .milliseconds(10_250))
+        #expect(asked.withLock { $0 } == 1)
+    }
+
+    @Test func `a token that a server has refused is asked for again, unless another run has done so`() {
+        let answers = Mutex(["c", "b", "a"])
+        func next() -> OAuth2.Answer { answers.withLock { $0.popLast().map { token($0) } ?? never() } }
+        let (first, second) = (store(ask: next), store(ask: next))
+        let (used, same) = (first.values(["api"]), second.values(["api"]))
+        #expect(used.values == ["api": "a"] && same.values == used.values)
+        #expect(first.refresh(after: used))
+        #expect(first.values(["api"]).values == ["api": "b"])
+        #expect(second.refresh(after: same))
+        #expect(second.values(["api"]).values == ["api": "b"])
+        #expect(answers.withLock { $0 } == ["c"])
+    }
+
+    @Test func `of runs at the same time one asks`() {
+        let asked = Mutex(0)
+        let found = Mutex(Set<String>())
+        let (runtime, base, oauth2, answer) = (runtime, place.path, oauth2, token("a"))
+        DispatchQueue.concurrentPerform(iterations: 6) { _ in
+            let tokens = TokenSource(
+                directory: RuntimeDirectory(environment: ["RUNTIME_DIRECTORY": runtime]),
+                now: { Timestamp(microseconds: 1_000_000_000_000) }, names: { _ in [] },
+                ask: { _, _ in
+                    asked.withLock { $0 += 1 }
+                    return answer
+                })
+            let store = SecretStore(
+                sources: ["api": .oauth2(oauth2)], environment: [:], base: base, tokens: tokens)
+            let value = store.values(["api"]).values["api"] ?? "none"
+            found.withLock { _ = $0.insert(value) }
+        }
+        #expect(asked.withLock { $0 } == 1)
+        #expect(found.withLock { $0 } == ["a"])
+    }
+
+    /// What somebody may do to the file or to its directory.
+    enum Hostility: CaseIterable {
+        case readable, link, second, torn, directory, writableDirectory, linkedDirectory, noDirectory
+    }
+
+    @Test(arguments: Hostility.allCases)
+    func `a file that cannot be trusted is not believed, and the token is there all the same`(hostility: Hostility)
+        throws
+    {
+        _ = store { token("a") }.values(["api"])
+        let path = try "\(runtime)/\(#require(try files().first))"
+        let manager = FileManager.default
+        var directory = runtime
+        switch hostility {
+        case .readable: try manager.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        case .link:
+            try manager.moveItem(atPath: path, toPath: place.path + "/elsewhere")
+            try manager.createSymbolicLink(atPath: path, withDestinationPath: place.path + "/elsewhere")
+        case .second: try manager.linkItem(atPath: path, toPath: place.path + "/second")
+        case .torn:
+            try manager.setAttributes([:], ofItemAtPath: path)
+            try Data(contentsOf: URL(filePath: path)).dropLast(3).write(to: URL(filePath: path))
+            try manager.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        case .directory:
+            try manager.removeItem(atPath: path)
+            try manager.createDirectory(atPath: path, withIntermediateDirectories: false)
+        case .writableDirectory: try manager.setAttributes([.posixPermissions: 0o777], ofItemAtPath: runtime)
+        case .linkedDirectory:
+            directory = place.path + "/linked"
+            try manager.createSymbolicLink(atPath: directory, withDestinationPath: runtime)
+        case .noDirectory: directory = place.path + "/none"
+        }
+        #expect(store(directory: directory) { token("b") }.values(["api"]).values == ["api": "b"])
+    }
+
+    @Test func `an endpoint that does not answer is told apart from one that refuses`() {
+        let late = store { .unavailable(.dns, reason: "does not answer (dns)") }.values(["api"])
+        #expect(late.unavailable == ["api": .dns])
+        #expect(
+            late.failures["api"] == "comes from the endpoint 'https://id.example/token', which does not answer (dns)")
+        let refused = store { .refused(reason: "answered 401: invalid_client") }.values(["api"])
+        #expect(refused.unavailable.isEmpty)
+        #expect(
+            refused.failures["api"]
+                == "comes from the endpoint 'https://id.example/token', which answered 401: invalid_client")
+    }
+
+    @Test func `the directory is systemd's, the session's, or one of this user below the temporary one`() {
+        func path(_ environment: [String: String]) -> String { RuntimeDirectory(environment: environment).path }
+        #expect(path(["RUNTIME_DIRECTORY": "/run/a:/run/b", "XDG_RUNTIME_DIR": "/x"]) == "/run/a")
+        #expect(path(["XDG_RUNTIME_DIR": "/run/user/7", "TMPDIR": "/t"]) == "/run/user/7/drainq")
+        #expect(path(["XDG_RUNTIME_DIR": "relative", "TMPDIR": "/t"]) == "/t/drainq-\(getuid())")
+        #expect(path([:]) == "/tmp/drainq-\(getuid())")
+    }
+}

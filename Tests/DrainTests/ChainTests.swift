@@ -1,0 +1,302 @@
+import CSystem
+import Delivery
+import Foundation
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+/// Chains: later operations of a key send what the answer to an earlier one has left, and wait for it.
+@Suite struct ChainTests {
+    private func bench(_ ordering: Ordering = .key, _ onFailure: OnFailure = .hold) throws -> Bench {
+        let bench = try Bench()
+        bench.configuration = Configuration(
+            defaultRoute: Route(
+                url: "http://one/{kept.id}",
+                retry: BackoffSchedule(delays: .list([.seconds(60)]), attempts: 2, maxAge: .seconds(86_400)),
+                ordering: ordering, onFailure: onFailure),
+            routes: [
+                TypeName("create")!: Route(
+                    url: "http://one/", keep: ["id": .pointer(JSONPointer("/id")!)],
+                    retry: BackoffSchedule(delays: .list([.seconds(60)]), attempts: 2), ordering: ordering,
+                    onFailure: onFailure)
+            ])
+        return bench
+    }
+
+    /// Creates answer with the number of their key.
+    private func serve(_ request: OutgoingRequest) -> AttemptReport.Result {
+        guard request.url == "http://one/" else { return .status(204) }
+        let number = String(decoding: request.body ?? [], as: UTF8.self)
+        return .answer(AttemptReport.Answer(status: 201, body: Array("{\"id\":\"n\(number)\"}".utf8)))
+    }
+
+    private func reason(_ bench: Bench, _ type: String) throws -> WaitReason? {
+        let known = try KnownDestinations(of: bench.spool, bench.configuration, at: bench.now)
+        var reasons = try WaitReasons(bench.spool, bench.configuration, known, at: bench.now)
+        for state in [QueueState.new, .deferred] {
+            guard let name = try bench.names(state).first(where: { $0.type.description == type }) else { continue }
+            return reasons.waiting(of: Entry(state: state, name: name))
+        }
+        return nil
+    }
+
+    @Test(arguments: [Ordering.key, .any])
+    func `a create and what follows it are drained in one run, each to its own`(ordering: Ordering) throws {
+        let bench = try bench(ordering)
+        for key in 0..<3 {
+            try bench.add(1, type: "create") { $0.key = "k\(key)" }
+            try bench.add(2) { $0.key = "k\(key)" }
+        }
+        let summary = try bench.run(answer: serve)
+        #expect(summary.delivered == 9 && summary.attempts == 9)
+        #expect(bench.paths.sorted() == ["/", "/", "/", "/n0", "/n0", "/n1", "/n1", "/n2", "/n2"])
+        #expect(bench.paths.prefix(3).allSatisfy { $0 == "/" })
+        // One that is added the next day knows it still.
+        bench.now = bench.now + .seconds(86_400)
+        try bench.add(1) { $0.key = "k1" }
+        #expect(try bench.run(answer: serve).delivered == 1)
+        #expect(bench.paths == ["/n1"])
+    }
+
+    @Test func `what needs a value that is not there waits uncharged, with that reason, and what is behind it too`()
+        throws
+    {
+        let bench = try bench()
+        try bench.add(2) { $0.key = "a" }
+        try bench.add(1, type: "create") { $0.key = "b" }
+        let summary = try bench.run(answer: serve)
+        #expect(summary.delivered == 1 && summary.attempts == 1 && summary.leftDue == 0)
+        #expect(try bench.names(.new).count == 2)
+        #expect(try reason(bench, "default") == .kept("id"))
+        let known = try KnownDestinations(of: bench.spool, bench.configuration, at: bench.now)
+        let count = try QueueCount(of: bench.spool, bench.configuration, known, at: bench.now)
+        #expect(count.lackingKept == 1 && count.behind == 1 && count.due == 0)
+        // Naming it does not conjure the value up.
+        let ids = Set(try bench.names(.new).map(\.id))
+        #expect(try bench.run(RunOptions(ids: ids), answer: serve).attempts == 0)
+    }
+
+    @Test func `its age bounds the wait`() throws {
+        let bench = try bench()
+        try bench.add(1) { $0.key = "a" }
+        bench.now = bench.now + .seconds(86_399)
+        #expect(try bench.run(answer: serve).failed == 0)
+        bench.now = bench.now + .seconds(1)
+        let summary = try bench.run(answer: serve)
+        #expect(summary.failed == 1 && summary.attempts == 0)
+        #expect(try bench.names(.failed).count == 1)
+    }
+
+    @Test func `its own expiry bounds the wait`() throws {
+        let bench = try bench(.any)
+        let end = bench.now + .seconds(100)
+        try bench.add(1) { ($0.key, $0.expiresAt) = ("a", end) }
+        try bench.add(1) { $0.key = "b" }
+        #expect(try bench.run(answer: serve).failed == 0)
+        bench.now = end
+        let summary = try bench.run(answer: serve)
+        #expect(summary.failed == 1 && summary.attempts == 0)
+        let name = try #require(bench.names(.failed).first)
+        guard case .operation(let stored)? = try bench.spool.read(Entry(state: .failed, name: name)) else {
+            throw Errno(0)
+        }
+        #expect(name.id.description == "default-0")
+        #expect(stored.operation.attempts.last?.rule == Rule.expired(at: end).description)
+    }
+
+    // MARK: - A full disk
+
+    private func full(_ bench: Bench, at path: String) throws -> SpoolDirectory {
+        var calls = SystemCalls.real
+        let open = calls.open
+        calls.open = { (directory, name, flags, mode) throws(Errno) in
+            if flags & O_CREAT != 0, String(cString: name).hasPrefix(path) { throw Errno(ENOSPC) }
+            return try open(directory, name, flags, mode)
+        }
+        return try SpoolDirectory(opening: bench.directory.path, system: calls)
+    }
+
+    private func run(_ bench: Bench, full path: String) throws -> RunSummary {
+        let spool = try full(bench, at: path)
+        var options = RunOptions()
+        options.concurrency = 1
+        return try Run(spool: spool, configuration: bench.configuration, options: options, world: bench.world(serve)) {
+            bench.events.append($0)
+        }()
+    }
+
+    @Test func `without room for what it would leave, nothing is sent that leaves something`() throws {
+        let bench = try bench(.any)
+        bench.configuration.routes[TypeName("other")!] = Route(url: "http://one/other")
+        for key in ["a", "b"] {
+            try bench.add(1, type: "create") { $0.key = key }
+            try bench.add(1) { $0.key = key }
+        }
+        try bench.add(1, type: "other")
+        let summary = try run(bench, full: "state/keys/.")
+        #expect(summary.delivered == 1 && bench.paths == ["/other"])
+        #expect(summary.inputOutputErrors > 0)
+        #expect(try bench.names(.new).count == 4)
+        #expect(try bench.run(answer: serve).delivered == 4)
+    }
+
+    @Test func `an operation whose kept values cannot be read is not sent`() throws {
+        let bench = try bench(.any)
+        for key in ["a", "b"] { try bench.add(1, type: "create") { $0.key = key } }
+        let path = "\(bench.directory.path)/state/keys/\(Digest(of: "a")).json"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        let summary = try bench.run(answer: serve)
+        #expect(summary.delivered == 1 && summary.inputOutputErrors == 1 && bench.paths == ["/"])
+        try FileManager.default.removeItem(atPath: path)
+        #expect(try bench.run(answer: serve).delivered == 1)
+    }
+
+    @Test func `what is sent at once and leaves nothing is told`() throws {
+        let bench = try bench(.any)
+        var (told, errors): ([String], Int) = ([], 0)
+        func send(_ spool: SpoolDirectory, _ answer: String) throws -> Sending.Result {
+            let sending = Sending(
+                spool: spool, configuration: bench.configuration, options: .init(),
+                world: bench.world { _ in .answer(AttemptReport.Answer(status: 201, body: Array(answer.utf8))) },
+                notKept: { told.append("\($0) \($1) \($2)") }
+            ) { _ in errors += 1 }
+            let header = OperationHeader(
+                id: OperationID("x")!, type: TypeName("create")!, createdAt: bench.now, key: "a")
+            return try sending(Policy.Operation(header: header, body: Array("9".utf8)))
+        }
+        guard case .delivered(_, _, hasKept: true) = try send(bench.spool, "{}") else { throw Errno(0) }
+        #expect(told == ["x id \(Unkept.missing)"] && errors == 0)
+        let full = try full(bench, at: "state/keys/.\(Digest(of: "a"))")
+        guard case .delivered(_, _, hasKept: false) = try send(full, #"{"id":1}"#) else { throw Errno(0) }
+        #expect(errors == 1)
+    }
+
+    @Test func `what is sent at once is not sent without room for what it would leave`() throws {
+        let bench = try bench(.any)
+        let sending = Sending(
+            spool: try full(bench, at: "state/keys/."), configuration: bench.configuration, options: .init(),
+            world: bench.world(serve)
+        ) { _ in }
+        let header = OperationHeader(
+            id: OperationID("x")!, type: TypeName("create")!, createdAt: bench.now, contentType: "application/json",
+            key: "a")
+        guard case .broken(let postponement) = try sending(Policy.Operation(header: header, body: Array("9".utf8)))
+        else { throw Errno(0) }
+        #expect(postponement.reason.hasSuffix("No space left on device"))
+        #expect(bench.sink?.requests.isEmpty ?? true)
+    }
+
+    @Test(arguments: [Ordering.key, .any])
+    func `a disk that fills up takes nothing, and nothing overtakes`(ordering: Ordering) throws {
+        let bench = try bench(ordering)
+        bench.configuration.routes[TypeName("other")!] = Route(url: "http://one/other", ordering: ordering)
+        for key in ["a", "b"] {
+            try bench.add(1, type: "create") { $0.key = key }
+            try bench.add(1) { $0.key = key }
+            if ordering == .key { try bench.add(1, type: "other") { $0.key = key } }
+        }
+        // There is room for the proof, and none for the value.
+        let summary = try run(bench, full: "state/keys/.\(Digest(of: "a"))")
+        #expect(summary.delivered == 0 && bench.paths == ["/"])
+        #expect(try bench.names(.new).allSatisfy { $0.attempts == 0 })
+        let left = try bench.names(.new).count
+        #expect(left == (ordering == .key ? 6 : 4))
+        #expect(try bench.run(answer: serve).delivered == left)
+        #expect(bench.paths.filter { $0 == "/" }.count == 2)
+    }
+
+    @Test func `a create that failed for good holds its followers, a retry sends it first`() throws {
+        let bench = try bench()
+        try bench.add(1, type: "create") { $0.key = "a" }
+        try bench.add(2) { $0.key = "a" }
+        let summary = try bench.run { _ in .status(422) }
+        #expect(summary.failed == 1 && summary.attempts == 1)
+        #expect(try reason(bench, "default") == .failed(OperationID("create-0")!))
+        let failed = try #require(bench.names(.failed).first)
+        _ = try bench.spool.retry(Entry(state: .failed, name: failed), now: bench.now)
+        bench.now = bench.now + .seconds(1)
+        #expect(try bench.run(answer: serve).delivered == 3)
+        #expect(bench.paths == ["/", "/n0", "/n0"])
+    }
+
+    @Test func `where the create is dropped the followers wait for the value`() throws {
+        let bench = try bench()
+        try bench.add(1, type: "create") { $0.key = "a" }
+        try bench.add(1) { $0.key = "a" }
+        _ = try bench.run { _ in .status(422) }
+        _ = try bench.spool.drop(Entry(state: .failed, name: try #require(bench.names(.failed).first)))
+        #expect(try bench.run(answer: serve).attempts == 0)
+        #expect(try reason(bench, "default") == .kept("id"))
+    }
+
+    @Test func `an answer without the value is told, and nothing is sent in its place`() throws {
+        let bench = try bench()
+        try bench.add(1, type: "create") { $0.key = "a" }
+        try bench.add(1) { $0.key = "a" }
+        let summary = try bench.run { _ in .status(204) }
+        #expect(summary.delivered == 1 && summary.attempts == 1)
+        let told = bench.events.contains {
+            if case .notKept(_, name: "id", reason: .notJSON) = $0 { true } else { false }
+        }
+        #expect(told)
+    }
+
+    @Test func `a newer create keeps anew, and its followers send that`() throws {
+        let bench = try bench()
+        for _ in 0..<2 {
+            try bench.add(1, type: "create") { $0.key = "a" }
+            try bench.add(1) { $0.key = "a" }
+            _ = try bench.run(answer: serve)
+        }
+        #expect(bench.paths == ["/", "/n1"])
+    }
+
+    @Test func `values are removed once the key is done and their time is over`() throws {
+        let bench = try bench()
+        bench.configuration.retention.kept = .zero
+        try bench.add(1, type: "create") { $0.key = "a" }
+        try bench.add(1) { $0.key = "a" }
+        #expect(try bench.run(RunOptions(limit: 1), answer: serve).delivered == 1)
+        #expect(try bench.spool.keptKeys().count == 1)
+        bench.now = Timestamp(rfc3339: "2100-01-01T00:00:00Z")!
+        bench.configuration.defaultRoute.retry.maxAge = nil
+        #expect(try bench.run(answer: serve).delivered == 1)
+        #expect(try bench.spool.keptKeys().isEmpty)
+    }
+
+    @Test func `what is sent at once keeps and sends values too`() throws {
+        let bench = try bench()
+        func send(_ id: String, _ type: String) throws -> Sending.Result {
+            let sending = Sending(
+                spool: bench.spool, configuration: bench.configuration, options: .init(), world: bench.world(serve)
+            ) { _ in }
+            bench.now = bench.now + .seconds(1)
+            let header = OperationHeader(
+                id: OperationID(id)!, type: TypeName(type)!, createdAt: bench.now, contentType: "application/json",
+                key: "a")
+            return try sending(Policy.Operation(header: header, body: Array("9".utf8)))
+        }
+        guard case .postponed(let postponement) = try send("x", "default") else { throw Errno(0) }
+        #expect(postponement.reason == "no answer has left '{kept.id}' for its key")
+        postponement.turn?.release()
+        guard case .delivered = try send("y", "create"), case .delivered = try send("z", "default") else {
+            throw Errno(0)
+        }
+        #expect(bench.paths == ["/n9"])
+    }
+
+    @Test func `members of a batch send the values of their own keys`() throws {
+        let bench = try bench(.any)
+        bench.configuration.defaultRoute.url = "http://one/all"
+        bench.configuration.defaultRoute.body = #"{"id":{kept.id},"v":{payload}}"#
+        bench.configuration.defaultRoute.batch = Batch(max: 10)
+        for key in ["a", "b"] {
+            try bench.add(1, type: "create") { $0.key = key }
+            try bench.add(1) { $0.key = key }
+        }
+        #expect(try bench.run(answer: serve).delivered == 4)
+        #expect(bench.bodies.last == #"[{"id":"n0","v":0},{"id":"n1","v":1}]"#)
+    }
+}

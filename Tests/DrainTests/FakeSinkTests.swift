@@ -1,0 +1,34 @@
+import Delivery
+import Policy
+import Testing
+
+/// The sink of the run's tests keeps what `Sink` promises, as ConformanceTests shows of the real one.
+@Suite struct FakeSinkTests {
+    private let request = OutgoingRequest(method: "POST", url: "http://one/")
+
+    @Test func `every ticket is reported once, and a closed sink has no reports`() throws {
+        let sink = FakeSink(concurrency: 3) { _ in .answer(.init(status: 200)) }
+        for ticket in [7, 3, 9] { try sink.submit(request, ticket: ticket) }
+        var reported: [Int] = []
+        while reported.count < 3 { reported += try sink.reports(until: .now, wakeup: -1).map(\.ticket) }
+        #expect(reported.sorted() == [3, 7, 9])
+        #expect(try sink.reports(until: .now, wakeup: -1).isEmpty)
+        try sink.submit(request, ticket: 1)
+        sink.close()
+        sink.close()
+        #expect(throws: SinkError.self) { try sink.reports(until: .now, wakeup: -1) }
+    }
+
+    @Test func `a status is the answer, whatever it is`() throws {
+        var status = 200
+        let sink = FakeSink(concurrency: 1) { _ in .answer(.init(status: status)) }
+        for expected in [200, 302, 404, 503] {
+            status = expected
+            try sink.submit(request, ticket: expected)
+            let report = try #require(try sink.reports(until: .now, wakeup: -1).first)
+            #expect(report.ticket == expected)
+            guard case .answer(let answer) = report.report.result else { throw SinkError("no answer") }
+            #expect(answer.status == expected)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import Policy
+import Spool
+import Testing
+
+@testable import Drain
+
+@Suite struct NewestTests {
+    private func bench(_ change: (inout Route) -> Void = { _ in }) throws -> Bench {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.ordering = .newest
+        change(&bench.configuration.defaultRoute)
+        return bench
+    }
+
+    @Test func `the newest is sent first`() throws {
+        let bench = try bench()
+        try bench.add(5)
+        _ = try bench.run(RunOptions(limit: 2, concurrency: 1))
+        #expect(bench.bodies.prefix(2) == ["4", "3"])
+        try bench.add(1)
+        _ = try bench.run(RunOptions(concurrency: 1))
+        #expect(bench.bodies.suffix(4) == ["5", "2", "1", "0"])
+    }
+
+    @Test func `one that is deferred does not stop the older ones`() throws {
+        let bench = try bench()
+        try bench.add(3)
+        let summary = try bench.run(RunOptions(concurrency: 1)) { _ in .status(bench.bodies.last == "2" ? 503 : 200) }
+        #expect(bench.bodies == ["2", "1", "0"] && summary.delivered == 2)
+    }
+
+    @Test func `of one key the newest replaces the others, and newer keys go first`() throws {
+        let bench = try bench { $0.coalesce = true }
+        try bench.add(2) { $0.key = "a" }
+        try bench.add(2) { $0.key = "b" }
+        let summary = try bench.run(RunOptions(concurrency: 1))
+        #expect(bench.bodies == ["3", "1"] && summary.superseded == 2)
+    }
+
+    @Test func `nothing waits behind another, so none is held behind a failure`() {
+        let route = Route(ordering: .newest, onFailure: .hold)
+        #expect(route.problems.map(\.key) == ["onFailure"])
+        #expect(!route.isSequential && !route.holdsBehindFailed)
+    }
+}

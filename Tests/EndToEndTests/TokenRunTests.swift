@@ -1,0 +1,119 @@
+import Foundation
+import LoopbackReceiver
+import Synchronization
+import Testing
+
+/// Tokens for client credentials, in runs of the program.
+@Suite struct TokenRunTests {
+    /// The endpoint and the API: `/token` gives the next of its tokens, everything else takes the tokens that are good.
+    private final class Service: Sendable {
+        let tokens: Mutex<[String]>
+        let good: Mutex<Set<String>>
+        let asked = Mutex([String]())
+
+        init(tokens: [String], good: Set<String>) {
+            self.tokens = Mutex(tokens)
+            self.good = Mutex(good)
+        }
+
+        func receiver() throws -> LoopbackReceiver {
+            try LoopbackReceiver(
+                script: .deciding { request, _ in
+                    guard request.target == "/token" else {
+                        let bearer = request.header("Authorization")?.dropFirst("Bearer ".count) ?? ""
+                        return .status(self.good.withLock { $0.contains(String(bearer)) } ? 200 : 401)
+                    }
+                    let form = "\(request.header("Authorization") ?? "") \(request.text)"
+                    self.asked.withLock { $0.append(form) }
+                    guard let token = self.tokens.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else {
+                        return .status(401, body: #"{"error":"invalid_client"}"#)
+                    }
+                    return .status(200, body: #"{"access_token":"\#(token)","expires_in":3600}"#)
+                })
+        }
+    }
+
+    private func drainq(_ url: String, tokenURL: String? = nil) throws -> Drainq {
+        let drainq = try Drainq(
+            """
+            { routes: { default: { url: "\(url)/in", headers: { Authorization: "Bearer ${secret:api}" },
+                retry: { base: "1s" } } },
+              secrets: {
+                api: { oauth2: { tokenUrl: "\(tokenURL ?? url + "/token")", clientId: "me", clientSecret: "${secret:client}",
+                                 scope: "orders.write" } },
+                client: { file: "../client" } } }
+            """)
+        try drainq.write("TOPSECRET", as: "client")
+        try FileManager.default.createDirectory(
+            at: drainq.directory.appending(path: "run"), withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700])
+        drainq.environment["XDG_RUNTIME_DIR"] = drainq.directory.appending(path: "run").path
+        return drainq
+    }
+
+    @Test func `ten runs ask for one token`() throws {
+        let service = Service(tokens: ["T0KEN-1"], good: ["T0KEN-1"])
+        let receiver = try service.receiver()
+        let drainq = try drainq(receiver.url)
+        for number in 1...10 {
+            try drainq.run("add", input: "\(number)\n")
+            #expect(try drainq.run("run").status == 0)
+        }
+        #expect(
+            service.asked.withLock { $0 } == ["Basic bWU6VE9QU0VDUkVU grant_type=client_credentials&scope=orders.write"]
+        )
+        #expect(receiver.receivedCount == 11)
+    }
+
+    @Test func `a 401 renews the token, for this run and the next`() throws {
+        let service = Service(tokens: ["T0KEN-1", "T0KEN-2"], good: ["T0KEN-1"])
+        let receiver = try service.receiver()
+        let drainq = try drainq(receiver.url)
+        try drainq.run("add", input: "1\n")
+        try drainq.run("run")
+        service.good.withLock { $0 = ["T0KEN-2"] }
+        for number in 2...4 {
+            try drainq.run("add", input: "\(number)\n")
+            #expect(try drainq.run("run").status == 0)
+        }
+        #expect(service.asked.withLock { $0.count } == 2)
+        #expect(try drainq.waiting() == 0)
+    }
+
+    @Test func `an endpoint that is away defers, and one that refuses holds, with its reason`() throws {
+        let service = Service(tokens: [], good: [])
+        let receiver = try service.receiver()
+        let away = try drainq(receiver.url, tokenURL: "http://127.0.0.1:1/token")
+        try away.run("add", input: "1\n")
+        let deferred = try away.run("run", "-v")
+        #expect(deferred.status == 75 && deferred.error.contains("which does not answer (refused)"))
+        #expect(try away.names("deferred").count == 1)
+        let refused = try drainq(receiver.url)
+        try refused.run("add", input: "1\n")
+        let held = try refused.run("run", "-v")
+        #expect(held.status == 69 && held.error.contains("which answered 401: invalid_client"))
+        #expect(receiver.requests().allSatisfy { $0.target == "/token" })
+    }
+
+    @Test func `a hold for a client's secret ends when that secret is mended`() throws {
+        let service = Service(tokens: [], good: ["T0KEN-1"])
+        let receiver = try service.receiver()
+        let drainq = try drainq(receiver.url)
+        try drainq.run("add", input: "1\n")
+        #expect(try drainq.run("run").status == 69)
+        service.tokens.withLock { $0 = ["T0KEN-1"] }
+        try drainq.write("MENDED", as: "client")
+        #expect(try drainq.run("run").status == 0)
+        #expect(try drainq.waiting() == 0)
+    }
+
+    @Test func `nothing of a token is in the queue`() throws {
+        let service = Service(tokens: ["T0KEN-1"], good: [])
+        let receiver = try service.receiver()
+        let drainq = try drainq(receiver.url)
+        try drainq.run("add", input: "1\n")
+        let said = try drainq.run("run", "-v")
+        let found = try drainq.shell("grep -r -e T0KEN -e TOPSECRET queue; true")
+        #expect(found.output == "" && !(said.output + said.error).contains("T0KEN"))
+    }
+}

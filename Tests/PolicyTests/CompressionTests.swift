@@ -1,0 +1,52 @@
+import Policy
+import Testing
+
+@Suite struct CompressionTests {
+    private static let file = BodyFile(path: "/x", length: 1, modified: 0, inode: 1)
+
+    private func compressed(_ request: OutgoingRequest, by compression: Compression = .gzip) throws -> OutgoingRequest {
+        var request = request
+        try request.compress(by: compression) { body throws(RequestError) in Array(body.reversed()) }
+        return request
+    }
+
+    @Test func `a body is compressed, and a header field says so`() throws {
+        let request = try compressed(
+            OutgoingRequest(
+                method: "PUT", url: "http://a", headers: [HeaderField(name: "A", value: "1")], body: [1, 2]))
+        #expect(request.body == [2, 1])
+        #expect(request.headers.map { "\($0.name): \($0.value)" } == ["A: 1", "Content-Encoding: gzip"])
+    }
+
+    @Test(arguments: [
+        (OutgoingRequest(method: "POST", url: "http://a", body: [1, 2]), Compression.none),
+        (OutgoingRequest(method: "DELETE", url: "http://a"), .gzip),
+        (OutgoingRequest(method: "POST", url: "http://a", body: []), .gzip),
+        (OutgoingRequest(method: "PUT", url: "http://a", bodyFile: file), .gzip),
+        (
+            OutgoingRequest(
+                method: "POST", url: "http://a", headers: [HeaderField(name: "content-encoding", value: "br")],
+                body: [1, 2]
+            ), .gzip
+        ),
+    ])
+    func `nothing else is changed`(request: OutgoingRequest, compression: Compression) throws {
+        #expect(try compressed(request, by: compression) == request)
+    }
+
+    @Test func `why it cannot be compressed is passed on`() {
+        var request = OutgoingRequest(method: "POST", url: "http://a", body: [1])
+        #expect(throws: RequestError.cannotCompress(reason: "no zlib")) {
+            try request.compress(by: .gzip) { _ throws(RequestError) in throw .cannotCompress(reason: "no zlib") }
+        }
+    }
+
+    @Test func `a header of the route for its own encoding is a contradiction`() {
+        let headers = [HeaderField(name: "Content-encoding", value: "br")]
+        #expect(Route(url: "https://a", headers: headers).problems.isEmpty)
+        #expect(
+            Route(url: "https://a", headers: headers, compress: .gzip).problems.map(\.key) == [
+                "headers.Content-encoding"
+            ])
+    }
+}

@@ -1,0 +1,300 @@
+import Policy
+import Testing
+
+@Suite struct PrecedenceTests {
+    static let now = Timestamp(rfc3339: "2026-11-21T09:15:00Z")!
+    static let place = Destination(named: "https://a.example")
+
+    struct Row {
+        var name: EntryName
+        var standing: Precedence.Standing
+        var route: Route
+        var destination = PrecedenceTests.place
+    }
+
+    /// `ID@SECOND=STATE` or `ID@SECOND:KEY=STATE`, the state one of `due deferred held later claimed`.
+    static func row(_ text: String, _ route: Route) -> Row {
+        let parts = text.split { "@:=".contains($0) }.map(String.init)
+        let key = text.contains(":") ? Digest(of: parts[2]) : nil
+        var name = EntryName(
+            createdAt: Timestamp(microseconds: Int64(parts[1])! * 1_000_000), id: OperationID(parts[0])!,
+            keyDigest: key)
+        let later = now + .seconds(60)
+        let standing: Precedence.Standing
+        switch parts.last! {
+        case "due": standing = .waiting(.due)
+        case "deferred":
+            name.gate = .due(later)
+            standing = .waiting(.deferred(until: later))
+        case "later":
+            name.gate = .notBefore(later)
+            standing = .waiting(.deferred(until: later))
+        case "held":
+            name.isHeld = true
+            standing = .waiting(.held)
+        case "passed": standing = .passedOver(.due)
+        default: standing = .outOfReach
+        }
+        return Row(name: name, standing: standing, route: route)
+    }
+
+    private func turns(_ texts: [String], _ route: Route) -> [String] {
+        let rows = texts.map { Self.row($0, route) }
+        var precedence = Precedence()
+        for row in rows.reversed() { precedence.note(row.name, row.standing, of: route, to: row.destination) }
+        return rows.map { row in
+            switch precedence.turn(of: row.name, of: route, to: row.destination) {
+            case .free: "free"
+            case .inLine: "in line"
+            case .blocked(let id): "blocked by \(id)"
+            case .superseded(let id): "superseded by \(id)"
+            }
+        }
+    }
+
+    // MARK: - Two listings
+
+    private static let routes = [Route(ordering: .key), Route(ordering: .strict), Route(coalesce: true)]
+
+    /// Whether both listings have seen the same of the sequence of `a`.
+    private func isSettled(_ first: [String], _ second: [String], _ route: Route) -> Bool {
+        var precedence = Precedence()
+        func mark(_ row: Row) -> UInt64 {
+            let bytes = Array(row.name.description.utf8)
+            return bytes.withUnsafeBufferPointer { ListedName($0)!.mark }
+        }
+        for row in first.map({ Self.row($0, route) }) {
+            precedence.note(row.name, row.standing, of: route, to: row.destination, mark: mark(row))
+        }
+        for row in second.map({ Self.row($0, route) }) {
+            _ = precedence.turn(of: row.name, of: route, to: row.destination, mark: mark(row))
+        }
+        return precedence.isSettled(route.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!)
+    }
+
+    @Test(arguments: routes)
+    func `two listings of the same names settle a sequence`(route: Route) {
+        let names = ["a@1:k=due", "b@2:k=due", "c@3:k=deferred", "d@4:k=held"]
+        #expect(isSettled(names, names.reversed(), route))
+    }
+
+    @Test(arguments: routes)
+    func `a name that is missed, met twice, new or another one leaves its sequence in doubt`(route: Route) {
+        let names = ["a@1:k=due", "b@2:k=due"]
+        for others in [["b@2:k=due"], names + ["a@1:k=due"], names + ["c@3:k=due"], ["a@1:k=held", "b@2:k=due"]] {
+            #expect(!isSettled(names, others, route), "\(others)")
+        }
+        #expect(!isSettled([], ["a@1:k=due"], route))
+    }
+
+    @Test func `what is chosen is confirmed up to the first name that is not`() {
+        let route = Route(ordering: .key)
+        let rows = ["a@1:k=due", "b@2:k=due", "c@3:k=due", "d@1:m=due"].map { Self.row($0, route) }
+        let sequences = rows.map { route.sequence(of: $0.name, to: $0.destination)! }
+        var confirmation = Confirmation(
+            of: [sequences[0]], chosen: [rows[0].name, rows[2].name],
+            superseded: [Self.row("z@0:k=due", route).name: rows[2].name.id])
+        for row in rows { confirmation.note(row.name, of: route, to: row.destination) }
+        #expect(zip(rows, sequences).map { confirmation.confirms($0.name, in: $1) } == [true, false, false, true])
+        #expect(confirmation.confirms(supersededBy: rows[2].name.id, in: sequences[0]))
+        #expect(!confirmation.confirms(supersededBy: OperationID("x")!, in: sequences[0]))
+    }
+
+    /// `b`, which stood for `a`, was dropped between the listings, and `c` was added.
+    @Test(arguments: [true, false])
+    func `an older value stays, and keeps back what is newer, where the one that stood for it is gone`(isThere: Bool) {
+        let route = Route(coalesce: true)
+        let rows = ["a@1:k=held", "b@2:k=due", "c@3:k=due"].map { Self.row($0, route) }
+        let sequence = route.sequence(of: rows[0].name, to: Self.place)!
+        var confirmation = Confirmation(
+            of: [sequence], chosen: [rows[2].name], superseded: [rows[0].name: rows[1].name.id])
+        for row in rows where isThere || row.name != rows[1].name {
+            confirmation.note(row.name, of: route, to: row.destination)
+        }
+        #expect(confirmation.confirms(supersededBy: rows[1].name.id, in: sequence) == isThere)
+        // Where `b` is there it is the one that was not chosen.
+        #expect(!confirmation.confirms(rows[2].name, in: sequence))
+    }
+
+    // MARK: - Coalescing
+
+    @Test func `the newest of a key supersedes the older ones`() {
+        let turns = turns(["a@1:k=due", "b@2:k=due", "c@3:k=due", "d@1:m=due", "e@9=due"], Route(coalesce: true))
+        #expect(turns == ["superseded by c", "superseded by c", "free", "free", "free"])
+    }
+
+    @Test func `of one moment the greater id is the newer`() {
+        #expect(turns(["b@1:k=due", "a@1:k=due"], Route(coalesce: true)) == ["free", "superseded by b"])
+    }
+
+    @Test func `operations without a key are never superseded and block nothing`() {
+        let turns = turns(["a@1=deferred", "b@2=due", "c@3=held", "d@4=due"], Route(coalesce: true, ordering: .key))
+        #expect(turns == ["free", "free", "free", "free"])
+    }
+
+    @Test(arguments: ["deferred", "held", "claimed"])
+    func `a newer one supersedes also while it cannot be sent itself`(state: String) {
+        #expect(turns(["a@1:k=due", "b@2:k=\(state)"], Route(coalesce: true))[0] == "superseded by b")
+    }
+
+    @Test func `a newer one that asked for a later time leaves the older one its turn`() {
+        #expect(turns(["a@1:k=due", "b@2:k=later"], Route(coalesce: true)) == ["free", "free"])
+        // But it is itself superseded by what came after it.
+        let three = turns(["a@1:k=due", "b@2:k=later", "c@3:k=due"], Route(coalesce: true))
+        #expect(three == ["superseded by c", "superseded by c", "free"])
+    }
+
+    @Test(arguments: ["deferred", "held", "later"])
+    func `an older one that waits is superseded and blocks nothing`(state: String) {
+        for ordering in Ordering.allCases {
+            let turns = turns(["a@1:k=\(state)", "b@2:k=due"], Route(coalesce: true, ordering: ordering))
+            #expect(turns == ["superseded by b", "free"])
+        }
+    }
+
+    @Test func `an older one that is being attempted blocks the newer`() {
+        for ordering in Ordering.allCases {
+            let turns = turns(["a@1:k=claimed", "b@2:k=due"], Route(coalesce: true, ordering: ordering))
+            #expect(turns[1] == "blocked by a")
+        }
+    }
+
+    // MARK: - Ordering
+
+    @Test(arguments: ["deferred", "held", "later", "claimed"])
+    func `in order of a key an older one that cannot go blocks the newer of its key`(state: String) {
+        let turns = turns(["a@1:k=\(state)", "b@2:k=due", "c@3:m=due", "d@4:k=due"], Route(ordering: .key))
+        #expect(turns[1...] == ["blocked by a", "free", "blocked by a"])
+    }
+
+    @Test func `what is due stands in line behind older ones that are due`() {
+        #expect(
+            turns(["a@1:k=due", "b@2:k=due", "c@3:k=due"], Route(ordering: .key)) == ["free", "in line", "in line"])
+        #expect(turns(["a@1:k=due", "b@2:m=due", "c@3=due"], Route(ordering: .key)) == ["free", "free", "free"])
+        #expect(
+            turns(["a@1:k=due", "b@2:m=due", "c@3=due"], Route(ordering: .strict)) == ["free", "in line", "in line"])
+    }
+
+    @Test func `a newer one that waits blocks nothing`() {
+        for ordering in Ordering.allCases {
+            #expect(turns(["a@1:k=due", "b@2:k=deferred"], Route(ordering: ordering))[0] == "free")
+        }
+    }
+
+    @Test func `in strict order one deferred operation blocks all that are newer`() {
+        let turns = turns(["a@1=due", "b@2:k=deferred", "c@3:m=due", "d@4=due"], Route(ordering: .strict))
+        #expect(turns == ["free", "in line", "blocked by b", "blocked by b"])
+    }
+
+    @Test func `in strict order what is superseded blocks nobody`() {
+        let route = Route(coalesce: true, ordering: .strict)
+        let turns = turns(["a@1:k=deferred", "b@2:m=due", "c@3:k=due", "d@4=due"], route)
+        #expect(turns == ["superseded by c", "free", "in line", "in line"])
+    }
+
+    @Test func `an entry seen twice while it moved does not wait for itself`() {
+        #expect(turns(["a@1:k=due", "a@1:k=deferred"], Route(ordering: .key)) == ["free", "free"])
+        #expect(turns(["a@1:k=due", "a@1:k=claimed"], Route(coalesce: true)) == ["free", "free"])
+    }
+
+    @Test func `a route in any order has no sequences`() {
+        let name = Self.row("a@1:k=due", Route()).name
+        #expect(Route().sequence(of: name, to: Self.place) == nil)
+        #expect(turns(["a@1:k=deferred", "b@2:k=due"], Route()) == ["free", "free"])
+    }
+
+    @Test func `strict is the destination's order over types, and own urls have sequences of their own`() {
+        let elsewhere = Destination(named: "https://b.example")
+        var crm = Self.row("a@1:k=due", Route()).name
+        var erp = crm
+        crm.type = TypeName("crm")!
+        erp.type = TypeName("erp")!
+        let strict = Route(ordering: .strict)
+        #expect(strict.sequence(of: crm, to: Self.place) == strict.sequence(of: erp, to: Self.place))
+        #expect(strict.sequence(of: crm, to: Self.place) != strict.sequence(of: crm, to: elsewhere))
+        let byKey = Route(ordering: .key)
+        #expect(byKey.sequence(of: crm, to: Self.place) == byKey.sequence(of: erp, to: Self.place))
+        let newest = Route(coalesce: true)
+        #expect(newest.sequence(of: crm, to: Self.place) != newest.sequence(of: erp, to: Self.place))
+        #expect(byKey.sequence(of: crm, to: Self.place) != byKey.sequence(of: crm, to: elsewhere))
+        crm.keyDigest = nil
+        #expect(byKey.sequence(of: crm, to: Self.place) == nil)
+        #expect(Route(coalesce: true, ordering: .strict).sequence(of: crm, to: Self.place) != nil)
+    }
+
+    // MARK: - Against the rules, each by itself
+
+    private static func isOlder(_ left: EntryName, _ right: EntryName) -> Bool {
+        (left.createdAt.microseconds, left.id.description) < (right.createdAt.microseconds, right.id.description)
+    }
+
+    private static func expected(_ row: Row, among rows: [Row]) -> Precedence.Turn {
+        func replacer(of row: Row) -> Row? {
+            guard row.route.coalesce, let key = row.name.keyDigest else { return nil }
+            let newer = rows.filter { (other: Row) -> Bool in
+                guard other.name.keyDigest == key, other.name.type == row.name.type,
+                    other.destination == row.destination, isOlder(row.name, other.name)
+                else { return false }
+                switch other.standing {
+                case .outOfReach, .waiting(.due), .passedOver(.due): return true
+                case .waiting, .passedOver:
+                    if case .notBefore = other.name.gate { return false }
+                    return true
+                }
+            }
+            return newer.max { isOlder($0.name, $1.name) }
+        }
+        guard let sequence = row.route.sequence(of: row.name, to: row.destination) else { return .free }
+        if let newer = replacer(of: row) { return .superseded(by: newer.name.id) }
+        let older = rows.filter {
+            $0.route.sequence(of: $0.name, to: $0.destination) == sequence && isOlder($0.name, row.name)
+                && ($0.standing == .outOfReach || replacer(of: $0) == nil)
+        }
+        let blocker = older.filter { $0.standing != .waiting(.due) }.min { isOlder($0.name, $1.name) }
+        if let blocker { return .blocked(by: blocker.name.id) }
+        return older.isEmpty ? .free : .inLine
+    }
+
+    @Test(arguments: 0..<300 as Range<UInt64>)
+    func `one pass knows what comparing each with each would`(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let types = ["t", "u"].map { TypeName($0)! }
+        let routes = types.map { type in
+            Route(
+                method: type.description, coalesce: Bool.random(using: &generator),
+                ordering: Ordering.allCases.randomElement(using: &generator)!)
+        }
+        let places = ["https://a", "https://b"].map { Destination(named: $0) }
+        let rows = (0..<Int.random(in: 1...25, using: &generator)).map { index in
+            let state = ["due", "due", "due", "deferred", "later", "held", "claimed", "passed"].randomElement(
+                using: &generator)!
+            let second = Int.random(in: 1...12, using: &generator)
+            let key = ["", ":k", ":m"].randomElement(using: &generator)!
+            let type = Int.random(in: 0..<2, using: &generator)
+            var row = Self.row("i\(index)@\(second)\(key)=\(state)", routes[type])
+            row.name.type = types[type]
+            row.destination = places[Int.random(in: 0..<5, using: &generator) == 0 ? 1 : 0]
+            return row
+        }
+        var precedence = Precedence()
+        for row in rows { precedence.note(row.name, row.standing, of: row.route, to: row.destination) }
+        for row in rows {
+            let turn = precedence.turn(of: row.name, of: row.route, to: row.destination)
+            let expected = Self.expected(row, among: rows)
+            switch row.standing {
+            case .waiting(.due): #expect(turn == expected)
+            case .waiting(.deferred), .waiting(.held), .passedOver:
+                // Of these only whether they are superseded is asked.
+                let isSuperseded = if case .superseded = turn { true } else { false }
+                let shouldBe = if case .superseded = expected { true } else { false }
+                #expect(isSuperseded == shouldBe)
+            case .outOfReach: break
+            }
+        }
+        // Nothing stands still for ever: of each sequence in which all are due, one is free.
+        let bySequence = Dictionary(grouping: rows) { $0.route.sequence(of: $0.name, to: $0.destination) }
+        for (_, rows) in bySequence where rows.allSatisfy({ $0.standing == .waiting(.due) }) {
+            #expect(rows.contains { precedence.turn(of: $0.name, of: $0.route, to: $0.destination) == .free })
+        }
+    }
+}

@@ -1,0 +1,213 @@
+import Foundation
+import Policy
+import Spool
+import Synchronization
+import Testing
+
+/// `state/keys/`: what answers leave for later operations of a key.
+@Suite struct KeptTests {
+    let queue: TemporaryQueue
+    let now = TemporaryQueue.now
+    static let key = "note 7"
+    static let digest = Digest(of: key)
+    static let file = "state/keys/\(digest).json"
+
+    init() throws {
+        queue = try TemporaryQueue()
+    }
+
+    private func kept(_ values: [String: String], unkept: [String] = []) -> KeptValues {
+        KeptValues(
+            values: values.mapValues { KeptValue(json: $0.utf8)! },
+            unkept: Dictionary(uniqueKeysWithValues: unkept.map { ($0, Unkept.missing) }))
+    }
+
+    @discardableResult
+    private func keep(_ kept: KeptValues, of id: String = "a") throws -> Set<String> {
+        try queue.open().keep(kept, of: OperationID(id)!, for: Self.key, at: now)
+    }
+
+    private func kept() throws -> [String: String] {
+        try queue.open().keptValues(of: Self.digest).mapValues(\.json)
+    }
+
+    private func add(_ id: String, state: QueueState = .new) throws -> Entry {
+        var operation = queue.operation(id)
+        operation.header.key = Self.key
+        _ = try queue.open().accept([operation], limits: Limits(), durable: false)
+        return Entry(state: .new, name: EntryName(naming: operation.header))
+    }
+
+    @Test func `values are kept for a key, and those of others stay beside them`() throws {
+        #expect(try queue.open().keptKeys().isEmpty && kept().isEmpty)
+        #expect(try keep(kept(["id": "17", "tag": #""x""#])).isEmpty)
+        #expect(try keep(kept(["tag": #""y""#]), of: "b").isEmpty)
+        #expect(try kept() == ["id": "17", "tag": #""y""#])
+        #expect(try queue.open().keptKeys() == [Self.digest])
+        #expect(
+            queue.text(Self.file)?.hasPrefix(
+                #"{"version":1,"key":"note 7","values":{"id":{"value":17,"from":"a","at":"#) == true)
+        #expect(queue.names("state/keys") == ["\(Self.digest).json"])
+    }
+
+    @Test func `an answer without a value forgets that of another operation, and not its own`() throws {
+        try keep(kept(["id": "17"]))
+        #expect(try keep(kept([:], unkept: ["id"])).isEmpty)
+        #expect(try kept() == ["id": "17"])
+        #expect(try keep(kept([:], unkept: ["id"]), of: "b") == ["id"])
+        #expect(try kept().isEmpty)
+    }
+
+    @Test func `no flipped bit is taken for a value`() throws {
+        try keep(kept(["id": #""abc""#]))
+        let whole = try #require(queue.bytes(Self.file))
+        for index in whole.indices {
+            for bit in [UInt8(1), 4, 32] {
+                var bytes = whole
+                bytes[index] ^= bit
+                try queue.put(bytes, at: Self.file)
+                #expect(try kept().isEmpty, "byte \(index)")
+            }
+        }
+        try queue.put(Array(whole.dropLast(5)), at: Self.file)
+        #expect(try kept().isEmpty)
+        let open = try queue.open()
+        #expect(try open.damages(now: now).contains(.unreadableState(Self.file)))
+        _ = open.repair(now: now)
+        #expect(queue.names("state/keys") == ["\(Self.digest).json.damaged"])
+    }
+
+    @Test func `a file that is no file of a key gives way to the next value`() throws {
+        try keep(kept(["id": "17"]))
+        let path = "\(queue.path)/\(Self.file)"
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "elsewhere")
+        #expect(throws: SpoolError.self) { try kept() }
+        try keep(kept(["id": "18"]))
+        #expect(try kept() == ["id": "18"])
+    }
+
+    @Test func `a delivery waits half a minute for another writer`() throws {
+        var calls = SystemCalls.real
+        let waited = Mutex(Duration.zero)
+        calls.sleep = { duration in waited.withLock { $0 += duration } }
+        let (open, other) = (try queue.open(), try queue.open(calls))
+        _ = try open.updateState("x.json", durable: false) { _ in
+            let error = #expect(throws: SpoolError.self) {
+                try other.keep(kept(["id": "17"]), of: OperationID("a")!, for: Self.key, at: now)
+            }
+            #expect(error?.isLocked == true)
+            return nil
+        }
+        #expect(waited.withLock { $0 } == .seconds(30))
+    }
+
+    @Test func `a value stays as long as an operation of its key waits or has failed`() throws {
+        try keep(kept(["id": "17"]))
+        let entry = try add("a")
+        let open = try queue.open()
+        let future = Timestamp(rfc3339: "2100-01-01T00:00:00Z")!
+        #expect(try open.pruneKept(olderThan: future) == 0)
+        let run = try open.beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        #expect(try open.pruneKept(olderThan: future) == 0)
+        guard case .moved(let failed) = try run.settle(claim, .failed(countsAttempt: true), record: nil, now: now)
+        else { throw Errno(0) }
+        try run.end()
+        #expect(try open.pruneKept(olderThan: future) == 0)
+        #expect(try open.drop(failed))
+        #expect(try open.pruneKept(olderThan: Timestamp(microseconds: 0)) == 0)
+        #expect(try open.pruneKept(olderThan: future) == 1)
+        #expect(try open.keptKeys().isEmpty)
+    }
+
+    @Test func `of the keys that are done only so many have values`() throws {
+        let open = try queue.open()
+        for key in ["a", "b", "c", "d"] {
+            _ = try open.keep(kept(["id": "17"]), of: OperationID("x")!, for: key, at: now)
+        }
+        var operation = queue.operation("waits")
+        operation.header.key = "b"
+        _ = try open.accept([operation], limits: Limits(), durable: false)
+        #expect(try open.pruneKept(olderThan: Timestamp(microseconds: 0), atMost: 3) == 0)
+        #expect(try open.pruneKept(olderThan: Timestamp(microseconds: 0), atMost: 1) == 2)
+        #expect(try open.keptKeys().count == 2 && open.keptKeys().contains(Digest(of: "b")))
+    }
+
+    /// Returns whether the delivery was settled and flushed.
+    private func deliver(_ open: SpoolDirectory, _ entry: Entry) -> Bool {
+        do {
+            let run = try open.beginRun(now: now)
+            guard let claim = try run.claim(entry), case .operation = try run.read(claim, limits: Limits()) else {
+                return false
+            }
+            _ = try open.keep(kept(["id": "17"]), of: OperationID("a")!, for: Self.key, at: now)
+            _ = try run.settle(claim, .delivered(keep: false), record: nil, now: now)
+            try run.flush()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `after a crash or an error at any call, the operation is there, or its value`(isCrash: Bool) throws {
+        for index in 1... {
+            let queue = try TemporaryQueue()
+            var operation = queue.operation("a")
+            operation.header.key = Self.key
+            _ = try queue.open().accept([operation], limits: Limits(), durable: false)
+            let calls = InterceptedCalls()
+            var isAnswered = false
+            do {
+                let open = try queue.open(calls.calls)
+                calls.reset(isCrash ? .crash(at: index) : .error(EIO, at: index))
+                isAnswered = deliver(open, Entry(state: .new, name: EntryName(naming: operation.header)))
+            }
+            _ = try queue.recover()
+            let values = try queue.open().keptValues(of: Self.digest)
+            let entries = try queue.entries()
+            #expect(entries.count == 1 || values.mapValues(\.json) == ["id": "17"], "call \(index)")
+            if isAnswered { #expect(values.count == 1) }
+            // It is sent again, and kept anew.
+            if let entry = entries.first { #expect(deliver(try queue.open(), entry)) }
+            #expect(try queue.open().keptValues(of: Self.digest).mapValues(\.json) == ["id": "17"])
+            #expect(try queue.entries().isEmpty)
+            if calls.count < index { break }
+        }
+    }
+
+    @Test func `a value is durable before its operation is removed`() throws {
+        let calls = InterceptedCalls()
+        let entry = try add("a")
+        let open = try queue.open(calls.calls)
+        calls.reset()
+        #expect(deliver(open, entry))
+        let log = calls.log.filter { ["write", "fsync", "rename", "unlink"].contains($0) }
+        let written = try #require(log.firstIndex(of: "write"))
+        // The new file and its bytes, its name, the directory; then the operation.
+        #expect(Array(log[written...].filter { $0 != "unlink" }.prefix(4)) == ["write", "fsync", "rename", "fsync"])
+        #expect(log.lastIndex(of: "unlink")! > log[written...].firstIndex(of: "rename")!)
+    }
+
+    @Test func `an answer is part of the copy, and survives`() throws {
+        let entry = try add("a")
+        let run = try queue.open().beginRun(now: now)
+        let claim = try #require(try run.claim(entry))
+        for body in [Array(#"{"id":7}"#.utf8), [0xFF, 0, 10], []] {
+            var record = TemporaryQueue.record(.delivered)
+            record.answer = KeptAnswer(contentType: "application/json", body: body)
+            let bytes = OperationFile.encode(
+                Policy.Operation(header: queue.operation("a").header, body: [], attempts: [record]))
+            let back = try OperationFile.decode(bytes, file: "x")
+            #expect(back.attempts.first?.answer == record.answer)
+        }
+        var record = TemporaryQueue.record(.delivered)
+        record.answer = KeptAnswer(body: Array("ok".utf8))
+        guard case .moved(let copy) = try run.settle(claim, .delivered(keep: true), record: record, now: now),
+            case .operation(let stored)? = try queue.open().read(copy)
+        else { throw Errno(0) }
+        #expect(copy.state == .delivered && stored.operation.attempts.last?.answer?.body == Array("ok".utf8))
+        try run.end()
+    }
+}

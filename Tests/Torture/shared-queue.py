@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Runs that share a queue: one of them is killed at its system calls, stopped, stopped and woken, or told to stop, and the
+others go on.
+
+What is injected: SIGKILL of one of four runs at each kind of call that shares, claims and settles, early and late; SIGSTOP
+of one of four; SIGTERM. What holds: the other runs leave nothing of its share in their one pass, but for what it had
+claimed; the next run delivers that; every operation is received, and more than once only what was claimed when its run
+was killed; a run that is woken sends nothing that another one has sent. And of runs that share from beginning to end at most
+one claim in twenty is lost to another run.
+"""
+
+import collections
+import os
+import signal
+import subprocess
+import threading
+
+from torture import Queue, Receiver, effort, end, expect, strace, test, until
+
+concurrency = 4
+size = 400
+
+
+def prepare(*answers, count=size):
+    receiver = Receiver(*(answers or ["204 delay=10ms"]))
+    queue = Queue(receiver.url + "/{id}", destinations={receiver.url: {"transport": "libcurl"}})
+    result = queue("add", input="".join(f'{{"n":{number}}}\n' for number in range(count)))
+    expect(result.returncode == 0, "add:", result.stderr)
+    return queue, receiver, set(result.stdout.split())
+
+
+def run(queue, *options, before=()):
+    return subprocess.Popen(
+        [*before, *queue.command("run", "--limit", 10 * size, "--concurrency", concurrency, *options)],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True)
+
+
+def ended(process, allowed=(0,)):
+    _, error = process.communicate(timeout=120)
+    expect(process.returncode in allowed, "a run ended with", process.returncode, error.decode())
+
+
+def waiting(queue):
+    return sum(1 for state in ("new", "deferred") for _ in queue.files(state))
+
+
+def reckon(queue, receiver, ids, repeats=0):
+    """All are delivered and gone; no more of them more than once than `repeats`."""
+    expect(not queue.operations(), "left:", list(queue.operations().items())[:3])
+    expect(not any(queue.files("quarantine")), "something is in quarantine")
+    received = collections.Counter(receiver.ids())
+    expect(set(received) == ids, "not received:", list(ids - set(received))[:3])
+    again = [id for id, count in received.items() if count > 1]
+    expect(len(again) <= repeats, len(again), "were received again")
+    return len(again)
+
+
+def kill(call, number):
+    """One of four runs is killed before a system call."""
+    queue, receiver, ids = prepare()
+    victim = run(queue, before=strace(f"{call}:signal=KILL:when={number}"))
+    others = [run(queue) for _ in range(3)]
+    victim.communicate(timeout=120)
+    for other in others:
+        ended(other)
+    left = [str(file) for state in ("new", "deferred") for file in queue.files(state)]
+    expect(not left, left, "were left to a run that was dead, which was killed at", call, number)
+    ended(run(queue))
+    again = reckon(queue, receiver, ids, concurrency)
+    receiver.end()
+    return victim.returncode != 0, again
+
+
+def main():
+    with test("of four runs one is killed at its calls, and the others leave nothing of its share") as told:
+        points = [(call, number) for call in ("renameat", "getdents64", "unlinkat", "fsync", "openat")
+                  for number in (1, 2, 3, 5, 9, 20, 60)]
+        results = [kill(*point) for point in points * effort]
+        expect(sum(killed for killed, _ in results) > len(results) / 2, "few were killed")
+        told += [f"{sum(killed for killed, _ in results)} kills", f"{sum(again for _, again in results)} re-deliveries"]
+
+    with test("the share of a run that is stopped is served by the others, and when it is woken it sends nothing twice") as told:
+        for answered in [0, 1, 20, 100] * effort:
+            queue, receiver, ids = prepare()
+            victim = run(queue)
+            until(lambda: len(receiver.requests()) >= answered and any((queue.path / "claimed").iterdir()), "requests")
+            os.kill(victim.pid, signal.SIGSTOP)
+            for other in [run(queue) for _ in range(3)]:
+                ended(other)
+            left = waiting(queue)
+            os.kill(victim.pid, signal.SIGCONT)
+            ended(victim)
+            expect(left == 0, left, "were left to a run that was stopped")
+            reckon(queue, receiver, ids)
+            receiver.end()
+
+    with test("a run that is told to stop leaves its share to the others") as told:
+        for answered in [1, 20, 100] * effort:
+            queue, receiver, ids = prepare()
+            runs = [run(queue) for _ in range(4)]
+            until(lambda: len(receiver.requests()) >= answered, "requests")
+            runs[0].terminate()
+            ended(runs[0], (0, 75))
+            for other in runs[1:]:
+                ended(other)
+            reckon(queue, receiver, ids)
+            receiver.end()
+
+    with test("runs that come and go all the time serve a queue that is filled meanwhile") as told:
+        queue, receiver, ids = prepare(count=1)
+        over = threading.Event()
+        complaints = []
+
+        def rounds():
+            try:
+                while not over.is_set():
+                    ended(run(queue, "--limit", 50))
+            except Exception as error:
+                complaints.append(error)
+
+        threads = [threading.Thread(target=rounds) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for _ in range(20 * effort):
+            result = queue("add", input="".join(f'{{"n":{number}}}\n' for number in range(50)))
+            ids |= set(result.stdout.split())
+        until(lambda: not waiting(queue), "the runs", limit=120)
+        over.set()
+        for thread in threads:
+            thread.join()
+        expect(not complaints, complaints[:1])
+        ended(run(queue))
+        reckon(queue, receiver, ids)
+        told += [f"{len(ids)} operations"]
+        receiver.end()
+
+    for runs in (2, 4, 8):
+        with test(f"of the claims of {runs} runs at most one in twenty is lost") as told:
+            queue, receiver, ids = prepare("204 delay=20ms", count=2000)
+            log = queue.path.parent / "strace"
+            words = ["strace", "-f", "-qq", "-A", "-o", str(log), "-e", "trace=renameat", "-Z"]
+            processes = [run(queue, before=words) for _ in range(runs)]
+            for process in processes:
+                ended(process)
+            reckon(queue, receiver, ids)
+            lost = sum('"claimed/' in line and "ENOENT" in line for line in open(log, errors="replace"))
+            expect(lost <= len(ids) / 20, lost, "claims were lost of", len(ids))
+            told += [f"{len(ids)} operations", f"{lost} lost"]
+            receiver.end()
+
+
+main()
+end()
