@@ -56,9 +56,10 @@ def reckon(queue, receiver, ids, repeats=0):
 
 
 def kill(call, number):
-    """One of four runs is killed before a system call."""
+    """One of four runs is killed before a system call. Its agents are not: a run whose agent has died puts back what it gave
+    to it, perhaps after the others have ended."""
     queue, receiver, ids = prepare()
-    victim = run(queue, before=strace(f"{call}:signal=KILL:when={number}"))
+    victim = run(queue, before=strace(f"{call}:signal=KILL:when={number}", follow=False))
     others = [run(queue) for _ in range(3)]
     victim.communicate(timeout=120)
     for other in others:

@@ -248,12 +248,13 @@ def free_port():
             return port
 
 
-def strace(*expressions, only=None):
+def strace(*expressions, only=None, follow=True):
     """The words that run a program under strace and inject: `strace("unlinkat:signal=KILL:when=2")`. Counters are per
-    thread. `only` limits what counts to calls on these paths."""
+    thread. `only` limits what counts to calls on these paths. Without `follow` the processes that it starts, such as a run's
+    agents, are left alone."""
     # Of several lists of what to trace the last one would be the only one.
     traced = ",".join(expression.split(":")[0] for expression in expressions)
-    words = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + traced]
+    words = ["strace", *(["-f"] if follow else []), "-qq", "-o", "/dev/null", "-e", "trace=" + traced]
     for expression in expressions:
         words += ["-e", "inject=" + expression]
     for path in only or ():
