@@ -5,13 +5,16 @@ extension ConfigurationKeys {
     static let destination: [ConfigurationKey<DestinationSettings>] = [
         ConfigurationKey(
             "concurrency", optional: .count(1...1_000), example: "5", "attempts at once",
-            "The most attempts in flight at once in one run, besides the run's own --concurrency. No limit unless set.",
+            """
+            The most attempts in flight at once, over all runs and all \"drainq send\" of the queue, besides the run's own \
+            --concurrency. A run that gets none for a minute leaves the destination to the others. No limit unless set.
+            """,
             into: \.concurrency),
         ConfigurationKey(
             "rate", optional: .rate, example: #""20/s""#, "attempts in so much time",
             """
-            The most attempts that one run begins in a time, evenly spaced and without a burst after a quiet time: \
-            \"20/s\", \"90/m\", \"1000/h\". No limit unless set.
+            The most attempts that begin in a time, over all runs and all \"drainq send\" of the queue, evenly spaced and \
+            without a burst after a quiet time: \"20/s\", \"90/m\", \"1000/h\". No limit unless set.
             """,
             into: \.rate),
         ConfigurationKey(

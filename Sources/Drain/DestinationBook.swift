@@ -3,6 +3,7 @@ import Spool
 
 /// The destinations of a run, or of `send`: those with due operations, and the ledger that all runs share.
 final class DestinationBook {
+    private let spool: SpoolDirectory
     private let configuration: Configuration
     private var world: World
     private let tally: RunTally
@@ -19,6 +20,7 @@ final class DestinationBook {
         _ spool: SpoolDirectory, _ configuration: Configuration, _ world: World, _ tally: RunTally,
         ignoresBackoff: Bool
     ) {
+        self.spool = spool
         self.configuration = configuration
         self.world = world
         self.tally = tally
@@ -90,7 +92,11 @@ final class DestinationBook {
     }
 
     private func add(_ identity: Destination, _ now: Timestamp) -> RunDestination {
-        let destination = RunDestination(identity, table.settings(of: identity), shared.ledger[identity.name])
+        let settings = table.settings(of: identity)
+        let limits = DestinationLimits(of: identity, settings, in: spool, world.clock) { [tally] in
+            tally.inputOutput($0)
+        }
+        let destination = RunDestination(identity, settings, shared.ledger[identity.name], limits: limits)
         destination.open(at: now, ignoringCoolDown: ignoresCoolDown)
         destinations[identity.digest] = destination
         releaseByChange(destination, now)

@@ -98,7 +98,7 @@ final class Dispatcher {
     /// For so long an attempt in flight may keep a run from a new listing.
     private static let longWait = Duration.seconds(1)
 
-    /// Begins what may begin now; returns how long until more may, where only a rate is in the way.
+    /// Begins what may begin now; returns how long until more may, where only limits are in the way.
     private func begin() -> Duration? {
         queue.isKeptWaiting = queue.lost > 0 && inFlight.values.contains { clock.now() - $0.began > Self.longWait }
         while inFlight.count < sender.concurrency {
@@ -112,7 +112,7 @@ final class Dispatcher {
             } else if let next = queue.next(free: sender.concurrency - inFlight.count, at: tally.elapsed) {
                 begin(next, isSample: false)
             } else {
-                return queue.waitForRate(at: tally.elapsed)
+                return queue.waitForLimits(at: tally.elapsed)
             }
             if stop.mustStop() { return nil }
         }
@@ -120,12 +120,18 @@ final class Dispatcher {
     }
 
     private func begin(_ candidate: Candidate, isSample: Bool) {
-        if let attempt = claimer.attempt(candidate, isSample: isSample) { send(attempt) }
+        guard let attempt = claimer.attempt(candidate, isSample: isSample) else {
+            let destination = settler.book[candidate]
+            return destination.limits.giveBack(inFlight: destination.inFlight)
+        }
+        send(attempt)
     }
 
     /// Sends the request of an attempt. Where none can be made its operations are settled, or put back.
     private func send(_ attempt: Attempt) {
         var attempt = attempt
+        let destination = attempt.destination
+        defer { destination.limits.giveBack(inFlight: destination.inFlight) }
         do throws(SpoolError) {
             let refusal: RequestError?
             do throws(SinkError) {
@@ -142,8 +148,8 @@ final class Dispatcher {
         }
         tally.summary.attempts = sender.sent
         inFlight[sender.sent] = attempt
-        attempt.destination.inFlight += 1
-        attempt.destination.pace.begin(at: tally.elapsed)
+        destination.inFlight += 1
+        destination.limits.begin(at: tally.elapsed)
         sender.pace.begin(at: tally.elapsed)
     }
 
@@ -163,13 +169,20 @@ final class Dispatcher {
             tally.begin(.settling)
             for (ticket, report) in reports {
                 guard let attempt = inFlight.removeValue(forKey: ticket) else { continue }
-                attempt.destination.inFlight -= 1
+                end(attempt)
                 assessor.take(report, of: attempt)
             }
         } catch {
             tally.agentsFailed(error.description)
             stop.endGrace()
         }
+    }
+
+    /// Notes that the request of an attempt is over.
+    private func end(_ attempt: Attempt) {
+        let destination = attempt.destination
+        destination.inFlight -= 1
+        destination.limits.giveBack(inFlight: destination.inFlight)
     }
 
     /// Ends what is in flight when the grace time is up.
@@ -180,7 +193,7 @@ final class Dispatcher {
         tally.summary.wasCutOff = clock.signals().count > 1
         sender.close()
         for attempt in attempts {
-            attempt.destination.inFlight -= 1
+            end(attempt)
             tally.summary.cutOff += attempt.members.count
             assessor.takeCutOff(attempt)
         }

@@ -6,14 +6,14 @@ final class RunDestination {
     var identity: Destination
     /// The attempts that it may get, by its state.
     private(set) var access: DestinationAccess
-    var pace: Pace
+    let limits: DestinationLimits
     /// The configuration's conditions are not met for it.
     var lacksConditions = false
     /// This machine may have no network: one attempt has to show it.
     var isCautious = false
     /// An attempt of this run has come back from it.
     var hasBeenHeard = false
-    /// The samples have said nothing: this run sends nothing more to it.
+    /// This run sends nothing more to it: samples have said nothing, or other runs use up its limits.
     var isLeft = false
     /// The storm guard over this run's permanent answers.
     var storm: StormGuard<AttemptAnswer>
@@ -40,10 +40,14 @@ final class RunDestination {
     /// Its request makers by operation type.
     var makers: [TypeName: RequestMaker] = [:]
 
-    init(_ identity: Destination, _ settings: DestinationSettings, _ state: DestinationState) {
+    /// `limits` are those of this process alone where none are given.
+    init(
+        _ identity: Destination, _ settings: DestinationSettings, _ state: DestinationState,
+        limits: DestinationLimits? = nil
+    ) {
         self.identity = identity
         access = DestinationAccess(settings, state)
-        pace = Pace(interval: settings.rate?.interval)
+        self.limits = limits ?? DestinationLimits(settings)
         storm = StormGuard(threshold: settings.stormGuard)
     }
 

@@ -24,8 +24,8 @@ final class SendQueue {
     private var claimed: [OperationID: Member] = [:]
     /// The destinations that have urgent work or withheld answers: there may be thousands of others.
     private var watched: [Digest: RunDestination] = [:]
-    /// The destinations with a rate.
-    private var paced: [RunDestination] = []
+    /// The destinations whose limits may delay an attempt.
+    private var limited: [RunDestination] = []
 
     /// Begins a pass. The queue is empty then.
     func begin() {
@@ -34,7 +34,7 @@ final class SendQueue {
         lossesAllowed = isOutdated && lost == begun ? max(1, lossesAllowed * 2) : 0
         (begun, lost, lostOperations) = (0, 0, [])
         order = DispatchOrder()
-        (candidates, destinations, claimed, watched, paced) = ([], [], [:], [:], [])
+        (candidates, destinations, claimed, watched, limited) = ([], [], [:], [:], [])
     }
 
     /// Puts an operation behind those that were appended before.
@@ -42,7 +42,7 @@ final class SendQueue {
         if !has(destination) {
             destination.line = destinations.count
             destinations.append(destination)
-            if destination.pace.interval > .zero { paced.append(destination) }
+            if destination.limits.mayDelay { limited.append(destination) }
         }
         candidates.append(candidate)
         order.append(to: destination.line, sequence: candidate.sequence)
@@ -112,13 +112,13 @@ final class SendQueue {
 
     // MARK: - What goes next
 
-    /// Whether an operation waits for anything but a rate. Those of a closed destination wait for that.
+    /// Whether an operation waits for anything but a limit. Those of a closed destination wait for that.
     var hasWork: Bool {
         !isOutdated && destinations.contains { $0.concurrencyLimit > 0 && !isEmpty(of: $0) }
             || watched.values.contains { !$0.urgent.isEmpty && !$0.isClosed }
     }
 
-    /// Takes out the next work that skips the order; `nil` where none may begin now.
+    /// Takes out the next work that skips the order, and the right to begin it; `nil` where none may begin now.
     func nextUrgent(at elapsed: Duration) -> Work? {
         for (digest, destination) in watched {
             guard destination.needsAttention else {
@@ -126,7 +126,7 @@ final class SendQueue {
                 continue
             }
             if !destination.urgent.isEmpty, destination.inFlight == 0, !destination.isClosed,
-                destination.pace.wait(at: elapsed) == .zero
+                destination.limits.wait(at: elapsed) == .zero, take(of: destination, at: elapsed)
             {
                 return destination.urgent.removeFirst()
             }
@@ -134,16 +134,28 @@ final class SendQueue {
         return nil
     }
 
-    /// Takes out the next operation of the order; `nil` where none may begin now. `free` attempts may begin.
+    /// Takes out the next operation of the order, and the right to begin its attempt; `nil` where none may begin now. `free`
+    /// attempts may begin.
     func next(free: Int, at elapsed: Duration) -> Candidate? {
         if isOutdated { return nil }
         let destinations = destinations
-        let position = order.next(
+        while let position = order.next(
             free: free, inFlight: { destinations[$0].inFlight },
             allowance: {
-                destinations[$0].pace.wait(at: elapsed) == .zero ? destinations[$0].concurrencyLimit : 0
+                destinations[$0].limits.wait(at: elapsed) == .zero ? destinations[$0].concurrencyLimit : 0
             })
-        return position.map { candidates[$0] }
+        {
+            if take(of: destinations[order.line(of: position)], at: elapsed) { return candidates[position] }
+            order.takeBack(position)
+        }
+        return nil
+    }
+
+    /// Takes the right to begin one attempt; false where other runs have all of it, now or for long.
+    private func take(of destination: RunDestination, at elapsed: Duration) -> Bool {
+        if destination.limits.take(at: elapsed) { return true }
+        if destination.inFlight == 0, destination.limits.isExhausted(at: elapsed) { destination.isLeft = true }
+        return false
     }
 
     /// Takes out the next operation of a destination if it is of this type, for a batch.
@@ -153,13 +165,13 @@ final class SendQueue {
         return position.map { ($0, candidates[$0]) }
     }
 
-    /// The time until the rate of a destination lets its next attempt begin; `nil` if no rate delays it.
-    func waitForRate(at elapsed: Duration) -> Duration? {
+    /// The time until the limits of a destination let its next attempt begin; `nil` if they delay none.
+    func waitForLimits(at elapsed: Duration) -> Duration? {
         if isOutdated { return nil }
-        return paced.compactMap { destination -> Duration? in
+        return limited.compactMap { destination -> Duration? in
             let isWaiting =
                 !isEmpty(of: destination) && destination.concurrencyLimit > 0 || !destination.urgent.isEmpty
-            let wait = destination.pace.wait(at: elapsed)
+            let wait = destination.limits.wait(at: elapsed)
             return isWaiting && !destination.isClosed && wait > .zero ? wait : nil
         }.min()
     }

@@ -146,6 +146,10 @@ package final class Sending {
         if let settlement = Settlement.decide(onExpiryOf: item.operation, route: item.route, now: world.now()) {
             return .end(.failed(AttemptEvent(of: attempt.members[0], settlement, attempt)))
         }
+        guard waitsForLimits(of: destination, item.route) else {
+            return .end(item.postponed("other processes use up the concurrency or the rate of '\(destination.name)'"))
+        }
+        defer { destination.limits.giveBack(inFlight: 0) }
         // Before it is sent: whatever comes of it, nobody else does the same.
         if attempt.isProbe, !isRepeated, try !book.beginDueProbe(of: destination, at: world.now()) {
             return .end(item.postponed(Availability.Block(.held), destination))
@@ -295,6 +299,25 @@ package final class Sending {
     }
 
     // MARK: - Waiting
+
+    /// Takes the right to make one attempt, and waits for it no longer than for an answer; false where other processes have
+    /// all of it, or a signal came.
+    private func waitsForLimits(of destination: RunDestination, _ route: Route) -> Bool {
+        let patience = min(route.timeouts.request, options.timeout ?? route.timeouts.request)
+        let end = world.clock.instant() + patience
+        while !isInterrupted {
+            let elapsed = tally.elapsed
+            let wait = destination.limits.wait(at: elapsed)
+            if wait == .zero, destination.limits.take(at: elapsed) {
+                destination.limits.begin(at: elapsed)
+                return true
+            }
+            let next = world.clock.instant() + destination.limits.wait(at: elapsed)
+            if next > end { return false }
+            world.clock.sleep(next)
+        }
+        return false
+    }
 
     /// Waits for the report of the request that was sent last.
     private func report() throws(SinkError) -> AttemptReport {

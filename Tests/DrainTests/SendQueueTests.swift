@@ -30,11 +30,11 @@ struct SendQueueTests {
         let slow = destination("slow", DestinationSettings(rate: Rate(count: 1, per: .seconds(2))))
         fill(2, of: slow)
         #expect(queue.next(free: 5, at: .zero) != nil)
-        slow.pace.begin(at: .zero)
+        slow.limits.begin(at: .zero)
         #expect(queue.next(free: 5, at: .seconds(1)) == nil)
-        #expect(queue.waitForRate(at: .seconds(1)) == .seconds(1))
+        #expect(queue.waitForLimits(at: .seconds(1)) == .seconds(1))
         #expect(queue.next(free: 5, at: .seconds(2)) != nil)
-        #expect(queue.waitForRate(at: .seconds(2)) == nil)
+        #expect(queue.waitForLimits(at: .seconds(2)) == nil)
     }
 
     @Test func `a closed destination has no work, and keeps what was to be sent`() {

@@ -87,6 +87,89 @@ import Testing
         try idle.end()
     }
 
+    // MARK: - Limits of destinations
+
+    @Test func `the concurrency of a destination is for all runs, and one that has none of it leaves it to the others`()
+        throws
+    {
+        let bench = try Bench()
+        bench.configuration.destinations["http://one"] = DestinationSettings(concurrency: 1)
+        try bench.add(3)
+        try bench.add(2, type: "other")
+        let (first, second) = (Process(bench), Process(bench))
+        var beside: RunSummary?
+        let summary = try first.run { _ in
+            if first.sent.count == 1 { beside = try? second.run() }
+        }
+        #expect(second.urls.allSatisfy { $0.hasPrefix("http://two") } && second.urls.count == 2)
+        #expect(beside?.waiting == 2 && beside?.delivered == 2, "the others are not delayed by it")
+        #expect(bench.slept.reduce(.zero, +) > .seconds(50))
+        #expect(summary.delivered == 3)
+        #expect(try Process(bench).run().delivered == 0)
+    }
+
+    @Test func `the rate of a destination is for all runs, however often they start`() throws {
+        let bench = try Bench()
+        bench.configuration.destinations["http://one"] = DestinationSettings(rate: Rate(count: 6, per: .seconds(60)))
+        try bench.add(3)
+        var begun: [Timestamp] = []
+        for _ in 0..<3 {
+            _ = try Process(bench).run(RunOptions(limit: 1, concurrency: 1)) { _ in begun.append(bench.now) }
+        }
+        #expect(begun.count == 3 && begun[1] - begun[0] >= .seconds(10) && begun[2] - begun[1] >= .seconds(10))
+    }
+
+    @Test(arguments: [DestinationSettings(concurrency: 1), DestinationSettings(rate: Rate(count: 9, per: .seconds(1)))])
+    func `where a limit cannot be shared it is the run's own, and that is told`(settings: DestinationSettings) throws {
+        let bench = try Bench()
+        bench.configuration.destinations["http://one"] = settings
+        try bench.add(3)
+        for name in ["state/slots", "state/.rates.json"] {
+            try Data().write(to: bench.directory.appending(path: name))
+        }
+        let file = settings.rate == nil ? "state/slots" : "state/.rates.json"
+        var system = SystemCalls.real
+        let real = system.open
+        system.open = { (directory, path, flags, mode) throws(Errno) in
+            if String(cString: path).hasPrefix(file) { throw Errno(ENOSPC) }
+            return try real(directory, path, flags, mode)
+        }
+        var errors: [SpoolError] = []
+        let summary = try Run(
+            spool: SpoolDirectory(opening: bench.directory.path, system: system), configuration: bench.configuration,
+            options: RunOptions(), world: bench.world { _ in .status(204) }
+        ) { if case .inputOutputError(let error) = $0 { errors.append(error) } }()
+        #expect(summary.delivered == 3 && errors.count == 1 && errors.first?.path.hasPrefix("state/") == true)
+    }
+
+    @Test func `send keeps to the limits of runs`() throws {
+        let bench = try Bench()
+        bench.configuration.destinations["http://one"] = DestinationSettings(concurrency: 1)
+        try bench.add(1)
+        let header = OperationHeader(
+            id: OperationID("sent")!, type: .default, createdAt: bench.now, contentType: "application/json")
+        var results: [String] = []
+        func send() throws {
+            let sending = Sending(
+                spool: bench.spool, configuration: bench.configuration, options: .init(),
+                world: bench.world { _ in .status(204) }
+            ) { _ in }
+            switch try sending(Policy.Operation(header: header, body: Array("1".utf8))) {
+            case .delivered: results.append("delivered")
+            case .postponed(let postponement): results.append(postponement.reason)
+            default: results.append("?")
+            }
+        }
+        _ = try bench.run { _ in
+            try? send()
+            return .status(204)
+        }
+        try send()
+        #expect(results == ["other processes use up the concurrency or the rate of 'http://one'", "delivered"])
+    }
+
+    // MARK: - Shares
+
     @Test func `a run alone takes no notice of shares`() throws {
         let bench = try Bench()
         try bench.add(100)

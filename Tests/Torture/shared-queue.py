@@ -5,15 +5,17 @@ others go on.
 What is injected: SIGKILL of one of four runs at each kind of call that shares, claims and settles, early and late; SIGSTOP
 of one of four; SIGTERM. What holds: the other runs leave nothing of its share in their one pass, but for what it had
 claimed; the next run delivers that; every operation is received, and more than once only what was claimed when its run
-was killed; a run that is woken sends nothing that another one has sent. And of runs that share from beginning to end at most
-one claim in twenty is lost to another run.
+was killed; a run that is woken sends nothing that another one has sent. Of runs that share from beginning to end at most
+one claim in twenty is lost to another run. And the `concurrency` and the `rate` of a destination are for all runs together.
 """
 
 import collections
+import http.server
 import os
 import signal
 import subprocess
 import threading
+import time
 
 from torture import Queue, Receiver, effort, end, expect, strace, test, until
 
@@ -70,6 +72,55 @@ def kill(call, number):
     again = reckon(queue, receiver, ids, concurrency)
     receiver.end()
     return victim.returncode != 0, again
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """A server that answers after a while, and knows when each request came and how many were under way at most."""
+
+    request_queue_size = 100
+    daemon_threads = True
+
+    def __init__(self, delay):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.delay, self.lock = delay, threading.Lock()
+        self.times, self.ids, self.under_way, self.most = [], [], 0, 0
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        server = self.server
+        with server.lock:
+            server.times.append(time.monotonic())
+            server.ids.append(self.path[1:])
+            server.under_way += 1
+            server.most = max(server.most, server.under_way)
+        time.sleep(server.delay)
+        with server.lock:
+            server.under_way -= 1
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def limited(delay, count, **limits):
+    """Four runs and four `send` that begin at one time, at a server with limits."""
+    server = Server(delay)
+    queue = Queue(server.url + "/{id}", destinations={server.url: {"transport": "libcurl", **limits}})
+    result = queue("add", input="".join(f'{{"n":{number}}}\n' for number in range(count)))
+    ids = set(result.stdout.split())
+    runs = [run(queue) for _ in range(4)]
+    sends = [threading.Thread(target=queue, args=("send", "--no-queue", "--id", f"sent-{number}"), kwargs={"input": "{}"})
+             for number in range(4)]
+    for send in sends:
+        send.start()
+    return server, queue, ids | {f"sent-{number}" for number in range(4)}, runs, sends
 
 
 def main():
@@ -134,6 +185,44 @@ def main():
         reckon(queue, receiver, ids)
         told += [f"{len(ids)} operations"]
         receiver.end()
+
+    with test("of all runs and all `send` no more requests are under way than the concurrency of the destination") as told:
+        server, queue, ids, runs, sends = limited(0.02, 200, concurrency=3)
+        for process in runs:
+            ended(process)
+        for send in sends:
+            send.join()
+        expect(not queue.operations() and set(server.ids) == ids and len(server.ids) == len(ids), len(server.ids))
+        expect(server.most == 3, server.most, "were under way at once")
+        server.server_close()
+
+    with test("the slots of a run that is killed are those of the others again") as told:
+        server, queue, ids, runs, sends = limited(0.02, 200, concurrency=2)
+        until(lambda: len(server.ids) > 20, "requests")
+        os.kill(runs[0].pid, signal.SIGKILL)
+        for process in runs[1:]:
+            ended(process)
+        for send in sends:
+            send.join()
+        runs[0].communicate()
+        ended(run(queue))
+        expect(not queue.operations() and set(server.ids) == ids, "left")
+        told += [f"{len(server.ids) - len(ids)} re-deliveries"]
+        server.server_close()
+
+    with test("of all runs and all `send` no more requests begin in a time than the rate of the destination") as told:
+        server, queue, ids, runs, sends = limited(0.005, 300, rate="100/s")
+        for process in runs:
+            ended(process)
+        for send in sends:
+            send.join()
+        expect(not queue.operations() and set(server.ids) == ids, "left")
+        times = sorted(server.times)
+        # Of requests that begin in time some arrive late.
+        most = max(sum(start <= other < start + 1 for other in times) for start in times)
+        expect(most <= 115, most, "came in a second")
+        told += [f"{len(times) / (times[-1] - times[0]):.0f}/s", f"at most {most} in a second"]
+        server.server_close()
 
     for runs in (2, 4, 8):
         with test(f"of the claims of {runs} runs at most one in twenty is lost") as told:

@@ -20,6 +20,8 @@ package enum StateFile: String, CaseIterable {
     case alarms = "alarms.json"
     /// The summary of the last run that did something.
     case lastRun = "last-run.json"
+    /// `RateLedger`: what runs have taken of the rates of destinations.
+    case rates = "rates.json"
     /// The time when a run last checked `failed/` for expired files.
     case retention
 

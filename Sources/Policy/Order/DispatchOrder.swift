@@ -59,6 +59,8 @@ package struct DispatchOrder {
         makeReady(position)
     }
 
+    package func line(of position: Int) -> Int { places[position].line }
+
     /// Whether nothing waits in that line.
     package func isEmpty(_ line: Int) -> Bool {
         line >= lines.count || lines[line].waiting == 0

@@ -1,0 +1,53 @@
+/// Until when each destination with a `rate` is taken: `state/rates.json`.
+///
+/// ```
+/// { "version": 1, "until": { "https://api.example.com": "2026-11-23T09:15:00.25Z" } }
+/// ```
+/// A process takes a destination for a short span, and until the span ends nobody else begins attempts there. So the rate
+/// is that of the queue, however many runs there are and however often they start. Losing the file costs a span.
+package struct RateLedger: Hashable, Sendable {
+    package static let version = 1
+
+    private var until: [String: Timestamp] = [:]
+
+    package init() {}
+
+    /// How long a destination is taken for: a tenth of a second's attempts, at least one. Of what is not used of it no more
+    /// is lost.
+    package static func span(of interval: Duration) -> Duration {
+        interval * max(1, Int(clamping: Duration.milliseconds(100).wholeMicroseconds / max(1, interval.wholeMicroseconds)))
+    }
+
+    /// So late a process may come and begin where the span before ended: the rate is reached although each comes a little late.
+    private static let lateness = Duration.milliseconds(50)
+
+    /// Takes a destination from `now` on for `span`; where it is taken, returns for how long.
+    ///
+    /// An end further away than `span` is one of a clock that has been set back since, or of a lower rate.
+    package mutating func take(_ destination: String, for span: Duration, at now: Timestamp) -> Duration? {
+        if let end = until[destination], end > now, end - now <= span { return end - now }
+        until = until.filter { $0.value + Self.lateness > now && $0.value <= now + span }
+        until[destination] = (until[destination] ?? now) + span
+        return nil
+    }
+}
+
+extension RateLedger: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case version
+        case until
+    }
+
+    /// What cannot be read, or is of another version, is as if it were not there.
+    package init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        guard try fields.decode(Int.self, forKey: .version) == Self.version else { return }
+        until = try fields.decode([String: String].self, forKey: .until).compactMapValues { Timestamp(rfc3339: $0) }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(Self.version, forKey: .version)
+        try fields.encode(until.mapValues(\.rfc3339), forKey: .until)
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import Testing
+
+@testable import Policy
+
+struct RateLedgerTests {
+    private let start = Timestamp(rfc3339: "2026-11-23T09:00:00Z")!
+
+    @Test func `one that takes a destination keeps the others away until its span ends`() {
+        var ledger = RateLedger()
+        #expect(ledger.take("one", for: .seconds(1), at: start) == nil)
+        #expect(ledger.take("one", for: .seconds(1), at: start + .milliseconds(400)) == .milliseconds(600))
+        #expect(ledger.take("two", for: .seconds(1), at: start) == nil)
+        #expect(ledger.take("one", for: .seconds(1), at: start + .seconds(1)) == nil)
+    }
+
+    @Test func `one that comes a little late begins where the last span ended, and one that comes later makes up for nothing`()
+    {
+        var ledger = RateLedger()
+        _ = ledger.take("one", for: .seconds(1), at: start)
+        #expect(ledger.take("one", for: .seconds(1), at: start + .milliseconds(1020)) == nil)
+        #expect(ledger.take("one", for: .seconds(1), at: start + .milliseconds(1999)) == .milliseconds(1))
+        #expect(ledger.take("one", for: .seconds(1), at: start + .milliseconds(2100)) == nil)
+        #expect(ledger.take("one", for: .seconds(1), at: start + .milliseconds(3000)) == .milliseconds(100))
+    }
+
+    @Test func `a clock that was set back, or a higher rate, lets nobody wait for long`() {
+        var ledger = RateLedger()
+        #expect(ledger.take("one", for: .seconds(3600), at: start) == nil)
+        #expect(ledger.take("one", for: .seconds(3600), at: start + .seconds(-7200)) == nil)
+        #expect(ledger.take("one", for: .seconds(1), at: start) == nil)
+    }
+
+    @Test(arguments: [(20, 1, 100), (1000, 1, 100), (7, 1, 142), (1, 60, 60_000), (12, 1, 83)])
+    func `a span is a tenth of a second, or one attempt`(count: Int, seconds: Int, milliseconds: Int) {
+        let span = RateLedger.span(of: Rate(count: count, per: .seconds(seconds)).interval)
+        #expect(span.wholeMicroseconds / 1000 == milliseconds)
+    }
+
+    @Test func `its file says until when, and forgets what is over`() throws {
+        var ledger = RateLedger()
+        _ = ledger.take("https://one", for: .seconds(1), at: start)
+        _ = ledger.take("https://two", for: .seconds(1), at: start + .seconds(2))
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let bytes = try encoder.encode(ledger)
+        #expect(String(decoding: bytes, as: UTF8.self) == #"{"until":{"https://two":"2026-11-23T09:00:03Z"},"version":1}"#)
+        #expect(try JSONDecoder().decode(RateLedger.self, from: bytes) == ledger)
+        let newer = Data(#"{"until":{"https://two":"2026-11-23T09:00:03Z"},"version":2}"#.utf8)
+        #expect(try JSONDecoder().decode(RateLedger.self, from: newer) == RateLedger())
+    }
+}

@@ -1,0 +1,42 @@
+import Policy
+import Testing
+
+@testable import Spool
+
+struct SlotLocksTests {
+    private let queue: TemporaryQueue
+    private let spool: SpoolDirectory
+
+    init() throws {
+        queue = try TemporaryQueue()
+        spool = try queue.open()
+    }
+
+    private func slots(_ size: Int, of name: String = "one") -> SlotLocks {
+        SlotLocks(of: Digest(of: name), size: size, in: spool)
+    }
+
+    @Test func `no more slots are taken than there are, by whomever, and one that is given back is another's`() throws {
+        let (first, second) = (slots(3), slots(3))
+        #expect(try first.take() && first.take() && second.take())
+        #expect(try !first.take() && !second.take())
+        first.giveBack(downTo: 1)
+        #expect(try second.take() && !second.take() && !first.take())
+        #expect(first.count == 1 && second.count == 2)
+        first.giveBack(downTo: 5)
+        #expect(first.count == 1)
+    }
+
+    @Test func `the slots of a process that has ended are free`() throws {
+        do {
+            let gone = slots(2)
+            #expect(try gone.take() && gone.take())
+        }
+        #expect(try slots(2).take())
+    }
+
+    @Test func `what has another name has slots of its own`() throws {
+        let (one, two) = (slots(1), slots(1, of: "two"))
+        #expect(try one.take() && two.take())
+    }
+}
