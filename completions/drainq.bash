@@ -186,7 +186,7 @@ _drainq() {
             ;;
         help)
             options='-h --help --version'
-            words='init add send wait run list show status retry drop hold release pause resume export import explain check demo receive completions manual schema version help'
+            words='init add send wait run list show status retry drop hold release pause resume export import check explain demo receive completions manual schema version help'
             ;;
     esac
     [[ $current == -* ]] && words=$options

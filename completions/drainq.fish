@@ -148,4 +148,4 @@ complete -c drainq -n '__drainq_is import' -F
 complete -c drainq -n '__drainq_is explain' -a 'dns refused unreachable connect-timeout timeout deadline reset empty-answer truncated malformed-answer tls proxy bad-url offline body-file agent-died other CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_EXCEEDED NOT_FOUND ALREADY_EXISTS PERMISSION_DENIED RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED'
 complete -c drainq -n '__drainq_is completions' -a 'bash zsh fish'
 complete -c drainq -n '__drainq_is manual' -a 'drainq drainq-json'
-complete -c drainq -n '__drainq_is help' -a 'init add send wait run list show status retry drop hold release pause resume export import explain check demo receive completions manual schema version help'
+complete -c drainq -n '__drainq_is help' -a 'init add send wait run list show status retry drop hold release pause resume export import check explain demo receive completions manual schema version help'

@@ -42,10 +42,6 @@ package struct CommandDescription: Sendable {
         read = { given, operands throws(UsageError) in make(try Arguments(given, operands: operands)) }
     }
 
-    package static func of(_ name: CommandName) -> CommandDescription {
-        table.first { $0.name == name }!
-    }
-
     /// The commands that documents show, in the order of the table.
     package static var visible: [CommandDescription] { table.filter { !$0.isHidden } }
 

@@ -1,4 +1,4 @@
-/// A command, by the word that is written after `drainq`.
+/// A command, by the word that is written after `drainq`, in the order of the documents.
 package enum CommandName: String, CaseIterable, Sendable {
     case initialize = "init"
     case add
@@ -16,8 +16,8 @@ package enum CommandName: String, CaseIterable, Sendable {
     case resume
     case export
     case `import`
-    case explain
     case check
+    case explain
     case demo
     case receive
     case completions
