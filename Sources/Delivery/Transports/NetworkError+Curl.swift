@@ -21,12 +21,7 @@ extension NetworkError {
     /// The name of what libcurl ended with. Words decide only where one code means several things.
     init(_ failure: CurlFailure) {
         let name = Self.name(of: failure)
-        switch name {
-        case .reset, .emptyAnswer, .other: self = failure.hasStatus ? .truncated : name
-        case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .truncated, .malformedAnswer, .tls,
-            .proxy, .badURL, .offline, .bodyFileChanged, .agentDied, .cancelled:
-            self = name
-        }
+        self = failure.hasStatus ? name.afterStatus : name
     }
 
     private static func name(of failure: CurlFailure) -> NetworkError {

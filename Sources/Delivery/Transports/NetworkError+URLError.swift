@@ -12,12 +12,7 @@ extension NetworkError {
     /// answer keeps its name.
     package init(urlErrorCode code: Int, message: String, hasStatus: Bool = false) {
         let name = Self.name(ofURLErrorCode: code, message: message)
-        switch name {
-        case .reset, .emptyAnswer, .other: self = hasStatus ? .truncated : name
-        case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .truncated, .malformedAnswer, .tls,
-            .proxy, .badURL, .offline, .bodyFileChanged, .agentDied, .cancelled:
-            self = name
-        }
+        self = hasStatus ? name.afterStatus : name
     }
 
     private static func name(ofURLErrorCode code: Int, message: String) -> NetworkError {
