@@ -15,6 +15,9 @@ package enum QueueState: String, Hashable, Sendable, CaseIterable {
     /// Kept copies, where retention is configured.
     case delivered
 
+    /// The states whose files lie in the directory itself, not in one for each run.
+    static let unclaimed = allCases.filter { $0 != .claimed }
+
     /// The states in which an operation counts against the limits.
     package static let waiting: [QueueState] = [.new, .deferred, .claimed]
 

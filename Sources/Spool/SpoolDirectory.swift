@@ -86,7 +86,7 @@ package final class SpoolDirectory {
     /// is held: who locked before that is waited for, who locks after it sees the new version and goes.
     static let formatVersion = 1
     static let formatPath = QueuePath("state/format")
-    static let directories = ["tmp", "new", "deferred", "claimed", "failed", "quarantine", "delivered", "state"]
+    static let directories = ["tmp"] + QueueState.allCases.map(\.rawValue) + ["state"]
 
     /// Opens a queue. Throws `noSuchQueue`, `notAQueue`, `newerFormat` or what the system said.
     package convenience init(opening path: String, system: SystemCalls = .real) throws(SpoolError) {

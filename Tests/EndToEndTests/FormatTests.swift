@@ -20,6 +20,14 @@ import Testing
         return Dictionary(uniqueKeysWithValues: rows.compactMap { row in (row["id"] as? String).map { ($0, row) } })
     }
 
+    /// A directory or file that has come since is not there in a queue of before: whoever reads it takes that for empty.
+    @Test func `a queue of format 1 can be read before anything completes it`() throws {
+        for arguments in [["list"], ["status"], ["show", "failed"], ["export"], ["run", "--dry-run"]] {
+            let finished = try drainq.start(arguments, input: "").finish()
+            #expect(!finished.error.contains("drainq: error:"), "\(arguments): \(finished.error)")
+        }
+    }
+
     @Test func `each operation of format 1 is what and where it was`() throws {
         let expected = """
             failed    failed    default http://api.test    1 status 404

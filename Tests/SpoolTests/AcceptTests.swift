@@ -169,8 +169,9 @@ struct AcceptTests {
             let accepted = try open.accept(operations, within: &admittance)
             #expect(accepted.results.count { if case .accepted = $0 { true } else { false } } == 5)
             let looks = calls.log.count { $0 == "statusAt" }
-            // Each of the ten, and once whom the queue, its eight directories and, again, new are open to.
-            #expect(looks - 1 == (batch == 0 ? 10 + 10 : 0))
+            // Each of the ten, and once whom the queue, its directories (tmp, state and the states') and, again, new are
+            // open to.
+            #expect(looks - 1 == (batch == 0 ? 10 + QueueState.allCases.count + 4 : 0))
         }
     }
 

@@ -119,7 +119,7 @@ extension SpoolRun {
             return false
         }
         var others: [QueuePath] = []
-        for state in [QueueState.new, .deferred, .failed, .quarantine, .delivered] {
+        for state in QueueState.unclaimed {
             try queue.forEachEntry(in: state) { if $0.name.id == name.id { others.append(QueuePath($0.path)) } }
         }
         for other in others where try queue.status(other, "look at")?.isSameFile(as: status) == true { return true }

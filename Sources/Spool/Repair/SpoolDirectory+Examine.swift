@@ -65,7 +65,7 @@ extension SpoolDirectory {
         return damages
     }
 
-    static let directoriesOfFiles = ["new", "deferred", "failed", "quarantine", "delivered", "state", keys.description]
+    static let directoriesOfFiles = QueueState.unclaimed.map(\.rawValue) + ["state", keys.description]
 
     /// Files of ours whose mode is not 0600. What others have dropped is copied before it is used.
     func filesWithWrongModes(in directory: String) throws(SpoolError) -> [QueuePath] {
