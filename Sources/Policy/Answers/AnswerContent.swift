@@ -1,4 +1,7 @@
 /// The conditions of a rule on an answer besides its status. All must hold; an empty one matches every answer.
+///
+/// A new condition stands in `isEmpty`, `objection(to:)`, `isImplied(by:)` and `words`, and in `looksIntoBody` if it reads
+/// the body.
 package struct AnswerContent: Hashable, Sendable {
     /// Something that is true of the header fields of one name, or is not.
     package struct Header: Hashable, Sendable {
@@ -85,6 +88,20 @@ extension AnswerContent {
             let text = found.flatMap { answer.report.excerpt(of: $0.description.utf8, limit: 80) }
             return .condition(condition, found: text)
         }
+    }
+
+    /// Whether every answer that has the other content has this one, as far as their texts show it.
+    func isImplied(by other: AnswerContent) -> Bool {
+        let ofHeaders = headers.allSatisfy { mine in
+            other.headers.contains { theirs in
+                guard mine.name.lowercased() == theirs.name.lowercased() else { return false }
+                if case .equals = theirs.test, mine.test == .exists(true) { return true }
+                return mine.test == theirs.test
+            }
+        }
+        let ofText = text.map { mine in other.text.map { $0.contains(mine) } ?? false } ?? true
+        return ofHeaders && ofText && json.allSatisfy(other.json.contains)
+            && (contentType == nil || contentType == other.contentType)
     }
 
     /// The conditions in words.

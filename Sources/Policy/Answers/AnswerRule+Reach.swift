@@ -28,19 +28,3 @@ extension AnswerRule {
         }
     }
 }
-
-extension AnswerContent {
-    /// Whether every answer that has the other content has this one, as far as their texts show it.
-    fileprivate func isImplied(by other: AnswerContent) -> Bool {
-        let ofHeaders = headers.allSatisfy { mine in
-            other.headers.contains { theirs in
-                guard mine.name.lowercased() == theirs.name.lowercased() else { return false }
-                if case .equals = theirs.test, mine.test == .exists(true) { return true }
-                return mine.test == theirs.test
-            }
-        }
-        let ofText = text.map { mine in other.text.map { $0.contains(mine) } ?? false } ?? true
-        return ofHeaders && ofText && json.allSatisfy(other.json.contains)
-            && (contentType == nil || contentType == other.contentType)
-    }
-}
