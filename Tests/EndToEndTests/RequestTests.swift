@@ -69,14 +69,14 @@ import Testing
     }
 
     @Test(arguments: ["run", "send", "check", "explain"])
-    func `another word in DRAINQ_TRANSPORT is a usage error that names the two`(command: String) throws {
+    func `another word in DRAINQ_TRANSPORT is a usage error that names them all`(command: String) throws {
         let receiver = try LoopbackReceiver()
         let drainq = try Drainq(to: receiver)
         drainq.environment["DRAINQ_TRANSPORT"] = "curl"
         let finished = try drainq.run(command, input: "1")
         #expect(finished.status == 64, "\(finished)")
         #expect(
-            finished.error.contains("DRAINQ_TRANSPORT is 'curl', which is neither 'urlsession' nor 'libcurl'"),
+            finished.error.contains("DRAINQ_TRANSPORT is 'curl', which is not one of urlsession, libcurl"),
             "\(finished.error)")
         #expect(receiver.receivedCount == 0)
     }

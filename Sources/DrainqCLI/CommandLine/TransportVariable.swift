@@ -5,6 +5,6 @@ func transport(of environment: [String: String]) throws(UsageError) -> Transport
     guard let text = environment["DRAINQ_TRANSPORT"], !text.isEmpty else { return nil }
     if let transport = Transport(rawValue: text) { return transport }
     throw UsageError(
-        "DRAINQ_TRANSPORT is '\(text)', which is neither 'urlsession' nor 'libcurl'",
+        "DRAINQ_TRANSPORT is '\(text)', which is not one of \(Transport.allCases.map(\.rawValue).joined(separator: ", "))",
         hint: "unset it to leave the choice to drainq")
 }

@@ -296,7 +296,8 @@ extension OutputObject {
         .maybe("url", .text, "its URL, a template"),
         .maybe("compress", .word([Compression.gzip.rawValue]), "the compression of its bodies"),
         Field("destination", .text, "the destination of the route"),
-        .maybe("transport", .word(["urlsession", "libcurl"]), "the transport of its requests, if there is one"),
+        .maybe(
+            "transport", .word(Transport.allCases.map(\.rawValue)), "the transport of its requests, if there is one"),
         Field("transportReason", .text, "the reason for that transport, or for none"),
         .maybe("sendsKept", .list(.text), "the names of the kept values that it sends, and waits for"),
         .maybe("lacksKept", .list(.text), "those that are missing for the key; only with --key"),
