@@ -12,11 +12,13 @@ import Testing
         let text = try #require(ConfigurationManual.parts.first { $0.name == name }).text
         var page = try ConfigurationManual.page()
         let range = try #require(ConfigurationManual.range(of: name, in: page))
-        if ProcessInfo.processInfo.environment["DRAINQ_RECORD"] == "1", page[range] != text {
+        if MadeText.isRecording, page[range] != text {
             page.replaceSubrange(range, with: text)
             return try Data(page.utf8).write(to: ConfigurationManual.file)
         }
-        #expect(page[range] == text, "DRAINQ_RECORD=1 swift test --filter Configuration writes it anew")
+        if let difference = MadeText(committed: String(page[range]), made: text).difference {
+            Issue.record("man/drainq-config.5, made: \(name): \(difference)")
+        }
     }
 
     @Test func `no part of the page is made that no table makes`() throws {
@@ -79,13 +81,17 @@ import Testing
     @Test func `CALLABLE FUNCTIONS has every name, with what it comes to`() throws {
         let rows = try Self.section("CALLABLE FUNCTIONS").matches(of: /\.It Li ([A-Z_]+ Ta .*)/).map { String($0.1) }
         let route = Route(protocol: .callable)
-        #expect(rows == CanonicalStatus.allCases.map { "\($0.rawValue) Ta \(outcome(of: .canonical($0), on: route))" })
+        #expect(
+            rows == CanonicalStatus.allCases.map { "\($0.rawValue) Ta \(outcome(of: .canonical($0), on: route))" },
+            "write the rows of CALLABLE FUNCTIONS in man/drainq-config.5 by hand, in the order of CanonicalStatus")
     }
 
     @Test func `NAMES OF ERRORS has every name, with what it comes to`() throws {
         let rows = try Self.section("NAMES OF ERRORS").matches(of: /\.It Li ([a-z-]+ : .*)/).map { String($0.1) }
         let errors = AnswerPattern.errorNames(on: Route()).compactMap(NetworkError.init(rawValue:))
-        #expect(rows == errors.map { "\($0.rawValue) : \(outcome(of: .error($0), on: Route()))" })
+        #expect(
+            rows == errors.map { "\($0.rawValue) : \(outcome(of: .error($0), on: Route()))" },
+            "write the rows of NAMES OF ERRORS in man/drainq-config.5 by hand, in the order of NetworkError")
     }
 
     @Test func `GALLERY has two rows for each example, in their order`() throws {

@@ -20,13 +20,23 @@ struct DocumentTests {
     func `a committed document is what the tables make`(path: String) throws {
         let text = try #require(Self.documents.first { $0.path == path }).make()
         let file = Self.root.appending(path: path)
-        if ProcessInfo.processInfo.environment["DRAINQ_RECORD"] == "1" {
+        if MadeText.isRecording {
             try FileManager.default.createDirectory(
                 at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Data(text.utf8).write(to: file)
         }
         let committed = try String(contentsOf: file, encoding: .utf8)
-        #expect(committed == text, "DRAINQ_RECORD=1 swift test --filter DocumentTests writes it anew")
+        if let difference = MadeText(committed: committed, made: text).difference {
+            Issue.record("\(path): \(difference)")
+        }
+    }
+
+    @Test func `the first line that differs is told, and how it is mended`() throws {
+        #expect(MadeText(committed: "a\nb\n", made: "a\nb\n").difference == nil)
+        for (made, line) in [("a\nc\n", "line 2 is committed as 'b' and made as 'c'; "), ("a\nb", "line 3 is ")] {
+            let told = try #require(MadeText(committed: "a\nb\n", made: made).difference)
+            #expect(told.hasPrefix(line) && told.contains("DRAINQ_RECORD=1 swift test "))
+        }
     }
 
     @Test func `documents are plain text that ends in one newline`() {
