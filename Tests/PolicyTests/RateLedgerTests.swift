@@ -9,13 +9,12 @@ struct RateLedgerTests {
     @Test func `one that takes a destination keeps the others away until its span ends`() {
         var ledger = RateLedger()
         #expect(ledger.take("one", for: .seconds(1), at: start) == nil)
+        #expect(ledger.take("two", for: .milliseconds(100), at: start) == nil)
         #expect(ledger.take("one", for: .seconds(1), at: start + .milliseconds(400)) == .milliseconds(600))
-        #expect(ledger.take("two", for: .seconds(1), at: start) == nil)
         #expect(ledger.take("one", for: .seconds(1), at: start + .seconds(1)) == nil)
     }
 
-    @Test func `one that comes a little late begins where the last span ended, and one that comes later makes up for nothing`()
-    {
+    @Test func `one that comes a moment late begins where the last span ended, a later one makes up for nothing`() {
         var ledger = RateLedger()
         _ = ledger.take("one", for: .seconds(1), at: start)
         #expect(ledger.take("one", for: .seconds(1), at: start + .milliseconds(1020)) == nil)
@@ -44,7 +43,8 @@ struct RateLedgerTests {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let bytes = try encoder.encode(ledger)
-        #expect(String(decoding: bytes, as: UTF8.self) == #"{"until":{"https://two":"2026-11-23T09:00:03Z"},"version":1}"#)
+        #expect(
+            String(decoding: bytes, as: UTF8.self) == #"{"until":{"https://two":"2026-11-23T09:00:03Z"},"version":1}"#)
         #expect(try JSONDecoder().decode(RateLedger.self, from: bytes) == ledger)
         let newer = Data(#"{"until":{"https://two":"2026-11-23T09:00:03Z"},"version":2}"#.utf8)
         #expect(try JSONDecoder().decode(RateLedger.self, from: newer) == RateLedger())

@@ -15,19 +15,23 @@ package struct RateLedger: Hashable, Sendable {
     /// How long a destination is taken for: a tenth of a second's attempts, at least one. Of what is not used of it no more
     /// is lost.
     package static func span(of interval: Duration) -> Duration {
-        interval * max(1, Int(clamping: Duration.milliseconds(100).wholeMicroseconds / max(1, interval.wholeMicroseconds)))
+        interval
+            * max(1, Int(clamping: Duration.milliseconds(100).wholeMicroseconds / max(1, interval.wholeMicroseconds)))
     }
 
-    /// So late a process may come and begin where the span before ended: the rate is reached although each comes a little late.
+    /// So late a process may come and still begin where the span before ended: the rate is reached although each comes a
+    /// little late.
     private static let lateness = Duration.milliseconds(50)
 
     /// Takes a destination from `now` on for `span`; where it is taken, returns for how long.
     ///
     /// An end further away than `span` is one of a clock that has been set back since, or of a lower rate.
     package mutating func take(_ destination: String, for span: Duration, at now: Timestamp) -> Duration? {
-        if let end = until[destination], end > now, end - now <= span { return end - now }
-        until = until.filter { $0.value + Self.lateness > now && $0.value <= now + span }
-        until[destination] = (until[destination] ?? now) + span
+        let end = until[destination].flatMap { $0 <= now + span ? $0 : nil }
+        if let end, end > now { return end - now }
+        until = until.filter { $0.value > now }
+        let begin = end.flatMap { now - $0 <= Self.lateness ? $0 : nil } ?? now
+        until[destination] = begin + span
         return nil
     }
 }

@@ -6,7 +6,7 @@ package import Policy
 /// A slot is free again when its process ends, whatever ends it. The files stay. Where locks reach this host only
 /// (`FileSystem.lockReach`) each host has slots of its own.
 package final class SlotLocks {
-    private static let directory = QueuePath("state/slots")
+    static let directory = QueuePath("state/slots")
 
     private let queue: SpoolDirectory
     private let digest: Digest

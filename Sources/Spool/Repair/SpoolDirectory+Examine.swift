@@ -65,7 +65,8 @@ extension SpoolDirectory {
         return damages
     }
 
-    static let directoriesOfFiles = QueueState.unclaimed.map(\.rawValue) + ["state", keys.description]
+    static let directoriesOfFiles =
+        QueueState.unclaimed.map(\.rawValue) + ["state", keys.description, SlotLocks.directory.description]
 
     /// Files of ours whose mode is not 0600. What others have dropped is copied before it is used.
     func filesWithWrongModes(in directory: String) throws(SpoolError) -> [QueuePath] {
