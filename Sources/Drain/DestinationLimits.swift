@@ -41,7 +41,7 @@ final class DestinationLimits {
         name = destination.name
         pace = Pace(interval: settings.rate?.interval)
         slots = settings.concurrency.map { SlotLocks(of: destination.digest, size: $0, in: spool) }
-        if settings.rate != nil { rates = SharedRates(spool: spool, clock: clock) }
+        if pace.interval > .zero { rates = SharedRates(spool: spool, clock: clock) }
         self.report = report
     }
 

@@ -15,8 +15,8 @@ package struct RateLedger: Hashable, Sendable {
     /// How long a destination is taken for: a tenth of a second's attempts, at least one. Of what is not used of it no more
     /// is lost.
     package static func span(of interval: Duration) -> Duration {
-        interval
-            * max(1, Int(clamping: Duration.milliseconds(100).wholeMicroseconds / max(1, interval.wholeMicroseconds)))
+        let attempts = Duration.milliseconds(100).wholeMicroseconds / max(1, interval.wholeMicroseconds)
+        return interval * max(1, Int(clamping: attempts))
     }
 
     /// So late a process may come and still begin where the span before ended: the rate is reached although each comes a
