@@ -53,10 +53,11 @@ final class DestinationLimits {
         max(pace.wait(at: elapsed), askAgain - elapsed)
     }
 
-    /// Takes the right to begin one attempt; false where others have all of it. Then `wait` is not zero.
-    func take(at elapsed: Duration) -> Bool {
+    /// Takes the right to begin one attempt; false where others have all of it. Then `wait` is not zero. `isOnly` says that no
+    /// other attempt follows soon.
+    func take(at elapsed: Duration, isOnly: Bool = false) -> Bool {
         guard takeSlot(at: elapsed) else { return false }
-        let wait = waitForRate(at: elapsed)
+        let wait = waitForRate(at: elapsed, isOnly)
         if wait > .zero { askAgain = elapsed + wait }
         return wait == .zero
     }
@@ -95,12 +96,13 @@ final class DestinationLimits {
         }
     }
 
-    private func waitForRate(at elapsed: Duration) -> Duration {
+    private func waitForRate(at elapsed: Duration, _ isOnly: Bool) -> Duration {
         guard let rates, elapsed >= takenUntil else { return .zero }
-        let span = RateLedger.span(of: pace.interval)
         do throws(SpoolError) {
-            if let wait = try rates.take(name, for: span) { return max(wait, .milliseconds(1)) }
-            takenUntil = elapsed + span
+            switch try rates.take(name, every: pace.interval, isOnly) {
+            case .own(let span): takenUntil = elapsed + span
+            case .others(let wait): return max(wait, .milliseconds(1))
+            }
         } catch {
             self.rates = nil
             report(error)
@@ -115,9 +117,13 @@ private struct SharedRates {
     let clock: RunClock
 
     /// See `RateLedger.take`.
-    func take(_ destination: String, for span: Duration) throws(SpoolError) -> Duration? {
-        var wait: Duration?
-        try StateFile.rates.update(RateLedger(), in: spool) { wait = $0.take(destination, for: span, at: clock.now()) }
-        return wait
+    func take(
+        _ destination: String, every interval: Duration, _ isOnly: Bool
+    ) throws(SpoolError) -> RateLedger.Span {
+        var span = RateLedger.Span.own(.zero)
+        try StateFile.rates.update(RateLedger(), in: spool) {
+            span = $0.take(destination, every: interval, isOnly: isOnly, at: clock.now())
+        }
+        return span
     }
 }

@@ -308,7 +308,7 @@ package final class Sending {
         while !isInterrupted {
             let elapsed = tally.elapsed
             let wait = destination.limits.wait(at: elapsed)
-            if wait == .zero, destination.limits.take(at: elapsed) {
+            if wait == .zero, destination.limits.take(at: elapsed, isOnly: true) {
                 destination.limits.begin(at: elapsed)
                 return true
             }

@@ -8,13 +8,19 @@
 package struct RateLedger: Hashable, Sendable {
     package static let version = 1
 
+    /// For how long from now on a destination is taken, and whose it is.
+    package enum Span: Hashable, Sendable {
+        case own(Duration)
+        case others(Duration)
+    }
+
     private var until: [String: Timestamp] = [:]
 
     package init() {}
 
     /// How long a destination is taken for: a tenth of a second's attempts, at least one. Of what is not used of it no more
     /// is lost.
-    package static func span(of interval: Duration) -> Duration {
+    static func span(of interval: Duration) -> Duration {
         let attempts = Duration.milliseconds(100).wholeMicroseconds / max(1, interval.wholeMicroseconds)
         return interval * max(1, Int(clamping: attempts))
     }
@@ -23,16 +29,20 @@ package struct RateLedger: Hashable, Sendable {
     /// little late.
     private static let lateness = Duration.milliseconds(50)
 
-    /// Takes a destination from `now` on for `span`; where it is taken, returns for how long.
+    /// Takes a destination for attempts with this interval; for one of them where no other follows.
     ///
-    /// An end further away than `span` is one of a clock that has been set back since, or of a lower rate.
-    package mutating func take(_ destination: String, for span: Duration, at now: Timestamp) -> Duration? {
+    /// An end further away than a span is one of a clock that has been set back since, or of a lower rate.
+    package mutating func take(
+        _ destination: String, every interval: Duration, isOnly: Bool = false, at now: Timestamp
+    ) -> Span {
+        let span = Self.span(of: interval)
         let end = until[destination].flatMap { $0 <= now + span ? $0 : nil }
-        if let end, end > now { return end - now }
+        if let end, end > now { return .others(end - now) }
         until = until.filter { $0.value > now }
         let begin = end.flatMap { now - $0 <= Self.lateness ? $0 : nil } ?? now
-        until[destination] = begin + span
-        return nil
+        let ownEnd = begin + (isOnly ? interval : span)
+        until[destination] = ownEnd
+        return .own(ownEnd - now)
     }
 }
 
