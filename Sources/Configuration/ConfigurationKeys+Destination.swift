@@ -7,7 +7,7 @@ extension ConfigurationKeys {
             "concurrency", optional: .count(1...1_000), example: "5", "attempts at once",
             """
             The most attempts in flight at once, over all runs and all \"drainq send\" of the queue, besides the run's own \
-            --concurrency. A run that gets none for a minute leaves the destination to the others. No limit unless set.
+            --concurrency. A run that gets no slot for ten seconds leaves the destination to the others. No limit unless set.
             """,
             into: \.concurrency),
         ConfigurationKey(

@@ -1,7 +1,8 @@
 import Policy
 import Spool
 
-/// What is kept for keys, read at most once for each of them: one for each pass, since other runs keep values too.
+/// The names under which values are kept for keys, for one pass. It reads the file of a key at most once; the next pass reads
+/// anew, because other runs keep values too.
 final class KeptLookup {
     private let spool: SpoolDirectory
     private var keys: Set<Digest>?
@@ -53,7 +54,7 @@ extension Timestamp {
 extension Chooser {
     /// The kept value that an operation needs and no answer has left; `nil` if it needs none, or all are there.
     ///
-    /// Of a name without a digest of the key nothing is known: its file says it.
+    /// Returns `nil` also where the operation's name has no digest of its key: the attempt itself then finds what is missing.
     func lack(_ key: Digest?, _ names: Set<String>) -> String? {
         guard !names.isEmpty, let key else { return nil }
         return kept?.lack(of: names, for: key)

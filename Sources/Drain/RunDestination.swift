@@ -13,8 +13,10 @@ final class RunDestination {
     var isCautious = false
     /// An attempt of this run has come back from it.
     var hasBeenHeard = false
-    /// This run sends nothing more to it: samples have said nothing, or other runs use up its limits.
+    /// The samples have said nothing: this run sends nothing more to it.
     var isLeft = false
+    /// Other processes have all of its concurrency: nothing more is sent to it in this pass.
+    var isLeftToOthers = false
     /// The storm guard over this run's permanent answers.
     var storm: StormGuard<AttemptAnswer>
     /// The storm guard over answers that would hold the destination; `nil` while there are none.
@@ -59,6 +61,7 @@ final class RunDestination {
     func beginPass() {
         (skipped, offered, chosen, done) = (0, 0, 0, 0)
         newest = []
+        isLeftToOthers = false
     }
 
     /// Names it by an operation that has been read: an entry's name carries only the digest of its own origin.
@@ -118,7 +121,7 @@ final class RunDestination {
         isClosed || isSampling || !urgent.isEmpty ? 0 : min(access.allowance, isCautious ? 1 : .max)
     }
 
-    var isClosed: Bool { block != nil || lacksConditions || isLeft }
+    var isClosed: Bool { block != nil || lacksConditions || isLeft || isLeftToOthers }
 
     /// Whether nothing waits or is in flight that could still say what the withheld answers mean.
     var isQuiet: Bool { inFlight == 0 && urgent.isEmpty }

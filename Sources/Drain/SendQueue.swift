@@ -57,6 +57,7 @@ final class SendQueue {
             members += destination.withheld.flatMap(\.attempt.members)
             for case .claimed(let attempt) in destination.urgent { members += attempt.members }
             destination.forgetWork()
+            destination.limits.giveBack(inFlight: destination.inFlight)
         }
         return members
     }
@@ -153,8 +154,9 @@ final class SendQueue {
 
     /// Takes the right to begin one attempt; false where other runs have all of it, now or for long.
     private func take(of destination: RunDestination, at elapsed: Duration) -> Bool {
-        if destination.limits.take(at: elapsed) { return true }
-        if destination.inFlight == 0, destination.limits.isExhausted(at: elapsed) { destination.isLeft = true }
+        let limits = destination.limits
+        if limits.take(at: elapsed, inFlight: destination.inFlight) { return true }
+        destination.isLeftToOthers = destination.inFlight == 0 && limits.isExhausted(at: elapsed)
         return false
     }
 
@@ -165,14 +167,16 @@ final class SendQueue {
         return position.map { ($0, candidates[$0]) }
     }
 
-    /// The time until the limits of a destination let its next attempt begin; `nil` if they delay none.
+    /// The time until the limits of a destination let its next attempt begin; `nil` if they delay none. Asked where nothing
+    /// may begin: where a delay has just ended the time is short, not none.
     func waitForLimits(at elapsed: Duration) -> Duration? {
         if isOutdated { return nil }
         return limited.compactMap { destination -> Duration? in
             let isWaiting =
                 !isEmpty(of: destination) && destination.concurrencyLimit > 0 || !destination.urgent.isEmpty
             let wait = destination.limits.wait(at: elapsed)
-            return isWaiting && !destination.isClosed && wait > .zero ? wait : nil
+            let isOver = wait == .zero && destination.inFlight > 0
+            return isWaiting && !destination.isClosed && !isOver ? max(wait, .milliseconds(1)) : nil
         }.min()
     }
 

@@ -116,6 +116,8 @@ package final class Sending {
         case end(Result)
         /// Another attempt after this moment, if that is within the time for retries; else this is the end.
         case again(after: Timestamp, else: Result)
+        /// The limits of the destination let no attempt begin for so long.
+        case limited(for: Duration, else: Result)
         /// The same attempt with new credentials.
         case refreshed
     }
@@ -123,13 +125,24 @@ package final class Sending {
     private func attempts(of item: SentOperation, _ turn: SendTurn?) throws(SpoolError) -> Result {
         var item = item
         var isRepeated = false
+        // For a limit it waits no longer than for an answer.
+        let patience = min(item.route.timeouts.request, options.timeout ?? item.route.timeouts.request)
+        var limitsEnd: ContinuousClock.Instant?
         while true {
             switch try attempt(&item, isRepeated: isRepeated) {
             case .end(let result): return result
             case .refreshed: isRepeated = true
+            case .limited(let wait, let result):
+                let now = world.clock.instant()
+                let end = limitsEnd ?? now + patience
+                limitsEnd = end
+                if try !waits(until: now + wait, atMost: end, item, turn) { return result }
             case .again(let moment, let result):
-                isRepeated = false
-                if try !waits(until: moment, item, turn) { return result }
+                (isRepeated, limitsEnd) = (false, nil)
+                let end = world.clock.instant() + max(.zero, moment - world.now())
+                guard let within = options.retryWithin,
+                    try waits(until: end, atMost: tally.moment(after: within), item, turn)
+                else { return result }
             }
         }
     }
@@ -146,10 +159,16 @@ package final class Sending {
         if let settlement = Settlement.decide(onExpiryOf: item.operation, route: item.route, now: world.now()) {
             return .end(.failed(AttemptEvent(of: attempt.members[0], settlement, attempt)))
         }
-        guard waitsForLimits(of: destination, item.route) else {
-            return .end(item.postponed("other processes use up the concurrency or the rate of '\(destination.name)'"))
+        let limits = destination.limits
+        let elapsed = tally.elapsed
+        guard isRepeated || limits.wait(at: elapsed) == .zero && limits.take(at: elapsed, inFlight: 0, isOnly: true)
+        else {
+            let reason = "other processes use up the concurrency or the rate of '\(destination.name)'"
+            return .limited(for: limits.wait(at: elapsed), else: item.postponed(reason))
         }
-        defer { destination.limits.giveBack(inFlight: 0) }
+        limits.begin(at: elapsed)
+        var keepsSlot = false
+        defer { if !keepsSlot { limits.giveBack(inFlight: 0) } }
         // Before it is sent: whatever comes of it, nobody else does the same.
         if attempt.isProbe, !isRepeated, try !book.beginDueProbe(of: destination, at: world.now()) {
             return .end(item.postponed(Availability.Block(.held), destination))
@@ -171,7 +190,10 @@ package final class Sending {
         let meaning = attempt.meaning(of: report, attempt.absence(behind: received, world), at: world.now())
         if meaning.isUnauthenticated, !item.hasRefreshed, !attempt.secrets.values.isEmpty {
             item.hasRefreshed = true
-            if world.credentials.refresh(attempt.secrets) { return .refreshed }
+            if world.credentials.refresh(attempt.secrets) {
+                keepsSlot = true
+                return .refreshed
+            }
         }
         let verdict = meaning.each?.first ?? meaning.together
         return settle(&item, AttemptAnswer(attempt: attempt, report: report, verdict: verdict), received.body)
@@ -300,25 +322,6 @@ package final class Sending {
 
     // MARK: - Waiting
 
-    /// Takes the right to make one attempt, and waits for it no longer than for an answer; false where other processes have
-    /// all of it, or a signal came.
-    private func waitsForLimits(of destination: RunDestination, _ route: Route) -> Bool {
-        let patience = min(route.timeouts.request, options.timeout ?? route.timeouts.request)
-        let end = world.clock.instant() + patience
-        while !isInterrupted {
-            let elapsed = tally.elapsed
-            let wait = destination.limits.wait(at: elapsed)
-            if wait == .zero, destination.limits.take(at: elapsed, isOnly: true) {
-                destination.limits.begin(at: elapsed)
-                return true
-            }
-            let next = world.clock.instant() + destination.limits.wait(at: elapsed)
-            if next > end { return false }
-            world.clock.sleep(next)
-        }
-        return false
-    }
-
     /// Waits for the report of the request that was sent last.
     private func report() throws(SinkError) -> AttemptReport {
         let start = world.clock.instant()
@@ -332,14 +335,14 @@ package final class Sending {
             result: .failure(.cancelled, detail: "cut off by a signal"), duration: world.clock.instant() - start)
     }
 
-    /// Waits for another attempt, if it is within the time for retries; false if it is not, if a signal came, or if it is
-    /// no longer this operation's turn.
-    private func waits(until moment: Timestamp, _ item: SentOperation, _ turn: SendTurn?) throws(SpoolError) -> Bool {
+    /// Waits for another attempt, if it may begin by `limit`; false if it may not, if a signal came, or if it is no longer this
+    /// operation's turn.
+    private func waits(
+        until end: ContinuousClock.Instant, atMost limit: ContinuousClock.Instant, _ item: SentOperation,
+        _ turn: SendTurn?
+    ) throws(SpoolError) -> Bool {
         let clock = world.clock
-        let end = clock.instant() + max(.zero, moment - world.now())
-        guard let limit = options.retryWithin.map({ tally.moment(after: $0) }), end <= limit, !isInterrupted else {
-            return false
-        }
+        guard end <= limit, !isInterrupted else { return false }
         try turn?.pause()
         clock.sleep(end)
         guard let turn else { return !isInterrupted }

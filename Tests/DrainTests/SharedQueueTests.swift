@@ -103,9 +103,44 @@ import Testing
         }
         #expect(second.urls.allSatisfy { $0.hasPrefix("http://two") } && second.urls.count == 2)
         #expect(beside?.waiting == 2 && beside?.delivered == 2, "the others are not delayed by it")
-        #expect(bench.slept.reduce(.zero, +) > .seconds(50))
+        #expect(bench.slept.reduce(.zero, +) > .seconds(8))
         #expect(summary.delivered == 3)
         #expect(try Process(bench).run().delivered == 0)
+    }
+
+    @Test func `a run that is refused by the rate keeps no slot`() throws {
+        let bench = try Bench()
+        let settings = DestinationSettings(concurrency: 1, rate: Rate(count: 1, per: .seconds(2)))
+        let destination = Destination(named: "http://one")
+        func limits() -> DestinationLimits {
+            DestinationLimits(of: destination, settings, in: bench.spool, bench.clock) { _ in }
+        }
+        let (first, second) = (limits(), limits())
+        #expect(first.take(at: .zero, inFlight: 0))
+        first.giveBack(inFlight: 0)
+        for _ in 0..<3 { #expect(!second.take(at: .zero, inFlight: 0) && second.wait(at: .zero) > .seconds(1)) }
+        #expect(first.take(at: .zero, inFlight: 0), "its span goes on, and the slot is free")
+    }
+
+    @Test func `a wait for a slot begins when asking is over, and refusals of long ago do not count`() throws {
+        let bench = try Bench()
+        let destination = Destination(named: "http://one")
+        let holder = SlotLocks(of: destination.digest, size: 1, in: bench.spool)
+        #expect(try holder.take())
+        var system = SystemCalls.real
+        let real = system.lock
+        system.lock = { (descriptor) throws(Errno) in
+            bench.pass(.milliseconds(400))
+            return try real(descriptor)
+        }
+        let limits = DestinationLimits(
+            of: destination, DestinationSettings(concurrency: 1),
+            in: try SpoolDirectory(opening: bench.directory.path, system: system), bench.clock
+        ) { _ in }
+        #expect(!limits.take(at: .zero, inFlight: 0) && limits.wait(at: .zero) >= .milliseconds(450))
+        #expect(!limits.take(at: .seconds(3600), inFlight: 0) && !limits.isExhausted(at: .seconds(3600)))
+        for second in 1...20 { _ = limits.take(at: .seconds(3600) + .milliseconds(500) * second, inFlight: 0) }
+        #expect(limits.isExhausted(at: .seconds(3610)))
     }
 
     @Test func `the rate of a destination is for all runs, however often they start`() throws {

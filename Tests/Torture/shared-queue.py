@@ -224,6 +224,18 @@ def main():
         told += [f"{len(times) / (times[-1] - times[0]):.0f}/s", f"at most {most} in a second"]
         server.server_close()
 
+    with test("a destination with both limits is served, by several runs at once and to the end") as told:
+        start = time.monotonic()
+        server, queue, ids, runs, sends = limited(0.005, 60, concurrency=1, rate="50/s")
+        for process in runs:
+            ended(process)
+        for send in sends:
+            send.join()
+        expect(not queue.operations() and set(server.ids) == ids, "left:", len(queue.operations()))
+        expect(server.most == 1, server.most, "were under way at once")
+        expect(time.monotonic() - start < 30, "it took", time.monotonic() - start)
+        server.server_close()
+
     for runs in (2, 4, 8):
         with test(f"of the claims of {runs} runs at most one in twenty is lost") as told:
             queue, receiver, ids = prepare("204 delay=20ms", count=2000)

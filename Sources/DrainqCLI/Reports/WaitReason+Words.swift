@@ -71,7 +71,7 @@ struct WaitView: Encodable {
 
     var what: String
     var id: String?
-    /// Of the kept value that is not there.
+    /// The name of the kept value that is missing.
     var name: String?
     var until: String?
 

@@ -18,25 +18,28 @@ package struct RateLedger: Hashable, Sendable {
 
     package init() {}
 
-    /// How long a destination is taken for: a tenth of a second's attempts, at least one. Of what is not used of it no more
-    /// is lost.
+    /// The time for which a process takes a destination: that of a tenth of a second's attempts, at least of one. An unused span
+    /// loses no more than this.
     static func span(of interval: Duration) -> Duration {
         let attempts = Duration.milliseconds(100).wholeMicroseconds / max(1, interval.wholeMicroseconds)
         return interval * max(1, Int(clamping: attempts))
     }
 
-    /// So late a process may come and still begin where the span before ended: the rate is reached although each comes a
+    /// How far the clock of another host may be ahead.
+    private static let skew = Duration.seconds(10)
+
+    /// The delay after a span within which the next span begins at its end: the rate is reached although each process comes a
     /// little late.
     private static let lateness = Duration.milliseconds(50)
 
     /// Takes a destination for attempts with this interval; for one of them where no other follows.
     ///
-    /// An end further away than a span is one of a clock that has been set back since, or of a lower rate.
+    /// An end further away than a span and `skew` is one of a clock that has been set back since, or of a lower rate.
     package mutating func take(
         _ destination: String, every interval: Duration, isOnly: Bool = false, at now: Timestamp
     ) -> Span {
         let span = Self.span(of: interval)
-        let end = until[destination].flatMap { $0 <= now + span ? $0 : nil }
+        let end = until[destination].flatMap { $0 <= now + span + Self.skew ? $0 : nil }
         if let end, end > now { return .others(end - now) }
         until = until.filter { $0.value > now }
         let begin = end.flatMap { now - $0 <= Self.lateness ? $0 : nil } ?? now

@@ -59,6 +59,7 @@ package struct DispatchOrder {
         makeReady(position)
     }
 
+    /// Returns the line of what was appended at this position.
     package func line(of position: Int) -> Int { places[position].line }
 
     /// Whether nothing waits in that line.

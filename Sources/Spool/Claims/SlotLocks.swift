@@ -1,42 +1,48 @@
 package import Policy
 
-/// The slots of something of which all processes at the queue together may do only so much at once: a lock file for each,
-/// `state/slots/DIGEST-NUMBER`.
+/// The slots of a destination: one lock file, `state/slots/DIGEST-NUMBER`, for each attempt that may be in flight over all
+/// processes at the queue.
 ///
 /// A slot is free again when its process ends, whatever ends it. The files stay. Where locks reach this host only
 /// (`FileSystem.lockReach`) each host has slots of its own.
 package final class SlotLocks {
     static let directory = QueuePath("state/slots")
+    /// The most slots that one request tries: with more of them some are free as a rule, or all are taken.
+    private static let mostTried = 32
 
     private let queue: SpoolDirectory
     private let digest: Digest
-    /// By number; `nil` where it has not been tried yet.
-    private var files: [LockFile?]
-    private var isTaken: [Bool]
-    /// How many of them this process has.
-    package private(set) var count = 0
+    private let size: Int
+    /// The locked files of the slots that this process has, by number.
+    private var taken: [Int: LockFile] = [:]
+    /// Files of slots that it had, open and not locked.
+    private var idle: [Int: LockFile] = [:]
 
-    /// The slots of what has this digest; there are `size` of them.
+    /// Makes `size` slots for the destination with this digest.
     package init(of digest: Digest, size: Int, in queue: SpoolDirectory) {
         self.queue = queue
         self.digest = digest
-        files = Array(repeating: nil, count: size)
-        isTaken = Array(repeating: false, count: size)
+        self.size = size
     }
 
-    /// Takes a slot; false where other processes have all that this one has not.
+    /// The number of slots that this process has.
+    package var count: Int { taken.count }
+
+    /// Takes a slot; false where other processes have those that were tried.
     package func take() throws(SpoolError) -> Bool {
-        for number in files.indices where !isTaken[number] {
+        let first = Int.random(in: 0..<size)
+        let others = (first..<first + size).lazy.map { $0 % self.size }
+        let free =
+            (Array(idle.keys) + others.filter { self.idle[$0] == nil && self.taken[$0] == nil }.prefix(Self.mostTried))
+        for number in free {
             let path = QueuePath(in: Self.directory, "\(digest)-\(number)".utf8)
-            let isFree = try queue.attempt("lock", path) { () throws(Errno) in
-                if let file = files[number] { return try file.tryLock() }
-                let file = try lockFile(path)
-                files[number] = file
-                return try file.tryLock()
+            let file = try queue.attempt("lock", path) { () throws(Errno) -> LockFile? in
+                let file: LockFile
+                if let open = idle.removeValue(forKey: number) { file = open } else { file = try lockFile(path) }
+                return try file.tryLock() ? file : nil
             }
-            guard isFree else { continue }
-            isTaken[number] = true
-            count += 1
+            guard let file else { continue }
+            taken[number] = file
             return true
         }
         return false
@@ -44,10 +50,9 @@ package final class SlotLocks {
 
     /// Gives slots back until this process has no more than `count`.
     package func giveBack(downTo count: Int) {
-        for number in files.indices.reversed() where isTaken[number] && self.count > count {
-            files[number]?.unlock()
-            isTaken[number] = false
-            self.count -= 1
+        while taken.count > max(count, 0), let (number, file) = taken.popFirst() {
+            file.unlock()
+            idle[number] = file
         }
     }
 

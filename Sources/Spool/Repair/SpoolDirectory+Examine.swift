@@ -50,7 +50,7 @@ extension SpoolDirectory {
     func damagedModes() throws(SpoolError) -> [Damage] {
         var damages: [Damage] = []
         let isDropPlace = try (status(QueueState.new.path, "look at")?.permissions ?? 0) & 0o022 != 0
-        for directory in ["."] + Self.directories + [Self.keys.description] {
+        for directory in ["."] + Self.directories + [Self.keys.description, SlotLocks.directory.description] {
             guard let status = try status(QueuePath(directory), "look at"), status.kind == .directory else { continue }
             let isOpen = isDropPlace && [".", "new", "tmp"].contains(directory) || status.setsGroup
             let isRight =
