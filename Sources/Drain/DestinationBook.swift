@@ -125,6 +125,14 @@ final class DestinationBook {
         Blame(configuration: configuration, destinations: table, credentials: world.credentials)
     }
 
+    /// The number of destinations that are sent nothing now.
+    var closedCount: Int { destinations.values.count { $0.isClosed } }
+
+    /// Takes up the destinations again that were left to other processes.
+    func takeUpAgain() {
+        for destination in destinations.values { destination.isLeftToOthers = false }
+    }
+
     // MARK: - What is learned
 
     /// Tells the ledger what has been learned since. Losing it costs a probe, so an error is told, once, and nothing more.

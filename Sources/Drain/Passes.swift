@@ -54,10 +54,13 @@ final class Passes {
         while true {
             let due = pass.chosen.count + pass.leftDue
             if !pass.chosen.isEmpty { tally.tell(.chosen(min(budget, due), leftDue: max(0, due - budget))) }
+            let closed = settler.book.closedCount
             let begun = dispatcher.attempt(pass.chosen)
             budget -= begun
             settler.book.countLeft(of: pass, begun: begun)
-            let isOver = !settler.operations.hasToListAgain && (begun == 0 || pass.leftDue == 0)
+            // What was chosen may have been for destinations that have closed since: others have their turn.
+            let isStuck = begun == 0 && settler.book.closedCount <= closed
+            let isOver = !settler.operations.hasToListAgain && (isStuck || pass.leftDue == 0)
             settler.operations.hasToListAgain = false
             if tally.hasEnded || budget <= 0 || isOver { break }
             do throws(SpoolError) {
@@ -107,6 +110,7 @@ final class Passes {
         }
         if stop.isTimeUp() { return false }
         if let end, pass.began >= end { return false }
+        settler.book.takeUpAgain()
         // What this pass deferred is not in its listing: list again before deciding that nothing is left. If it cannot be
         // listed the next pass says why.
         guard let again = try? choose(budget: options.limit) else { return true }

@@ -15,7 +15,8 @@ final class RunDestination {
     var hasBeenHeard = false
     /// The samples have said nothing: this run sends nothing more to it.
     var isLeft = false
-    /// Other processes have all of its concurrency: nothing more is sent to it in this pass.
+    /// Other processes have all of its concurrency: nothing more is sent to it before the run has waited for
+    /// its next pass.
     var isLeftToOthers = false
     /// The storm guard over this run's permanent answers.
     var storm: StormGuard<AttemptAnswer>
@@ -61,7 +62,6 @@ final class RunDestination {
     func beginPass() {
         (skipped, offered, chosen, done) = (0, 0, 0, 0)
         newest = []
-        isLeftToOthers = false
     }
 
     /// Names it by an operation that has been read: an entry's name carries only the digest of its own origin.

@@ -3,8 +3,8 @@
 # drainq-setup(7) says, every command of which is typed here; its units under a systemd that has been booted, its line for
 # cron under a real cron; the image of etc/container; and what is left when it is purged. Prints `ok …` and `not ok …`.
 # DRAINQ_PROGRAMS names a directory where etc/packaging/programs has put the programs of this commit; without it they are
-# compiled here. That the same comes out elsewhere is shown for drainq-urlsession and for the packing; DRAINQ_WHOLE=1
-# compiles both again.
+# compiled here. That the same comes out elsewhere is shown for the packing; with DRAINQ_WHOLE=1 the programs are compiled
+# again, too.
 # Needs root, mmdebstrap, systemd-nspawn, buildah, lintian, PyPI for the validator of SPDX, and a mirror of Debian.
 source "$(dirname "${BASH_SOURCE[0]}")/documents.bash"
 debian=$work/debian
@@ -30,12 +30,13 @@ compiled() {
 }
 built() { etc/packaging/build "$work/once" "$work/programs"; }
 
-# again: in another directory, at another time: compiles a program, or both, and packs.
+# again: in another directory, at another time: compiles the programs where the whole is asked for, and packs.
 again() {
-    local product=drainq-urlsession
-    [[ ! ${DRAINQ_WHOLE-} ]] || product=drainq
-    "$work/elsewhere/etc/packaging/programs" "$work/programs.again" "$product"
-    cp --no-clobber "$work"/programs/* "$work/programs.again"
+    if [[ ${DRAINQ_WHOLE-} ]]; then
+        "$work/elsewhere/etc/packaging/programs" "$work/programs.again"
+    else
+        cp -r "$work/programs" "$work/programs.again"
+    fi
     "$work/elsewhere/etc/packaging/build" "$work/twice" "$work/programs.again"
 }
 
@@ -44,7 +45,11 @@ are_the_same() {
     went_well again.log
     local file package build
     equal "$(ls "$work/once")" "$(ls "$work/twice")"
-    for file in "$work"/programs/*; do cmp "$file" "$work/programs.again/${file##*/}"; done
+    for file in "$work"/programs/*; do
+        cmp "$file" "$work/programs.again/${file##*/}" && continue
+        diff <(readelf -SW "$file") <(readelf -SW "$work/programs.again/${file##*/}") | head -n 40
+        return 1
+    done
     for file in "$work"/once/*; do
         cmp "$file" "$work/twice/${file##*/}" && continue
         package=${file##*/}
@@ -282,5 +287,5 @@ came cron
 told cron "$work/cron"
 test_that 'every display of drainq-setup(7) was typed' every_display_was_typed
 came again.log
-test_that 'made elsewhere, programs and packages are the same to the byte' are_the_same
+test_that 'made elsewhere, packages are the same to the byte, and programs where they are compiled again' are_the_same
 exit "$failed"
