@@ -7,6 +7,7 @@ import os
 import pathlib
 
 from debian import Server, directory, free_port, libraries, served, unpacked
+from emulation import Answer, Emulation
 from kit import Example, equal
 
 CREDENTIALS = base64.b64encode(b"guest:guest").decode()
@@ -125,6 +126,42 @@ def test_vhost(server):
         example.configure()
         example.run()
         equal(2, len(messages(server)))
+
+
+def test_exchange(server):
+    """an exchange that is not there, or that the user may not write to, holds, though RabbitMQ says 400 of one message."""
+    with queue(server) as example:
+        permissions = {"configure": ".*", "write": ".*", "read": ".*"}
+        example.configuration = example.configuration.replace("amq.default", "plant")
+        example.configure()
+        example.add({"order": 1})
+        example.run(status=69)
+        example.is_in(held=1)
+        api(server, "PUT", "exchanges/%2F/plant", {"type": "fanout"})
+        api(server, "POST", "bindings/%2F/e/plant/q/orders")
+        api(server, "PUT", "permissions/%2F/guest", permissions | {"write": ""})
+        example.drainq("release", "--all")
+        example.run(status=69)
+        example.is_in(held=1)
+        api(server, "PUT", "permissions/%2F/guest", permissions)
+        example.drainq("release", "--all")
+        example.run()
+        equal([{"order": 1}], [payload for _, payload in messages(server)])
+
+
+def test_another(server):
+    """what answers 200 in the place of RabbitMQ has taken nothing: the message waits for RabbitMQ."""
+    with queue(server) as example, Emulation() as portal:
+        portal.script += [Answer(200, "<html>Maintenance</html>", media_type="text/html"), Answer(200, {"status": "ok"})]
+        real, example.configuration = example.configuration, example.configuration.replace(server.url, portal.url)
+        example.configure()
+        example.add({"order": 1}, {"order": 2})
+        example.run(status=75)
+        example.is_in(deferred=2)
+        example.configuration = real
+        example.configure()
+        example.run("--now")
+        equal({1, 2}, {payload["order"] for _, payload in messages(server)})
 
 
 def test_password(server):
