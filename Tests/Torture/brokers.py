@@ -250,9 +250,9 @@ listen front
 
 
 class Drain:
-    """An outbox of `count` operations, half of which are there at once, the timer that runs it, and the ledger of the consumer."""
+    """An outbox of `count` operations, which come in `portions`, the timer that runs it, and the ledger of the consumer."""
 
-    def __init__(self, cluster, count=size, concurrency=concurrency, runs=1, **arguments):
+    def __init__(self, cluster, count=size, concurrency=concurrency, portions=2, **arguments):
         cluster.prepare(**arguments)
         self.cluster, self.concurrency = cluster, concurrency
         self.outbox = Queue("http://127.0.0.1")
@@ -275,14 +275,13 @@ class Drain:
             text = text.replace(original, replacement)
         (self.outbox.path / "drainq.json").write_text(text)
         self.payloads = [json.dumps({"order": n, "text": "\"é\" \\ \u0001"}, ensure_ascii=False) for n in range(count)]
-        self.ids = []
+        self.ids, self.portions = [], portions
         self.more()
         self.events, self.statuses, self.got, self.probes = [], collections.Counter(), [], 0
         self.over = threading.Event()
-        self.threads = [threading.Thread(target=self.rounds, daemon=True) for _ in range(runs)]
         self.start = time.monotonic()
-        for thread in self.threads:
-            thread.start()
+        self.timer = threading.Thread(target=self.rounds, daemon=True)
+        self.timer.start()
 
     def has_password(self, word):
         self.credentials.write_text(base64.b64encode(f"drainq:{word}".encode()).decode() + "\n")
@@ -293,12 +292,11 @@ class Drain:
 
     def __exit__(self, *_):
         self.over.set()
-        for thread in self.threads:
-            thread.join()
+        self.timer.join()
 
     def more(self):
-        """Adds the first half, and then the other."""
-        portion = self.payloads[len(self.ids):][:(len(self.payloads) + 1) // 2]
+        """Adds the next portion."""
+        portion = self.payloads[len(self.ids):][:-(-len(self.payloads) // self.portions)]
         result = self.outbox("add", "--sync=none", input="".join(payload + "\n" for payload in portion))
         expect(result.returncode == 0, "add:", result.stderr)
         self.ids += result.stdout.split()
@@ -379,7 +377,7 @@ class Drain:
 
     def finish(self, departures=0, limit=600):
         """Waits until all is delivered, and reckons: the copies that are one too many."""
-        if len(self.ids) < len(self.payloads):
+        while len(self.ids) < len(self.payloads):
             self.more()
         until(lambda: not self.waiting(), "the end", limit=limit)
         took = time.monotonic() - self.start
@@ -416,19 +414,20 @@ def main():
 
     for attempts in (5, 50):
         with test(f"RabbitMQ: {attempts} attempts at a time, and nothing happens") as told:
-            with Drain(cluster, concurrency=attempts) as drain:
-                drain.more()
+            with Drain(cluster, concurrency=attempts, portions=1) as drain:
                 told += drain.finish()
 
-    with test("RabbitMQ: the leader of the queue is killed, and comes back") as told, Drain(cluster) as drain:
-        drain.reaches(0.3)
-        leader = cluster.leader()
-        leader.end(signal.SIGKILL)
-        # The other two go on without it.
-        drain.more()
-        drain.reaches(0.8)
-        cluster.start([leader])
-        told += drain.finish(departures=1)
+    with test("RabbitMQ: the leader of the queue is killed, three times") as told, Drain(cluster, portions=4) as drain:
+        for kill in range(3):
+            drain.reaches((kill + 0.5) / 4)
+            leader = cluster.leader()
+            leader.end(signal.SIGKILL)
+            # The other two go on without it.
+            drain.more()
+            drain.reaches((kill + 1.5) / 4)
+            cluster.start([leader])
+            cluster.whole()
+        told += drain.finish(departures=3)
 
     with test("RabbitMQ: two of three nodes are stopped, and come back") as told, Drain(cluster) as drain:
         drain.reaches(0.3)

@@ -22,7 +22,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 port, moto, key, certificate = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
-seen, script = [], []
+seen, script, failing, lost = [], [], [], []
 AUTHORIZATION = re.compile(
     r"AWS4-HMAC-SHA256 Credential=(\\w+)/(\\d{8})/([\\w-]+)/([\\w-]+)/aws4_request, SignedHeaders=([^,]+), Signature=(\\w+)")
 
@@ -37,20 +37,52 @@ class Proxy(http.server.BaseHTTPRequestHandler):
         if self.path == "/_script":
             script.extend(json.loads(body))
             return self.say(200, "")
+        if self.path == "/_lose":
+            lost.extend([True] * int(body))
+            return self.say(200, "")
+        if self.path == "/_fail":
+            failing.append(json.loads(body))
+            return self.say(200, "")
         complaint = self.complaint(body)
         hashed = self.headers.get("X-Amz-Content-Sha256")
         seen.append({"path": self.path, "complaint": complaint, "payload": hashed, "body": len(body),
-                     "authorization": self.headers.get("Authorization", "")})
+                     "authorization": self.headers.get("Authorization", ""),
+                     "entries": body.count(b'"MessageBody"')})
         if complaint:
             error = {"__type": "SignatureDoesNotMatch", "message": complaint}
             return self.say(403, json.dumps(error))
         if script:
             status, said = script.pop(0)
             return self.say(status, said)
+        taken, failed = self.sorted_out(body) if failing else (body, [])
+        if taken is None:
+            return self.say(200, json.dumps({"Successful": [], "Failed": failed}))
         upstream = http.client.HTTPConnection("127.0.0.1", moto)
-        upstream.request(self.command, self.path, body, dict(self.headers.items()))
+        fields = {name: value for name, value in self.headers.items() if name.lower() != "content-length"}
+        upstream.request(self.command, self.path, taken, fields)
         answer = upstream.getresponse()
-        self.say(answer.status, answer.read(), answer.getheader("Content-Type"))
+        said, media_type = answer.read(), answer.getheader("Content-Type")
+        if lost:
+            lost.pop()
+            self.close_connection = True
+            return
+        if failed:
+            said = json.loads(said)
+            said = json.dumps(said | {"Failed": said.get("Failed", []) + failed})
+        self.say(answer.status, said, media_type)
+
+    def sorted_out(self, body):
+        """The batch without the messages that are to fail, `None` where none is left, and what is said of those."""
+        batch = json.loads(body)
+        taken, failed = [], []
+        for entry in batch["Entries"]:
+            rule = next((rule for rule in failing if rule["times"] and rule["text"] in entry["MessageBody"]), None)
+            if rule is None:
+                taken.append(entry)
+                continue
+            rule["times"] -= 1
+            failed.append({"Id": entry["Id"], "SenderFault": rule["fault"], "Code": "Made", "Message": "made to fail"})
+        return json.dumps(batch | {"Entries": taken}).encode() if taken else None, failed
 
     def complaint(self, body):
         """What is wrong with the signature; nothing where botocore makes the same."""
@@ -103,7 +135,8 @@ server.serve_forever(0.05)
 
 
 class Guarded(Server):
-    """The proxy. `seen` has every request that came, `refuse` gives the answer to the next one."""
+    """The proxy. `seen` has every request that came, `refuse` gives the answer to the next one, `fail` takes messages with a
+    text out of the batches of SQS that come, so often, and says that they failed; `lose` keeps so many answers back."""
 
     certificate = None
 
@@ -118,6 +151,12 @@ class Guarded(Server):
     def refuse(self, status, body):
         self._ask("/_script", json.dumps([[status, body]]).encode())
 
+    def lose(self, count):
+        self._ask("/_lose", str(count).encode())
+
+    def fail(self, text, sender_fault, times=1):
+        self._ask("/_fail", json.dumps({"text": text, "fault": sender_fault, "times": times}).encode())
+
 
 class Amazon:
     """moto, a proxy before it, and what asks moto about itself."""
@@ -127,16 +166,22 @@ class Amazon:
 
     def call(self, service, operation, **arguments):
         """Asks moto by botocore, as another client would."""
+        return self.script(
+            service,
+            "answer = getattr(client, sys.argv[3])(**json.loads(sys.argv[4]))\n"
+            "body = answer.pop('Body', None)\n"
+            "if body: answer['Body'] = body.read().hex()\n",
+            operation, json.dumps(arguments))
+
+    def script(self, service, lines, *words):
+        """What a script leaves in `answer`; it has botocore's `client` of the service, and the words from `sys.argv[3]` on."""
         script = (
             "import botocore.session, json, sys\n"
             "client = botocore.session.get_session().create_client(sys.argv[1], region_name='eu-central-1',"
             " endpoint_url=sys.argv[2], aws_access_key_id='x', aws_secret_access_key='x')\n"
-            "answer = getattr(client, sys.argv[3])(**json.loads(sys.argv[4]))\n"
-            "body = answer.pop('Body', None)\n"
-            "if body: answer['Body'] = body.read().hex()\n"
-            "print(json.dumps(answer, default=str))\n"
+            f"{lines}print(json.dumps(answer, default=str))\n"
         )
-        words = [python_with(*packages), "-c", script, service, self.moto.url, operation, json.dumps(arguments)]
+        words = [python_with(*packages), "-c", script, service, self.moto.url, *words]
         ended = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=60)
         assert ended.returncode == 0, ended.stderr[-2000:]
         return json.loads(ended.stdout)

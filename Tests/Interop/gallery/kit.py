@@ -140,12 +140,12 @@ class Example:
         return str(path)
 
     def drainq(self, *arguments, input="", status=0):
-        """What the program prints, where it ends with that status."""
+        """What the program prints, where it ends with that status; `None` is any of those of a run that came to its end."""
         ended = subprocess.run(
             [str(binary), *map(str, arguments)], input=input, capture_output=True, text=True, timeout=60,
             env=self.environment, cwd=self.directory,
         )
-        assert ended.returncode == status, (
+        assert ended.returncode in ((0, 1, 69, 75) if status is None else (status,)), (
             f"drainq {' '.join(map(str, arguments))}: status {ended.returncode}, not {status}\n"
             f"{ended.stdout[-2000:]}{ended.stderr[-2000:]}"
         )

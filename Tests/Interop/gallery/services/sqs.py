@@ -29,17 +29,16 @@ def queue(aws, **files):
 
 def messages(aws):
     """What another client receives, in its order."""
-    found = []
-    while True:
-        answer = aws.call(
-            "sqs", "receive_message", QueueUrl=aws.url_of_queue, MaxNumberOfMessages=10,
-            MessageSystemAttributeNames=["All"])
-        if not answer.get("Messages"):
-            return found
-        for message in answer["Messages"]:
-            found.append((message["Attributes"]["MessageDeduplicationId"], json.loads(message["Body"])))
-            aws.call(
-                "sqs", "delete_message", QueueUrl=aws.url_of_queue, ReceiptHandle=message["ReceiptHandle"])
+    found = aws.script(
+        "sqs",
+        "answer = []\n"
+        "while found := client.receive_message(\n"
+        "        QueueUrl=sys.argv[3], MaxNumberOfMessages=10, MessageSystemAttributeNames=['All']).get('Messages'):\n"
+        "    answer += found\n"
+        "    for message in found:\n"
+        "        client.delete_message(QueueUrl=sys.argv[3], ReceiptHandle=message['ReceiptHandle'])\n",
+        aws.url_of_queue)
+    return [(message["Attributes"]["MessageDeduplicationId"], json.loads(message["Body"])) for message in found]
 
 
 def test_lines(aws):
@@ -82,6 +81,50 @@ def test_failures(aws):
         equal(first, example.only("failed")["id"])
         example.run("--now")
         equal([second], [identifier for identifier, _ in messages(aws)])
+
+
+def test_group(aws):
+    """of batches of ten one message fails each: order in a group holds, nothing is lost, nothing comes twice."""
+    with queue(aws) as example:
+        before = len(aws.proxy.seen())
+        # Ten groups; in each step of them one is refused twice before it is taken, and one message for good.
+        payloads = [{"user": f"u{n % 10}", "n": n, "mark": f"<{n}>"} for n in range(100)]
+        ids = example.add(*payloads, sync="none")
+        for step in range(10):
+            aws.proxy.fail(f"<{step * 10 + (step * 3) % 10}>", sender_fault=False, times=2)
+        # In a batch, and alone once more.
+        aws.proxy.fail("<55>", sender_fault=True, times=2)
+        for _ in range(30):
+            example.run("--now", "--limit", "1000", status=None)
+            if set(example.states()) <= {"failed"}:
+                break
+        example.is_in(failed=1)
+        equal(ids[55], example.only("failed")["id"])
+        got = messages(aws)
+        equal(sorted(set(ids) - {ids[55]}), sorted(identifier for identifier, _ in got))
+        for user in {body["user"] for _, body in got}:
+            numbers = [body["n"] for _, body in got if body["user"] == user]
+            equal(sorted(numbers), numbers, user)
+        sizes = [request["entries"] for request in aws.signed_well()[before:]]
+        assert sizes.count(10) >= 2 and max(sizes) == 10, sizes
+        example.drainq("retry", ids[55])
+        example.run()
+        equal([ids[55]], [identifier for identifier, _ in messages(aws)])
+
+
+def test_lost_answers(aws):
+    """batches whose answers were lost are in the queue of SQS once, in order."""
+    with queue(aws) as example:
+        ids = example.add(*({"user": f"u{n % 5}", "n": n} for n in range(10)), sync="none")
+        aws.proxy.lose(2)
+        for _ in range(10):
+            example.run("--now", status=None)
+            if not example.rows():
+                break
+        got = messages(aws)
+        equal(sorted(ids), sorted(identifier for identifier, _ in got))
+        for user in {body["user"] for _, body in got}:
+            equal(*(f([body["n"] for _, body in got if body["user"] == user]) for f in (sorted, list)), user)
 
 
 def test_duplicates(aws):
