@@ -189,21 +189,24 @@ the_image_is_built() {
     equal '["drainq"] ["status"] 990:990' "$(in_storage inspect --type image localhost/drainq |
         jq -r '.OCIv1.config | "\(.Entrypoint) \(.Cmd) \(.User)"')"
 }
+# the_image_delivers MANIFEST QUEUE WORD…: as a pod of etc/kubernetes does it, with its configuration and in an environment with
+# these words.
 the_image_delivers() {
-    local container volumes=() job
+    local container volumes=() job manifest=$1 queue=$2
+    shift 2
     receiver 200
+    rm -rf "$work/image"
     mkdir -p "$work/image"/{queue,configuration,secrets}
     chown 990:990 "$work/image/queue"
     container=$(in_storage from localhost/drainq)
     volumes=(--volume "$work/image/queue:/queue" --volume "$work/image/configuration:/etc/drainq"
         --volume "$work/image/secrets:/run/secrets/drainq")
     in_image() { in_storage run --isolation chroot --user 990:990 "${volumes[@]}" "$container" -- "$@"; }
-    in_image drainq init
-    in_image sh -c "echo '{}' | drainq add --type order"
-    # As the CronJob of etc/kubernetes does it, with its configuration.
-    job=$(/usr/bin/python3 - <<'PYTHON'
-import yaml
-configuration, _, job = yaml.safe_load_all(open("etc/kubernetes/cronjob.yaml"))
+    in_image drainq init --queue "$queue"
+    in_image sh -c "echo '{}' | drainq add --queue '$queue' --type order"
+    job=$(/usr/bin/python3 - "$manifest" <<'PYTHON'
+import sys, yaml
+configuration, _, job = yaml.safe_load_all(open(f"etc/kubernetes/{sys.argv[1]}.yaml"))
 pod = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]
 assert pod["securityContext"]["runAsUser"] == 990 and pod["containers"][0]["command"][:2] == ["sh", "-c"]
 print(configuration["data"]["drainq.json"] + "\f" + pod["containers"][0]["command"][2], end="")
@@ -213,10 +216,10 @@ PYTHON
     echo s3cret >"$work/image/secrets/api.token"
     chown -R 990:990 "$work/image"/{configuration,secrets}
     chmod 600 "$work/image/secrets/api.token"
-    in_image sh -c "${job#*$'\f'}"
+    in_image env "$@" sh -c "${job#*$'\f'}"
     caught_up "$url" "$work/received"
     grep -q 'POST /order\|POST /v1/order' "$work/received"
-    says '^empty' in_image drainq status
+    says '^empty' in_image drainq status --queue "$queue"
 }
 
 # A machine and another one, without a network but their own.
@@ -280,7 +283,9 @@ cp --archive "$debian" "$debian.cron"
 aside cron under_cron
 aside systemd under_systemd
 test_that 'etc/container: an image is built of the package' the_image_is_built
-test_that 'etc/container: the CronJob delivers from the image' the_image_delivers
+test_that 'etc/container: the CronJob delivers from the image' the_image_delivers cronjob /queue
+test_that 'etc/container: the indexed job delivers from the image' \
+    the_image_delivers indexed-job /queue/3 JOB_COMPLETION_INDEX=3
 came systemd
 told systemd "$debian/results"
 came cron

@@ -264,42 +264,71 @@ PYTHON
 # --- Kubernetes
 
 python=$work/venv/bin/python
-manifest_is_valid() {
+manifests_are_valid() {
     /usr/bin/python3 -m venv "$work/venv"
     "$python" -m pip --quiet --disable-pip-version-check install kubernetes-validate==1.37.0
     # The oldest version that has all of it, and a new one.
-    for version in 1.25 1.37; do
-        "$work/venv/bin/kubernetes-validate" --strict --kubernetes-version "$version" etc/kubernetes/cronjob.yaml
-    done
+    validate() { "$work/venv/bin/kubernetes-validate" --strict --kubernetes-version "$1" "etc/kubernetes/$2.yaml"; }
+    validate 1.25 cronjob
+    validate 1.29 indexed-job
+    for manifest in etc/kubernetes/*; do validate 1.37 "$(basename "$manifest" .yaml)"; done
 }
-# The job's command, with the configuration of its ConfigMap, on a queue of the test's.
+# job MANIFEST PART: the job's configuration or command, on a queue, or a directory of queues, of the test's.
 job() {
-    "$python" - "$1" <<'PYTHON' >"$work/job"
+    "$python" - "$@" <<'PYTHON' >"$work/job"
 import sys, yaml
-configuration, _, job = yaml.safe_load_all(open("etc/kubernetes/cronjob.yaml"))
+configuration, _, job = yaml.safe_load_all(open(f"etc/kubernetes/{sys.argv[1]}.yaml"))
 container, = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
-print(configuration["data"]["drainq.json"] if sys.argv[1] == "configuration" else container["command"][2])
+print(configuration["data"]["drainq.json"] if sys.argv[2] == "configuration" else container["command"][2])
 PYTHON
     sed -e "s#https://api.example.com/v1/{type}#$url/{type}#; s#/run/secrets/drainq#$work/secrets#" \
         -e "s#/queue#$DRAINQ_QUEUE#; s#/etc/drainq/#$work/#" "$work/job"
 }
-job_delivers() {
-    queue "$url"
+# manifest NAME: its configuration and secret are there; `as_job` does what its pod does.
+manifest() {
     mkdir -p "$work/secrets"
     (umask 077; echo s3cret >"$work/secrets/api.token")
-    job configuration >"$work/drainq.json"
-    job command >"$work/command"
+    job "$1" configuration >"$work/drainq.json"
+    job "$1" command >"$work/command"
     ln -sf "$program" "$work/fakes/drainq"
+}
+as_job() { env PATH="$work/fakes:$PATH" "$@" sh "$work/command"; }
+job_delivers() {
+    queue "$url"
+    manifest cronjob
     echo '{}' | drainq add --type ok
-    ends 0 env PATH="$work/fakes:$PATH" sh "$work/command"
+    ends 0 as_job
     caught_up "$url" "$work/received"
     grep -q 'Bearer s3cret' "$work/received"
     equal '' "$(drainq list)"
     echo '{}' | drainq add --type down
-    ends 0 env PATH="$work/fakes:$PATH" sh "$work/command"
+    ends 0 as_job
     equal deferred=1 "$(state)"
     echo '{}' | drainq add --type bad
-    ends 1 env PATH="$work/fakes:$PATH" sh "$work/command"
+    ends 1 as_job
+}
+# Each index has its queue, which its first run makes; an operation gets into one by the line that the manifest shows.
+indexed_job_delivers() {
+    local count index customer line
+    queue "$url"
+    rm -r "$DRAINQ_QUEUE"
+    mkdir "$DRAINQ_QUEUE"
+    manifest indexed-job
+    count=$(sed -n 's/^ *completions: //p' etc/kubernetes/indexed-job.yaml)
+    for ((index = 0; index < count; index++)); do ends 0 as_job JOB_COMPLETION_INDEX="$index"; done
+    equal "$count" "$(ls "$DRAINQ_QUEUE" | wc -l)"
+    line=$(sed -n 's/^#   \(drainq add .*\)/\1/p' etc/kubernetes/indexed-job.yaml | sed "s#/queue#$DRAINQ_QUEUE#")
+    for customer in anna berta carla anna; do eval "$line --type ok" <<<"{\"for\":\"$customer\"}"; done
+    # A queue that is down, and one whose operation is bad, are no other's concern.
+    drainq add --queue "$DRAINQ_QUEUE/0" --type down <<<'{}'
+    drainq add --queue "$DRAINQ_QUEUE/1" --type bad <<<'{}'
+    ends 0 as_job JOB_COMPLETION_INDEX=0
+    ends 1 as_job JOB_COMPLETION_INDEX=1
+    for ((index = 2; index < count; index++)); do ends 0 as_job JOB_COMPLETION_INDEX="$index"; done
+    equal '1 deferred 1 failed ' "$(for ((index = 0; index < count; index++)); do
+        drainq list --json --queue "$DRAINQ_QUEUE/$index"
+    done | jq -r .state | sort | uniq -c | awk '{ printf "%s %s ", $1, $2 }')"
+    caught_up "$url" "$work/received"
 }
 
 test_that 'systemd: the units are right' units_are_right
@@ -319,6 +348,7 @@ test_that 'launchd: the job is right, and runs the queue it watches' plist_is_ri
 test_that 'Prometheus: the alerts are right' rules_are_right
 test_that 'Prometheus: the alerts fire when they are to, and not else' rules_fire
 test_that 'Prometheus and Grafana: what is asked for is there' queries_are_answered
-test_that 'Kubernetes: the manifest is valid' manifest_is_valid
+test_that 'Kubernetes: the manifests are valid' manifests_are_valid
 test_that 'Kubernetes: the job delivers, and fails when somebody has to look' job_delivers
+test_that 'Kubernetes: the indexed job delivers, each index from a queue of its own' indexed_job_delivers
 exit "$failed"
