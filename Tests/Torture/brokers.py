@@ -26,6 +26,7 @@ import itertools
 import json
 import os
 import pathlib
+import queue
 import secrets
 import signal
 import shutil
@@ -238,8 +239,8 @@ listen front
         """Waits until every node is there and has its part of the queue."""
         def complete():
             with contextlib.suppress(AssertionError):
-                queue = self.api("GET", f"queues/%2F/{self.queue}")
-                return len(queue.get("online", [])) == 3 and queue.get("leader") and all(n.answers() for n in self.nodes)
+                found = self.api("GET", f"queues/%2F/{self.queue}")
+                return len(found.get("online", [])) == 3 and found.get("leader") and all(n.answers() for n in self.nodes)
         until(complete, "the cluster", limit=120)
 
     def taken(self, count=1000):
@@ -405,6 +406,36 @@ class Drain:
                 f"{again} copies more" + f", at most {bound}" * (bound > 0)]
 
 
+def plain(cluster, attempts, count):
+    """Messages a second that a client with so many threads, and no queue of its own, publishes over kept connections."""
+    cluster.prepare()
+    credentials = base64.b64encode(b"drainq:first").decode()
+    headers = {"Authorization": f"Basic {credentials}", "Content-Type": "application/json"}
+    numbers = queue.SimpleQueue()
+    for number in range(count):
+        numbers.put(number)
+
+    def publish():
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", cluster.front, timeout=60)) as connection:
+            with contextlib.suppress(queue.Empty):
+                while True:
+                    properties = {"delivery_mode": 2, "message_id": str(numbers.get_nowait())}
+                    message = {"properties": properties, "routing_key": "orders", "payload": "{}", "payload_encoding": "string"}
+                    connection.request("POST", "/api/exchanges/%2F/orders/publish", json.dumps(message), headers)
+                    answer = connection.getresponse()
+                    expect(json.loads(answer.read()) == {"routed": True}, answer.status)
+
+    start = time.monotonic()
+    threads = [threading.Thread(target=publish) for _ in range(attempts)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    took = time.monotonic() - start
+    expect(len(cluster.taken(count + 1)) == count, "the plain client has lost messages")
+    return f"a plain client {count / took:.0f}/s"
+
+
 def main():
     cluster = None
     with test("RabbitMQ: three nodes make a cluster"):
@@ -416,17 +447,18 @@ def main():
         with test(f"RabbitMQ: {attempts} attempts at a time, and nothing happens") as told:
             with Drain(cluster, concurrency=attempts, portions=1) as drain:
                 told += drain.finish()
+            told.append(plain(cluster, attempts, size))
 
     with test("RabbitMQ: the leader of the queue is killed, three times") as told, Drain(cluster, portions=4) as drain:
         for kill in range(3):
-            drain.reaches((kill + 0.5) / 4)
             leader = cluster.leader()
+            drain.reaches((kill + 0.3) / 4)
             leader.end(signal.SIGKILL)
             # The other two go on without it.
-            drain.more()
-            drain.reaches((kill + 1.5) / 4)
+            drain.reaches((kill + 1) / 4)
             cluster.start([leader])
             cluster.whole()
+            drain.more()
         told += drain.finish(departures=3)
 
     with test("RabbitMQ: two of three nodes are stopped, and come back") as told, Drain(cluster) as drain:
@@ -474,17 +506,18 @@ def main():
         drain.released()
         told += drain.finish()
 
-    with test("RabbitMQ: the password changes, and is put right") as told, Drain(cluster) as drain:
-        drain.reaches(0.3)
-        cluster.password("second")
-        drain.more()
-        drain.is_held(401)
-        # Nobody has to release what a credential held.
-        drain.has_password("second")
+    with test("RabbitMQ: the password changes five times, and is put right") as told, Drain(cluster, portions=6) as drain:
+        for change in range(5):
+            drain.reaches((change + 0.3) / 6)
+            cluster.password(f"changed-{change}")
+            drain.more()
+            drain.is_held(401)
+            # Nobody has to release what a credential held.
+            drain.has_password(f"changed-{change}")
         told += drain.finish()
 
 
-if __name__ == '__main__' and not shutil.which("haproxy"):
+if __name__ == "__main__" and not shutil.which("haproxy"):
     print("not ok brokers (haproxy is not here)" if "CI" in os.environ else "ok brokers # SKIP haproxy is not here")
     sys.exit(1 if "CI" in os.environ else 0)
 if __name__ == "__main__":
