@@ -1,7 +1,11 @@
 /// The text with everything escaped that could steer a terminal or forge a line: C0, DEL and C1 controls, line and
 /// paragraph separators, bidirectional controls, invisible marks and tags. `\n`, `\r` and `\t` are written so, the
-/// others as `\u{1b}`, and a byte that is no text (`String(raw:)`) as `\xff`. For every text that comes from names, servers or users, whether or not a terminal reads it.
+/// others as `\u{1b}`, and a byte that is no text (`String(raw:)`) as `\xff`. For every text that comes from names, servers or
+/// users, whether or not a terminal reads it.
 package func escapedForDisplay(_ text: some StringProtocol) -> String {
+    // Almost all that is shown, and of a million names all.
+    var plain = String(text)
+    if plain.withUTF8({ $0.allSatisfy { 0x20 <= $0 && $0 <= 0x7E } }) { return plain }
     var result = ""
     for scalar in text.unicodeScalars {
         switch scalar {

@@ -47,6 +47,11 @@ package struct Entry: Hashable, Sendable {
         self.claimedBy = claimedBy
     }
 
+    /// Whether attempts may be recorded in its file: else its name says that none was made since it was added or released.
+    package var mayHaveAttempts: Bool {
+        state != .new || name.attempts > 0 || name.interruptions > 0 || name.isHeld || name.gate != .open
+    }
+
     /// Relative to the queue.
     package var path: String {
         if let claimedBy { return "\(state.rawValue)/\(claimedBy)/\(name)" }

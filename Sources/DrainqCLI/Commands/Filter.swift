@@ -68,7 +68,12 @@ extension OpenQueue {
             try spool.forEachEntry(in: state) { if filter.includes($0, known) { found.append($0) } }
         }
         if filter.needsContent { found = try found.filter { try filter.includes(attempts(of: $0)) } }
-        return found.sorted { ($0.name.createdAt, $0.name.id) < ($1.name.createdAt, $1.name.id) }
+        // Numbers are sorted faster than what they stand for.
+        let order = found.indices.sorted {
+            let (one, other) = (found[$0].name.createdAt, found[$1].name.createdAt)
+            return one != other ? one < other : found[$0].name.id < found[$1].name.id
+        }
+        return order.map { found[$0] }
     }
 
     /// None where it is no longer there, or cannot be read.

@@ -20,9 +20,17 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
             var view = queue.view(entry, known)
             let waiting = waitReasons.waiting(of: entry)
             view.waitsFor = waiting.flatMap(WaitView.init)
-            // The body is read for what its name cannot say: the key, and the last answer.
-            if case .operation(let stored) = try queue.spool.read(entry) { view.add(stored.operation) }
-            if arguments.isJSON { JSONLine.write(view) } else { rows.append(row(view, waiting, now, terminal)) }
+            // The file is read only where it can say what the name does not: the last answer, and the key, which no table has.
+            if entry.mayHaveAttempts || arguments.isJSON && entry.name.keyDigest != nil,
+                case .operation(let stored) = try queue.spool.read(entry)
+            {
+                view.add(stored.operation)
+            }
+            if arguments.isJSON {
+                JSONLine.write(view)
+            } else {
+                rows.append(row(view, entry.name.createdAt, waiting, now, terminal))
+            }
         }
         if filter.states.contains(.quarantined) {
             let items = try queue.spool.quarantined().filter(filter.includes).suffix(max(0, limit - entries.count))
@@ -49,7 +57,9 @@ private let concessions: [Table.Concession] = [
     .drop(column: 1), .drop(column: 5),
 ]
 
-private func row(_ view: EntryView, _ waiting: WaitReason?, _ now: Timestamp, _ terminal: Terminal) -> [Table.Cell] {
+private func row(
+    _ view: EntryView, _ createdAt: Timestamp, _ waiting: WaitReason?, _ now: Timestamp, _ terminal: Terminal
+) -> [Table.Cell] {
     // At a terminal the beginning of another id is enough to find its line.
     func named(_ id: OperationID) -> String {
         terminal.columns == nil ? id.description : id.description.truncated(to: 9)
@@ -62,7 +72,7 @@ private func row(_ view: EntryView, _ waiting: WaitReason?, _ now: Timestamp, _ 
     return [
         Table.Cell(view.id), Table.Cell(view.type),
         Table.Cell(view.state, ShownState(rawValue: view.state)?.paint ?? .plain),
-        Table.Cell(Timestamp(rfc3339: view.createdAt).map { InWords.moment($0, from: now) } ?? "-"),
+        Table.Cell(InWords.moment(createdAt, from: now)),
         Table.Cell(attemptsInWords(view)), Table.Cell(waiting?.words(now, named: named) ?? "-"),
         Table.Cell(last ?? "-"),
     ]

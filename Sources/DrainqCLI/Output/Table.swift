@@ -17,9 +17,10 @@ struct Table {
         var paint: Paint
 
         init(_ text: String, _ paint: Paint = .plain) {
+            let text = escapedForDisplay(text)
+            self.text = text.hasSingleBlanksOnly ? text : text.split(separator: " ").joined(separator: " ")
             // An empty cell would be none for a program that reads it.
-            let words = escapedForDisplay(text).split(separator: " ")
-            self.text = words.isEmpty ? "-" : words.joined(separator: " ")
+            if self.text.isEmpty { self.text = "-" }
             self.paint = paint
         }
 
@@ -101,18 +102,32 @@ struct Table {
     }
 
     private func lines(_ layout: Layout, _ terminal: Terminal) -> [String] {
-        cells.map { row in
+        let blanks = String(repeating: " ", count: layout.widths.max() ?? 0).utf8
+        return cells.map { row in
             var line = ""
             for column in layout.shown {
                 let width = layout.widths[column]
                 let text = row[column].text.truncated(to: width)
-                let blanks = String(repeating: " ", count: width - text.displayWidth)
-                let painted = terminal.painted(text, row[column].paint)
+                let padding = blanks.prefix(width - text.displayWidth)
                 let isLast = column == layout.shown.last
-                line += columns[column].isNumber ? blanks + painted : painted + (isLast ? "" : blanks)
+                if columns[column].isNumber { line += Substring(padding) }
+                line += terminal.painted(text, row[column].paint)
+                if !columns[column].isNumber, !isLast { line += Substring(padding) }
                 if !isLast { line += "  " }
             }
             return line
         }
+    }
+}
+
+extension String {
+    /// Whether it neither begins nor ends with a blank, nor has two of them beside each other.
+    fileprivate var hasSingleBlanksOnly: Bool {
+        var last = UInt8(ascii: " ")
+        for byte in utf8 {
+            if byte == UInt8(ascii: " "), last == byte { return false }
+            last = byte
+        }
+        return last != UInt8(ascii: " ")
     }
 }
