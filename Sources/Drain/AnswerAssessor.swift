@@ -131,7 +131,9 @@ final class AnswerAssessor {
             return false
         }
         if let last = destination.refusedFreshSecrets, now < last + SecretStore.pauseOfCommands { return false }
-        return !attempt.secrets.values.isEmpty && world.credentials.refresh(attempt.secrets)
+        if attempt.secrets.values.isEmpty { return false }
+        settler.settleDecided()
+        return world.credentials.refresh(attempt.secrets)
     }
 
     /// A batch that was refused for good has a bad one in it: its halves are tried, down to the one, none charged.
@@ -201,6 +203,7 @@ final class AnswerAssessor {
     private func beginHoldGuard(of destination: RunDestination, refusing credentials: String?) {
         if destination.holdGuard != nil { return }
         destination.holdGuard = StormGuard(threshold: 1)
+        destination.holdGuardBegan = world.now()
         destination.refusedCredentials = credentials
     }
 
@@ -212,7 +215,9 @@ final class AnswerAssessor {
         if destination.holdGuard == nil {
             return destination.storm.take(answer, meaning, isSample: attempt.isSample)
         }
-        // An answer to another route's credentials is no witness.
+        // What was delivered by an attempt from before is no witness: the credentials may have been revoked since.
+        if meaning == .delivered, attempt.began < destination.holdGuardBegan { meaning = .other }
+        // An answer to another route's credentials is none either.
         if let refused = destination.refusedCredentials, refused != attempt.maker.credentialNames { meaning = .other }
         return destination.holdGuard!.take(answer, meaning, isSample: attempt.isSample)
     }
@@ -279,6 +284,7 @@ final class AnswerAssessor {
     /// Holds the destination of an answer, whose operations are put back blameless.
     func hold(_ destination: RunDestination, _ answer: AttemptAnswer, as verdict: Verdict? = nil) {
         let settlements = settler.settle(answer, as: verdict)
+        settler.settleDecided()
         book.hold(destination, settlements.first?.record, reason: (verdict ?? answer.verdict).rule)
     }
 }

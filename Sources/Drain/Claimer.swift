@@ -10,6 +10,8 @@ final class Claimer {
     private let settler: Settler
     private let sender: RequestSender
     private let queue: SendQueue
+    /// What has been claimed and read together with others, and is not yet looked at.
+    private var taken: [EntryName: Result<SpoolRun.Taken?, SpoolError>] = [:]
 
     init(
         _ spool: SpoolDirectory, _ limits: Limits, _ clock: RunClock, _ settler: Settler,
@@ -38,6 +40,37 @@ final class Claimer {
         return attempt
     }
 
+    // MARK: - Several at once
+
+    /// Claims and reads operations that are begun next. What has to be durable before one of them is claimed is left to its
+    /// turn.
+    func takeTogether(_ candidates: [Candidate]) {
+        let candidates = candidates.filter { !settler.precedes($0.sequence) }
+        let outcomes = settler.claims.take(candidates.map(\.entry), limits: limits)
+        for (candidate, outcome) in zip(candidates, outcomes) { taken[candidate.entry.name] = outcome }
+    }
+
+    /// Puts back what was taken together with others and not begun.
+    func putBackTaken() {
+        if taken.isEmpty { return }
+        var claims: [Claim] = []
+        for (name, outcome) in taken {
+            do throws(SpoolError) {
+                if let taken = try outcome.get() { claims.append(taken.claim) }
+            } catch {
+                settler.setAside([name.id], because: error)
+            }
+        }
+        taken = [:]
+        settler.putBack(claims)
+    }
+
+    /// Claims and reads an operation, unless that is done already; `nil` if a rival was faster.
+    private func take(_ entry: Entry) throws(SpoolError) -> SpoolRun.Taken? {
+        if !taken.isEmpty, let outcome = taken.removeValue(forKey: entry.name) { return try outcome.get() }
+        return try settler.claims.take(entry, limits: limits)
+    }
+
     // MARK: - One operation
 
     /// Claims and reads one operation, unless that is done already; `nil` if a rival was faster, if it is none, or if it is
@@ -48,9 +81,7 @@ final class Claimer {
         queue.begun += 1
         do throws(SpoolError) {
             if !settler.precedes(candidate.sequence) || settler.flush() {
-                if let claim = try settler.claims.claim(candidate.entry) {
-                    return try read(claim, candidate, destination, maker)
-                }
+                if let taken = try take(candidate.entry) { return try member(taken, candidate, destination, maker) }
                 queue.lost += 1
                 queue.lostOperations.insert(id)
             }
@@ -62,10 +93,11 @@ final class Claimer {
         return nil
     }
 
-    private func read(
-        _ claim: Claim, _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker
+    private func member(
+        _ taken: SpoolRun.Taken, _ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker
     ) throws(SpoolError) -> Member? {
-        switch try settler.claims.read(claim, limits: limits) {
+        let claim = taken.claim
+        switch taken.file {
         case .operation(let stored):
             var member = Member(claim: claim, operation: stored.operation, sequence: candidate.sequence)
             destination.takeName(of: stored.operation)
@@ -101,13 +133,22 @@ final class Claimer {
     private func fill(_ attempt: inout Attempt) {
         let first = attempt.members[0].operation
         guard var draft = attempt.maker.batch(beginningWith: first) else { return }
-        while !draft.isFull, let next = queue.next(of: attempt.destination, type: first.header.type) {
-            guard let member = claim(next.candidate, attempt.destination, attempt.maker) else { continue }
-            guard !isLastAttempt(of: member, attempt.route), draft.admit(member.operation) else {
-                // The next batch begins with it.
-                return queue.takeBack(next.position, member)
+        while !draft.isFull {
+            // As many more as there are: so no more is claimed in vain than is sent, and no more is in memory.
+            let count = settler.claims.isSlowToTake ? min(draft.room, attempt.members.count) : 1
+            var turns = queue.next(of: attempt.destination, type: first.header.type, atMost: count)[...]
+            if turns.isEmpty { return }
+            if turns.count > 1 { takeTogether(turns.map(\.candidate)) }
+            while let next = turns.popFirst() {
+                guard let member = claim(next.candidate, attempt.destination, attempt.maker) else { continue }
+                guard !isLastAttempt(of: member, attempt.route), draft.admit(member.operation) else {
+                    // The next batch begins with it.
+                    queue.takeBack(next, member)
+                    for other in turns { queue.takeBack(other) }
+                    return putBackTaken()
+                }
+                attempt.members.append(member)
             }
-            attempt.members.append(member)
         }
     }
 

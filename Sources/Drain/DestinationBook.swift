@@ -213,7 +213,8 @@ final class DestinationBook {
         let destination = attempt.destination
         if destination.state.parking.isEmpty { return }
         for member in attempt.members { unpark(member.name.id, destination) }
-        note(.witnessed(credentials: attempt.maker.credentialNames), of: destination, at: now)
+        let credentials = attempt.maker.credentialNames
+        note(.witnessed(credentials: credentials, began: attempt.began), of: destination, at: now)
     }
 
     /// Remembers since when this machine has no network; `nil` where it has one again.

@@ -48,13 +48,16 @@ final class DestinationLimits {
         name = destination.name
         pace = Pace(interval: settings.rate?.interval)
         slots = settings.concurrency.map { SlotLocks(of: destination.digest, size: $0, in: spool) }
-        rates = pace.interval > .zero ? SharedRates(spool: spool, clock: clock) : nil
+        rates = pace.isSpaced ? SharedRates(spool: spool, clock: clock) : nil
         self.clock = clock
         self.report = report
     }
 
     /// Whether they can delay an attempt.
-    var mayDelay: Bool { pace.interval > .zero || slots != nil }
+    var mayDelay: Bool { hasRate || slots != nil }
+
+    /// Whether they space the beginnings of attempts.
+    var hasRate: Bool { pace.isSpaced }
 
     /// The time until an attempt may begin, as far as this process knows; zero for now.
     func wait(at elapsed: Duration) -> Duration {

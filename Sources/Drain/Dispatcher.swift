@@ -4,8 +4,8 @@ import Spool
 
 /// Sends what a pass has chosen: what is in flight, how much of it at once, and how fast.
 ///
-/// A run is one thread: between two reports of the sink it settles and claims, so the directory is only ever touched from
-/// here. After a crash the next run returns this run's claims; whether their requests arrived is unknown (window W1).
+/// One thread decides: between two waits for reports it settles and claims, and where the directory is slow it waits for the
+/// file workers that do so. After a crash the next run returns this run's claims; whether their requests arrived is unknown (window W1).
 final class Dispatcher {
     private let clock: RunClock
     private let tally: RunTally
@@ -46,7 +46,7 @@ final class Dispatcher {
         while makeProgress() {}
         queue.isKeptWaiting = false
         if queue.isOutdated { settler.operations.hasToListAgain = true }
-        settler.putBack(queue.end())
+        settler.putBack(queue.end().compactMap(\.claim))
         settler.flush()
         settler.book.tell()
         settler.operations.passOver(queue.lostOperations, haveOthersBegun: queue.begun > queue.lost)
@@ -106,23 +106,59 @@ final class Dispatcher {
             if wait > .zero, queue.hasWork { return wait }
             if let work = queue.nextUrgent(at: tally.elapsed) {
                 switch work {
-                case .sample(let candidate): begin(candidate, isSample: true)
-                case .claimed(let attempt): send(attempt)
+                case .sample(let candidate):
+                    settler.book[candidate].inFlight += 1
+                    begin(candidate, isSample: true)
+                case .claimed(let attempt):
+                    attempt.destination.inFlight += 1
+                    send(attempt)
                 }
-            } else if let next = queue.next(free: sender.concurrency - inFlight.count, at: tally.elapsed) {
-                begin(next, isSample: false)
             } else {
-                return queue.waitForLimits(at: tally.elapsed)
+                let turns = nextTurns()
+                if turns.isEmpty { return queue.waitForLimits(at: tally.elapsed) }
+                begin(turns)
             }
             if stop.mustStop() { return nil }
         }
         return nil
     }
 
+    /// Takes out the operation that is begun next, or where the directory is slow all that may begin now, claimed together.
+    /// Each counts as in flight. One whose destination has a rate, or that others go with in a batch, is the last of them.
+    private func nextTurns() -> [Turn] {
+        var turns: [Turn] = []
+        var isLast = !settler.claims.isSlowToTake || sender.pace.isSpaced
+        repeat {
+            let free = sender.concurrency - inFlight.count - turns.count
+            guard let turn = queue.next(free: free, at: tally.elapsed) else { break }
+            let destination = settler.book[turn.candidate]
+            destination.inFlight += 1
+            turns.append(turn)
+            let route = sender.maker(of: turn.candidate.entry.name.type, to: destination).route
+            isLast = isLast || destination.limits.hasRate || route.batch != nil
+        } while !isLast
+        if turns.count > 1 { claimer.takeTogether(turns.map(\.candidate)) }
+        return turns
+    }
+
+    /// Begins attempts in their order. Where one of them has closed its destination, or the run has to stop, the rest goes
+    /// back.
+    private func begin(_ turns: [Turn]) {
+        for (count, turn) in turns.enumerated() {
+            let destination = settler.book[turn.candidate]
+            if count > 0, stop.mustStop() || destination.inFlight > destination.concurrencyLimit {
+                queue.takeBack(turn)
+                end(destination)
+            } else {
+                begin(turn.candidate, isSample: false)
+            }
+        }
+        claimer.putBackTaken()
+    }
+
     private func begin(_ candidate: Candidate, isSample: Bool) {
         guard let attempt = claimer.attempt(candidate, isSample: isSample) else {
-            let destination = settler.book[candidate]
-            return destination.limits.giveBack(inFlight: destination.inFlight)
+            return end(settler.book[candidate])
         }
         send(attempt)
     }
@@ -131,24 +167,26 @@ final class Dispatcher {
     private func send(_ attempt: Attempt) {
         var attempt = attempt
         let destination = attempt.destination
-        defer { destination.limits.giveBack(inFlight: destination.inFlight) }
         do throws(SpoolError) {
             let refusal: RequestError?
             do throws(SinkError) {
                 refusal = try sender.send(&attempt)
             } catch {
+                end(destination)
                 tally.agentsFailed(error.description)
                 for member in attempt.members { try settler.putBack(member) }
                 return
             }
-            if let refusal { return try assessor.take(refusal, of: attempt) }
+            if let refusal {
+                end(destination)
+                return try assessor.take(refusal, of: attempt)
+            }
         } catch {
             // The claims are put back when the run ends; nothing has been sent.
             return settler.setAside(attempt.members.map(\.name.id), because: error)
         }
         tally.summary.attempts = sender.sent
         inFlight[sender.sent] = attempt
-        destination.inFlight += 1
         destination.limits.begin(at: tally.elapsed)
         sender.pace.begin(at: tally.elapsed)
     }
@@ -167,10 +205,12 @@ final class Dispatcher {
             let reports = try sender.reports(
                 until: deadlines.compactMap { $0 }.min()!, wakeup: stop.graceEnd == nil ? Interruption.wakeup : -1)
             tally.begin(.settling)
-            for (ticket, report) in reports {
-                guard let attempt = inFlight.removeValue(forKey: ticket) else { continue }
-                end(attempt)
-                assessor.take(report, of: attempt)
+            settler.together {
+                for (ticket, report) in reports {
+                    guard let attempt = inFlight.removeValue(forKey: ticket) else { continue }
+                    end(attempt.destination)
+                    assessor.take(report, of: attempt)
+                }
             }
         } catch {
             tally.agentsFailed(error.description)
@@ -178,9 +218,8 @@ final class Dispatcher {
         }
     }
 
-    /// Notes that the request of an attempt is over.
-    private func end(_ attempt: Attempt) {
-        let destination = attempt.destination
+    /// Notes that an attempt at a destination is over, or not made.
+    private func end(_ destination: RunDestination) {
         destination.inFlight -= 1
         destination.limits.giveBack(inFlight: destination.inFlight)
     }
@@ -192,10 +231,12 @@ final class Dispatcher {
         if attempts.isEmpty { return }
         tally.summary.wasCutOff = clock.signals().count > 1
         sender.close()
-        for attempt in attempts {
-            end(attempt)
-            tally.summary.cutOff += attempt.members.count
-            assessor.takeCutOff(attempt)
+        settler.together {
+            for attempt in attempts {
+                end(attempt.destination)
+                tally.summary.cutOff += attempt.members.count
+                assessor.takeCutOff(attempt)
+            }
         }
         settler.flush()
     }

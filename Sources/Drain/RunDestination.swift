@@ -22,6 +22,8 @@ final class RunDestination {
     var storm: StormGuard<AttemptAnswer>
     /// The storm guard over answers that would hold the destination; `nil` while there are none.
     var holdGuard: StormGuard<AttemptAnswer>?
+    /// When the first of its answers came: a delivery whose attempt began before says nothing of what is so since.
+    var holdGuardBegan = Timestamp(microseconds: 0)
     /// The credentials that the answers of `holdGuard` refuse; `nil` where they refuse something else.
     var refusedCredentials: String?
     /// Work that goes before the dispatch order, one at a time: samples, and the halves of a batch that was refused.

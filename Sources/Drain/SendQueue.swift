@@ -1,6 +1,12 @@
 import Policy
 import Spool
 
+/// An operation that is taken out of the order, with the right to begin its attempt.
+struct Turn {
+    let position: Int
+    let candidate: Candidate
+}
+
 /// The operations that a pass still has to send: the chosen ones in dispatch order, and the work before them.
 final class SendQueue {
     /// The number of operations of this pass that were claimed, or that a rival had claimed first, and not put back unsent.
@@ -137,7 +143,7 @@ final class SendQueue {
 
     /// Takes out the next operation of the order, and the right to begin its attempt; `nil` where none may begin now. `free`
     /// attempts may begin.
-    func next(free: Int, at elapsed: Duration) -> Candidate? {
+    func next(free: Int, at elapsed: Duration) -> Turn? {
         if isOutdated { return nil }
         let destinations = destinations
         while let position = order.next(
@@ -146,7 +152,9 @@ final class SendQueue {
                 destinations[$0].limits.wait(at: elapsed) == .zero ? destinations[$0].concurrencyLimit : 0
             })
         {
-            if take(of: destinations[order.line(of: position)], at: elapsed) { return candidates[position] }
+            if take(of: destinations[order.line(of: position)], at: elapsed) {
+                return Turn(position: position, candidate: candidates[position])
+            }
             order.takeBack(position)
         }
         return nil
@@ -160,11 +168,15 @@ final class SendQueue {
         return false
     }
 
-    /// Takes out the next operation of a destination if it is of this type, for a batch.
-    func next(of destination: RunDestination, type: TypeName) -> (position: Int, candidate: Candidate)? {
-        if isOutdated { return nil }
-        let position = order.next(of: destination.line) { candidates[$0].entry.name.type == type }
-        return position.map { ($0, candidates[$0]) }
+    /// Takes out the next operations of a destination as long as they are of this type, for a batch.
+    func next(of destination: RunDestination, type: TypeName, atMost count: Int) -> [Turn] {
+        var turns: [Turn] = []
+        while !isOutdated, turns.count < count,
+            let position = order.next(of: destination.line, where: { candidates[$0].entry.name.type == type })
+        {
+            turns.append(Turn(position: position, candidate: candidates[position]))
+        }
+        return turns
     }
 
     /// The time until the limits of a destination let its next attempt begin; `nil` if they delay none. Asked where nothing
@@ -182,10 +194,15 @@ final class SendQueue {
 
     // MARK: - What was taken out
 
+    /// Puts back into the order an operation whose attempt is not begun.
+    func takeBack(_ turn: Turn) {
+        order.takeBack(turn.position)
+    }
+
     /// Puts back into the order an operation that is claimed and did not fit a batch.
-    func takeBack(_ position: Int, _ member: Member) {
+    func takeBack(_ turn: Turn, _ member: Member) {
         claimed[member.name.id] = member
-        order.takeBack(position)
+        takeBack(turn)
     }
 
     /// Takes out what `takeBack` put back; `nil` for an operation that is not claimed.

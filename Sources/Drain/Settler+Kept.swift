@@ -42,6 +42,7 @@ extension Settler {
     /// Those that have waited for it may be sent in this run.
     func keep(_ kept: KeptValues, of operation: Operation) throws(SpoolError) {
         guard !kept.isEmpty, let key = operation.header.key else { return }
+        settleDecided()
         let lacking: Set<String>
         do throws(SpoolError) {
             lacking = try spool.keep(kept, of: operation.header.id, for: key, at: world.now())

@@ -14,6 +14,8 @@ final class Settler {
     let book: DestinationBook
     let operations: OperationBook
     private let queue: SendQueue
+    /// What `together` has decided and not yet done to the files; `nil` outside of it.
+    private var decided: [Decision]?
     private var flushPace: FlushPace
     private var newestValues: NewestValues
 
@@ -68,7 +70,15 @@ final class Settler {
             settlement.disposition = .superseded
         }
         try settleMerged(member, settlement, attempt)
-        try apply(settlement, member, attempt, isSent: !answer.isUnsent)
+        // What others of its sequence wait for is settled before they go on.
+        if decided != nil, claims.isSlowToSettle, member.sequence == nil, member.claim != nil {
+            try keep(settlement.kept, of: member.operation)
+            note(settlement, member, attempt)
+            decided!.append(
+                Decision(settlement: settlement, member: member, attempt: attempt, isSent: !answer.isUnsent))
+        } else {
+            try apply(settlement, member, attempt, isSent: !answer.isUnsent)
+        }
         if case .failed = settlement.disposition, answer.verdict.outcome == .failed, !answer.isContradicted,
             let status = answer.verdict.status
         {
@@ -124,20 +134,56 @@ final class Settler {
         queue.settled(sequence, continues: continues)
     }
 
+    // MARK: - Several at once
+
+    /// What is to become of an operation, which is noted and not yet done to its file.
+    private struct Decision {
+        let settlement: Settlement
+        let member: Member
+        let attempt: Attempt
+        let isSent: Bool
+    }
+
+    /// Where the directory is slow, does to the files at its end what `body` decides on operations without an order: so the
+    /// calls for them overlap. A crash before that is as one before their answers came.
+    func together(_ body: () -> Void) {
+        decided = []
+        body()
+        settleDecided()
+        decided = nil
+    }
+
+    /// Does to the files what has been decided, before something that takes long or that is told after it.
+    func settleDecided() {
+        guard let decisions = decided, !decisions.isEmpty else { return }
+        decided = []
+        let settlings = decisions.map { SpoolRun.Settling($0.member.claim!, $0.settlement) }
+        for (decision, outcome) in zip(decisions, claims.settle(settlings, now: world.now())) {
+            switch outcome {
+            case .success(let settled):
+                tell(settled, decision.settlement, decision.member, decision.attempt, isSent: decision.isSent)
+            case .failure(let error): setAside(decision.member, error)
+            }
+        }
+    }
+
     // MARK: - Files
 
     /// Does to the file what was decided, then counts and tells it.
     func apply(
         _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
     ) throws(SpoolError) {
-        let disposition = settlement.disposition
         try keep(settlement.kept, of: member.operation)
-        if let claim = member.claim {
-            let record = settlement.isRecorded ? settlement.record : nil
-            let settled = try claims.settle(claim, disposition, record: record, now: world.now())
-            if case .quarantined(let item) = settled { tally.quarantined(item) }
+        let settled = try member.claim.map { (claim) throws(SpoolError) in
+            try claims.settle(SpoolRun.Settling(claim, settlement), now: world.now())
         }
-        flushPace.settled()
+        note(settlement, member, attempt)
+        tell(settled, settlement, member, attempt, isSent: isSent)
+    }
+
+    /// Notes what becomes of an operation, for this run.
+    private func note(_ settlement: Settlement, _ member: Member, _ attempt: Attempt) {
+        let disposition = settlement.disposition
         let id = member.name.id
         operations.deferred.remove(id)
         if case .deferred = disposition { operations.deferred.insert(id) }
@@ -145,6 +191,14 @@ final class Settler {
             book.unpark(id, attempt.destination)
             attempt.destination.done += 1
         }
+    }
+
+    /// Counts and tells what was done to a file.
+    private func tell(
+        _ settled: Settled?, _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
+    ) {
+        if case .quarantined(let item) = settled { tally.quarantined(item) }
+        flushPace.settled()
         tally.settled(AttemptEvent(of: member, settlement, attempt), isSent: isSent)
     }
 
@@ -158,15 +212,11 @@ final class Settler {
         if let claim = member.claim { try putBack(claim) }
     }
 
-    /// Puts operations back that are claimed and not settled, because the run has to stop or the destination has closed.
-    func putBack(_ members: [Member]) {
-        for member in members {
-            do throws(SpoolError) {
-                try putBack(member)
-            } catch {
-                operations.setAside.insert(member.name.id)
-                tally.inputOutput(error)
-            }
+    /// Row C → N or D: puts operations back that are not sent after all, uncharged.
+    func putBack(_ all: [Claim]) {
+        let outcomes = claims.settle(all.map { .init($0, .putBack) }, now: world.now())
+        for (claim, outcome) in zip(all, outcomes) {
+            if case .failure(let error) = outcome { setAside([claim.name.id], because: error) }
         }
     }
 
@@ -184,6 +234,7 @@ final class Settler {
 
     /// Has an operation that was refused wait for another one to show whose fault it is.
     func park(_ refusal: Parking.Refusal, _ destination: RunDestination, _ record: AttemptRecord) {
+        settleDecided()
         book.note(.parked(refusal), of: destination, at: world.now())
         operations.deferred.insert(refusal.id)
         let times = destination.state.parking[refusal.id]?.times ?? 1
@@ -243,6 +294,7 @@ final class Settler {
     }
 
     func makeDurable() throws(SpoolError) {
+        settleDecided()
         let before = tally.begin(.syncing)
         let start = world.clock.instant()
         defer {
@@ -250,5 +302,11 @@ final class Settler {
             tally.begin(before)
         }
         try claims.flush()
+    }
+}
+
+extension SpoolRun.Settling {
+    fileprivate init(_ claim: Claim, _ settlement: Settlement) {
+        self.init(claim, settlement.disposition, record: settlement.isRecorded ? settlement.record : nil)
     }
 }

@@ -1,7 +1,8 @@
 import CSystem
 import Policy
+import Synchronization
 
-/// A queue directory, opened. Used from one thread.
+/// A queue directory, opened. Used from one thread; a run's file workers move and read different files at once.
 ///
 /// A file is in exactly one row of this table, whatever ends the process or the machine. Each function that moves a
 /// file names the rows it leaves and enters; each move is one `rename`, so there is no state between two rows.
@@ -42,6 +43,11 @@ import Policy
 ///    (`SpoolDirectory+Kept`). After a crash in between the operation is sent again and its answer is kept anew; a value
 ///    stays as long as an operation of its key is in row F, N, D, C or X.
 ///
+/// Where the directory is slow a run moves several files at once (`FileWorkers`). Each file is in one row all the same, and
+/// no call concerns two of them. What a crash finds is then not one file between two steps but several: claims of which
+/// nothing has been sent, no more than attempts may be in flight, which come back with one interruption more each; and
+/// deliveries whose answers came together and that are not yet gone, which is window W1 for each.
+///
 /// Liveness is the kernel's lock on `lock` in a writer's or run's directory (`LockedDirectory`), never a process id or age.
 /// Where locks do not reach other hosts (`FileSystem.lockReach`), what another host has locked is not judged at all.
 /// What runs remember is in `state/`, where each file is replaced in one step under a lock of its own
@@ -59,7 +65,11 @@ package final class SpoolDirectory {
     /// The queue directory: every path is relative to it.
     let root: Int32
     /// False once the file system has said EINVAL to a rename that must not replace.
-    var renamesWithoutReplacing = true
+    var renamesWithoutReplacing: Bool {
+        get { renaming.load(ordering: .relaxed) }
+        set { renaming.store(newValue, ordering: .relaxed) }
+    }
+    private let renaming = Atomic(true)
 
     /// Asked for when it matters first.
     package private(set) lazy var fileSystem = system.fileSystem(root)
@@ -77,6 +87,8 @@ package final class SpoolDirectory {
 
     /// Directories that `together` syncs at its end, those that gained names first; `nil` where each is synced at once.
     var postponed: (gained: Set<QueuePath>, lost: Set<QueuePath>)?
+    /// Where what `together` drops goes first; made by the first of them.
+    var sharedScratch: ScratchDirectory?
 
     /// The version of the queue as a whole: its layout, its names, and the files of `state/`; `state/format` has it. A
     /// queue without that file has format 1.

@@ -129,6 +129,13 @@ class Ground:
         program.environment = {"LD_PRELOAD": library, "LOST_RENAMES": str(counter)}
         return program
 
+    def on_slow_directory(self, program):
+        """The program where each call that looks for, makes, moves or removes a name takes a millisecond longer."""
+        calls = ["renameat", "renameat2", "unlinkat", "openat", "fstatat", "linkat", "mkdirat"]
+        library = compiled("../Torture/lies.c", "-shared", "-fPIC", "-ldl")
+        program.environment = {"LD_PRELOAD": library, "LIES": " ".join(f"{call}~1000" for call in calls)}
+        return program
+
     def on_standing_queue(self, name, count, *words, times=1, requests=0, what=1):
         """A run over a queue that is kept at so many operations from round to round."""
         def make():

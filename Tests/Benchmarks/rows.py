@@ -70,7 +70,7 @@ def rows(ground):
     """All rows, each made only when it is asked for: key → a function that makes those that are measured together."""
     return {
         "drain": draining, "urlsession": draining, "batch": draining, "cpu": draining, "latency": latency, "ordered": ordered, "envelope": envelope,
-        "runs": runs,
+        "runs": runs, "slow-directory": slow_directory,
         "empty": empty, "add": adding, "bulk": bulk, "take": taking, "memory": memories, "growth": growth,
         "slow": slow, "checksum": checksum,
     }
@@ -155,6 +155,14 @@ def runs(ground, wanted):
         found.append(Row("runs", f"claims lost to another run, {text}", "% of operations", lost_claims, programs,
                          [Aim("≤ 5", at_most=5)]))
     return found
+
+
+def slow_directory(ground, wanted):
+    count = 4_000
+    alone = ground.on_slow_directory(ground.ours("drainq, --concurrency 1", count, at_once=1))
+    return [Row("slow-directory", f"drain {count:,}, 1 ms more for each metadata call, --concurrency 50", "operations/s", rate,
+                [ground.on_slow_directory(ground.ours("drainq, --concurrency 50", count, at_once=50)), alone],
+                [Aim("≥ 2,000/s", at_least=2_000), Aim("≥ 8 × one at a time", alone.name, at_least=8)])]
 
 
 def built(ground):

@@ -46,9 +46,9 @@ final class Bench {
     }
     var isSuspect: (OutgoingRequest) -> Bool = { _ in false }
 
-    init() throws {
+    init(system: SystemCalls = .real) throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "drain-\(UUID().uuidString)")
-        spool = try SpoolDirectory.create(at: directory.path)
+        spool = try SpoolDirectory.create(at: directory.path, system: system)
     }
 
     deinit {

@@ -46,6 +46,23 @@ import Testing
         #expect(bench.holds == 0)
     }
 
+    @Test func `what was delivered by a request from before the refusal is no witness`() throws {
+        let bench = try Bench()
+        try bench.add(3)
+        let parts = try Parts(bench)
+        let attempts = try parts.attempts()
+        bench.now = bench.now + .milliseconds(5)
+        // The password changes while the three are in flight.
+        parts.take(401, of: attempts[1])
+        parts.take(204, of: attempts[0])
+        parts.take(204, of: attempts[2])
+        _ = parts.assessor.concludeQuiet()
+        let summary = parts.tally.summary
+        #expect(summary.delivered == 2 && summary.failed == 0)
+        let state = attempts[0].destination.state
+        #expect(state.parking.entries.map(\.isWitnessed) == [false])
+    }
+
     @Test func `one operation a minute with bad credentials holds the destination as a thousand at once do`() throws {
         let bench = try Bench()
         try bench.add(1)

@@ -64,7 +64,7 @@ final class Parts {
         for candidate in candidates { queue.append(candidate, of: book[candidate]) }
         var attempts: [Attempt] = []
         while let next = queue.next(free: 1, at: .zero) {
-            if let attempt = claimer.attempt(next, isSample: false) { attempts.append(attempt) }
+            if let attempt = claimer.attempt(next.candidate, isSample: false) { attempts.append(attempt) }
         }
         return attempts
     }

@@ -47,7 +47,7 @@ struct SettlerTests {
         let parts = try Parts(bench)
         let attempts = try parts.attempts()
         #expect(try bench.names(.new).isEmpty && parts.queue.begun == 3)
-        parts.settler.putBack(attempts.flatMap(\.members))
+        parts.settler.putBack(attempts.flatMap(\.members).compactMap(\.claim))
         #expect(try bench.names(.new) == before)
         #expect(bench.events.isEmpty)
     }

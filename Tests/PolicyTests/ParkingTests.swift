@@ -8,7 +8,8 @@ import Testing
 
     private func at(_ seconds: Int) -> Timestamp { Self.start + .seconds(seconds) }
 
-    /// `a403` is refused, with the credentials `a403:other` names, `200` is delivered, `a!` has met another end.
+    /// `a403` is refused, with the credentials `a403:other` names, `200` is delivered, `before200` by an attempt that began
+    /// before all of this, `a!` has met another end.
     private func state(_ story: String, blamed: String = "print") -> DestinationState {
         var state = DestinationState()
         for (index, word) in story.split(separator: " ").enumerated() {
@@ -17,8 +18,8 @@ import Testing
             let event: DestinationEvent =
                 if word.hasSuffix("!") {
                     .unparked(OperationID(String(word.dropLast()))!)
-                } else if parts[0] == "200" {
-                    .witnessed(credentials: credentials)
+                } else if parts[0].hasSuffix("200") {
+                    .witnessed(credentials: credentials, began: at(parts[0] == "200" ? index : -1))
                 } else {
                     .parked(refusal(String(word), blamed: blamed))
                 }
@@ -44,6 +45,8 @@ import Testing
             ("a403:other", "b403", .park),
             ("a403 200", "a403", .fail),
             ("a403 200:other", "a403", .park),
+            ("a403 before200", "a403", .park),
+            ("a403 before200", "b403", .hold),
             ("a403 200", "b403", .park),
             ("a403 200 b403", "c403", .hold),
             ("a403 a!", "b403", .park),

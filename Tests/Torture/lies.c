@@ -1,7 +1,8 @@
 /* System calls that tell lies, preloaded: what servers of network file systems and lost replies make of them.
  *
  * LIES is a list such as "renameat=ENOENT*3 flock=0": every third renameat is made and says ENOENT all the same, and no
- * flock is made and each says that it was. "renameat2!EINVAL" is not made and says EINVAL. Counts are per process. */
+ * flock is made and each says that it was. "renameat2!EINVAL" is not made and says EINVAL. Counts are per process.
+ * "unlinkat~1000" takes a thousand microseconds longer and tells the truth. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct lie {
     int code;
@@ -29,7 +31,11 @@ static int lies(const char *call, atomic_uint *count, struct lie *lie) {
     const char *list = getenv("LIES");
     const size_t length = strlen(call);
     for (const char *word = list; word && *word; word = strchr(word, ' ') ? strchr(word, ' ') + 1 : NULL) {
-        if (strncmp(word, call, length) || !strchr("=!", word[length])) continue;
+        if (strncmp(word, call, length) || !strchr("=!~", word[length])) continue;
+        if (word[length] == '~') {
+            usleep((useconds_t)atoi(word + length + 1));
+            continue;
+        }
         lie->made = word[length] == '=';
         lie->every = 1;
         const char *name = word + length + 1;

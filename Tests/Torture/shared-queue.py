@@ -17,7 +17,7 @@ import subprocess
 import threading
 import time
 
-from torture import Queue, Receiver, effort, end, expect, strace, test, until
+from torture import Queue, Receiver, effort, end, expect, lying, strace, test, until
 
 concurrency = 4
 size = 400
@@ -145,6 +145,27 @@ def main():
             expect(left == 0, left, "were left to a run that was stopped")
             reckon(queue, receiver, ids)
             receiver.end()
+
+    with test("where the directory is slow a run whose calls overlap is killed, stopped and told to stop") as told:
+        slow = lying("renameat~1000 renameat2~1000 unlinkat~1000 openat~1000")
+        repeated = 0
+        for how in (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM):
+            for answered in [1, 30, 150] * effort:
+                queue, receiver, ids = prepare()
+                victim, *others = [run(queue, "--concurrency", 20, before=slow) for _ in range(4)]
+                until(lambda: len(receiver.requests()) >= answered, "requests")
+                os.kill(victim.pid, how)
+                for other in others:
+                    # One that was stopped may have the lock of state/: they say so, and deliver all the same.
+                    ended(other, (0, 74) if how == signal.SIGSTOP else (0,))
+                if how == signal.SIGSTOP:
+                    expect(waiting(queue) == 0, "left to a run that was stopped")
+                    os.kill(victim.pid, signal.SIGCONT)
+                ended(victim, (0, 74, 75, -signal.SIGKILL))
+                ended(run(queue))
+                repeated += reckon(queue, receiver, ids, 20 if how == signal.SIGKILL else 0)
+                receiver.end()
+        told += [f"{repeated} re-deliveries"]
 
     with test("a run that is told to stop leaves its share to the others") as told:
         for answered in [1, 20, 100] * effort:

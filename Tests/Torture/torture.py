@@ -262,6 +262,14 @@ def strace(*expressions, only=None, follow=True):
     return words
 
 
+def lying(lies):
+    """Words before a command whose system calls tell these lies, see lies.c."""
+    library = scratch / "lies.so"
+    if not library.exists():
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, here / "lies.c"], check=True)
+    return ["env", f"LD_PRELOAD={library}", f"LIES={lies}"]
+
+
 def own_mounts(name):
     """Goes on in a mount namespace of its own, so that no mount and no loop device outlives the suite. Where that is
     not allowed the suite is left out; in CI, where it must be, it fails."""

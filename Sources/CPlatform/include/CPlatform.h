@@ -1,4 +1,5 @@
-// What the C library's Swift module lacks, and a checksum that needs instructions of the processor. Swift code imports CSystem.
+// What the C library's Swift module lacks, a checksum that needs instructions of the processor, and threads for calls that
+// wait. Swift code imports CSystem.
 #ifndef CPLATFORM_H
 #define CPLATFORM_H
 
@@ -58,5 +59,10 @@ uint32_t csystem_crc32c(uint32_t crc, const void *bytes, size_t count);
 
 /// Returns what csystem_crc32c returns, from tables alone.
 uint32_t csystem_crc32c_portable(uint32_t crc, const void *bytes, size_t count);
+
+/// Calls `work` with each index below `count`, of which there is at least one, and returns when all calls have returned. At
+/// most `width` of them go on at once: on this thread, and on threads that are kept for the next time. Where the system gives
+/// no more threads those that there are do all of it. `work` must not call this function.
+void csystem_overlap(size_t count, size_t width, void (*work)(void *context, size_t index), void *context);
 
 #endif

@@ -15,8 +15,8 @@ package enum DestinationEvent: Hashable, Sendable {
     case disproved
     /// One operation was refused, and waits for another one to show who is to blame.
     case parked(Parking.Refusal)
-    /// An operation was delivered with these credentials while others were parked.
-    case witnessed(credentials: String)
+    /// An operation was delivered with these credentials while others were parked; its attempt began at that time.
+    case witnessed(credentials: String, began: Timestamp)
     /// A parked operation has met another end.
     case unparked(OperationID)
     /// An operation failed for good with this status.

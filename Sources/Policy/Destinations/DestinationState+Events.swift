@@ -35,7 +35,7 @@ extension DestinationState {
         case .failed(let status):
             let before = storm?.status == status ? storm?.count ?? 0 : 0
             storm = Storm(status: status, count: min(before, Self.mostCounted - 1) + 1, at: now)
-        case .witnessed(let credentials): parking.witness(credentials)
+        case .witnessed(let credentials, let began): parking.witness(credentials, began: began)
         case .unparked(let id): parking.forget(id)
         case .disproved, .blameChanged:
             if event == .blameChanged { parking = Parking() }

@@ -8,6 +8,9 @@ package struct Pace: Sendable {
         self.interval = interval ?? .zero
     }
 
+    /// Whether it delays anything.
+    package var isSpaced: Bool { interval > .zero }
+
     /// How long until one more may begin, from `elapsed` on; zero for now.
     package func wait(at elapsed: Duration) -> Duration {
         max(.zero, (next ?? elapsed) - elapsed)
@@ -15,7 +18,7 @@ package struct Pace: Sendable {
 
     /// One begins. What was missed is not made up for: after a quiet time there is no burst.
     package mutating func begin(at elapsed: Duration) {
-        guard interval > .zero else { return }
+        guard isSpaced else { return }
         next = max(next ?? elapsed, elapsed) + interval
     }
 }

@@ -103,9 +103,11 @@ package struct Parking: Hashable, Sendable {
         entries.removeFirst(max(0, entries.count - Self.capacity))
     }
 
-    /// One was delivered with these credentials.
-    mutating func witness(_ credentials: String) {
-        for index in entries.indices where entries[index].credentials == credentials {
+    /// One was delivered with these credentials. Where its attempt began before another one was refused, the credentials may
+    /// have been revoked in between: it says nothing of that one.
+    mutating func witness(_ credentials: String, began: Timestamp) {
+        for index in entries.indices
+        where entries[index].credentials == credentials && entries[index].asked <= began {
             entries[index].isWitnessed = true
         }
     }

@@ -17,7 +17,10 @@ package struct BatchDraft: Sendable {
         shared = draft
     }
 
-    package var isFull: Bool { members.count >= max(batch.max, 1) }
+    package var isFull: Bool { room == 0 }
+
+    /// How many more it may have.
+    package var room: Int { max(0, max(batch.max, 1) - members.count) }
 
     /// Takes one more, behind the others. False if it asks for another url, method or header, or does not fit: then the
     /// next draft begins with it.

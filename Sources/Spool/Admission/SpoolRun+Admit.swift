@@ -85,7 +85,7 @@ extension SpoolRun {
                 }
             }
             guard isThere else { return nil }
-            lost.insert(QueueState.new.path)
+            lost(QueueState.new.path)
         } catch {
             if error.kind != .permission || !setAside(from, name, &admission, now) { admission.errors.append(error) }
             return nil
@@ -220,8 +220,8 @@ extension SpoolRun {
         for (file, incoming) in files {
             do throws(Errno) {
                 try queue.move(file.claim, QueuePath(incoming.entry.path))
-                gained.insert(incoming.entry.state.path)
-                lost.insert(directory.path)
+                gained(incoming.entry.state.path)
+                lost(directory.path)
                 admission.admitted.append(incoming.entry)
             } catch let error where error == .exists {
                 conflict(file, &admission, now)
@@ -255,8 +255,8 @@ extension SpoolRun {
         admission.quarantined.append(
             try queue.quarantine(
                 path, as: name, originalName: Array(original), reason: reason, source: "new", isDurable: false, now))
-        gained.insert(QueueState.quarantine.path)
-        lost.insert(path.parent)
+        gained(QueueState.quarantine.path)
+        lost(path.parent)
     }
 
     /// What the system does not let this user move, such as a stranger's directory, gets a name in `new/` that is skipped,
@@ -291,8 +291,8 @@ extension SpoolRun {
         do throws(Errno) {
             guard try queue.exists(claim) else { return }
             try queue.move(claim, QueuePath(in: QueueState.new.path, name))
-            gained.insert(QueueState.new.path)
-            lost.insert(directory.path)
+            gained(QueueState.new.path)
+            lost(directory.path)
         } catch {
             admission.errors.append(SpoolError(error, "put back", claim))
         }

@@ -1,23 +1,58 @@
 package import Policy
+import Synchronization
 
-/// A run's hold on the queue: its directory under `claimed/`, locked while the process lives. Used from one thread.
+/// A run's hold on the queue: its directory under `claimed/`, locked while the process lives. Used from one thread, and
+/// from its file workers while that one waits for them.
 ///
 /// If it goes away without `end()`, the next run recovers what it held.
 package final class SpoolRun {
     let queue: SpoolDirectory
     let directory: LockedDirectory
-    /// What is claimed and not settled.
-    var held: [EntryName: Claim] = [:]
-    /// Directories that have names `flush` must make durable; those that gained come first.
-    var gained: Set<QueuePath> = []
-    var lost: Set<QueuePath> = []
+    /// Those who claim and read, and those who settle. A directory can be slow for one of the two.
+    let takers = FileWorkers()
+    let settlers = FileWorkers()
+
+    /// What has changed in the directories.
+    private struct Changes {
+        /// What is claimed and not settled.
+        var claims: [EntryName: Claim] = [:]
+        /// Directories that have names `flush` must make durable; those that gained come first.
+        var gained: Set<QueuePath> = []
+        var lost: Set<QueuePath> = []
+    }
+
+    private let changes = Mutex(Changes())
 
     /// `nil` while another run has it, or this one does not ask for it.
     private var sequenceLock: SequenceLock?
 
-    /// When its lock was last seen to be its own, or is known not to be: from then on nothing is touched any more.
-    private var confirmedAt: Duration
-    package private(set) var isLost = false
+    // MARK: - Changes
+
+    private func hasClaimed(_ name: EntryName) -> Bool { changes.withLock { $0.claims[name] != nil } }
+
+    private func claimed(_ claim: Claim) { changes.withLock { $0.claims[claim.name] = claim } }
+
+    /// Notes a claim whose file has left the run's directory, or stays there for the next run.
+    func forget(_ claim: Claim) { changes.withLock { $0.claims[claim.name] = nil } }
+
+    /// Notes a directory that has a new name, to be made durable by `flush`.
+    func gained(_ directory: QueuePath) { changes.withLock { _ = $0.gained.insert(directory) } }
+
+    /// Notes a directory that has a name less, to be made durable by `flush`.
+    func lost(_ directory: QueuePath) { changes.withLock { _ = $0.lost.insert(directory) } }
+
+    // MARK: - The lock
+
+    private struct Confirmation {
+        /// When its lock was last seen to be its own.
+        var at: Duration
+        var isLost = false
+    }
+
+    private let confirmation: Mutex<Confirmation>
+
+    /// Whether its lock is known to be another one's: from then on nothing is touched any more.
+    package var isLost: Bool { confirmation.withLock(\.isLost) }
 
     /// Its directory's name under `claimed/`.
     package var name: String { directory.name }
@@ -25,37 +60,43 @@ package final class SpoolRun {
     init(queue: SpoolDirectory, directory: LockedDirectory) {
         self.queue = queue
         self.directory = directory
-        confirmedAt = queue.system.elapsed()
+        confirmation = Mutex(Confirmation(at: queue.system.elapsed()))
+        // Before file workers ask for it at once.
+        _ = queue.fileSystem
     }
 
     /// Whether the directory's own name survives a power cut; `nil` where that has not been asked for yet.
-    private var anchored: Result<Void, SpoolError>?
+    private let anchored = Mutex<Result<Void, SpoolError>?>(nil)
 
     /// Makes the directory's own name durable, as it must be before anything is moved into it: what claims does it, too,
     /// but then it is too late to say that nothing was attempted. A run that claims nothing syncs nothing. A sync that
     /// failed is not believed when it is repeated: the error stands.
     package func anchor() throws(SpoolError) {
-        if anchored == nil {
-            do throws(SpoolError) {
-                anchored = .success(try queue.syncDirectory(QueueState.claimed.path))
-            } catch {
-                anchored = .failure(error)
+        try anchored.withLock { (anchored) throws(SpoolError) in
+            if anchored == nil {
+                do throws(SpoolError) {
+                    anchored = .success(try queue.syncDirectory(QueueState.claimed.path))
+                } catch {
+                    anchored = .failure(error)
+                }
             }
+            try anchored?.get()
         }
-        try anchored?.get()
     }
 
     /// Looks, once a second, whether the lock is still this run's, before it does what only its owner may do. A run that
     /// was stopped, on a host that was cut off, finds here that it was taken for dead.
     func confirm() throws(SpoolError) {
-        let now = queue.system.elapsed()
-        if !isLost, now - confirmedAt < .seconds(1) { return }
-        do throws(Errno) {
-            guard !isLost, try directory.isHeld else { throw .stale }
-            confirmedAt = now
-        } catch {
-            isLost = true
-            throw SpoolError(kind: .lostHold, verb: "keep", path: directory.path.description, code: error.code)
+        try confirmation.withLock { (last) throws(SpoolError) in
+            let now = queue.system.elapsed()
+            if !last.isLost, now - last.at < .seconds(1) { return }
+            do throws(Errno) {
+                guard !last.isLost, try directory.isHeld else { throw .stale }
+                last.at = now
+            } catch {
+                last.isLost = true
+                throw SpoolError(kind: .lostHold, verb: "keep", path: directory.path.description, code: error.code)
+            }
         }
     }
 
@@ -83,7 +124,7 @@ package final class SpoolRun {
     ///
     /// Only this run has the target's path, so whatever the call says: if the target is there, the claim is won.
     package func claim(_ entry: Entry) throws(SpoolError) -> Claim? {
-        guard entry.state == .new || entry.state == .deferred, held[entry.name] == nil else { return nil }
+        guard entry.state == .new || entry.state == .deferred, !hasClaimed(entry.name) else { return nil }
         try confirm()
         try anchor()
         let home = entry.state.path
@@ -101,8 +142,8 @@ package final class SpoolRun {
         }
         guard won else { return nil }
         let claim = Claim(name: entry.name, from: entry.state, path: to)
-        held[entry.name] = claim
-        lost.insert(home)
+        claimed(claim)
+        lost(home)
         return claim
     }
 
@@ -140,10 +181,13 @@ package final class SpoolRun {
     /// source of what was settled and the target of what is still in flight, then those that claims came from. Window W1
     /// closes here. A sync that failed is not believed when it is repeated: the error stands.
     package func flush() throws(SpoolError) {
+        if isLost { return }
+        let (gained, lost) = changes.withLock { changes in
+            defer { (changes.gained, changes.lost) = ([], []) }
+            return (changes.gained, changes.lost)
+        }
+        if gained.isEmpty && lost.isEmpty { return }
         let order = Array(gained) + [directory.path] + lost.subtracting(gained).subtracting([directory.path])
-        if isLost || gained.isEmpty && lost.isEmpty { return }
-        gained = []
-        lost = []
         var first: SpoolError?
         for directory in order {
             do throws(SpoolError) { try queue.syncDirectory(directory) } catch { first = first ?? error }
@@ -164,7 +208,7 @@ package final class SpoolRun {
             directory.release()
             throw first!
         }
-        for claim in held.values { note { () throws(SpoolError) in try putBack(claim) } }
+        for claim in changes.withLock(\.claims).values { note { () throws(SpoolError) in try putBack(claim) } }
         note { () throws(SpoolError) in try flush() }
         directory.remove()
         directory.release()
@@ -197,7 +241,7 @@ package final class SpoolRun {
                     where error == .missing
                 {}
             }
-            lost.insert(other.parent)
+            lost(other.parent)
         }
         for attempt in 0..<9 where !queue.fileSystem.isLocal {
             if try queue.status(path, "look at")?.links ?? 0 < 2 { break }

@@ -8,6 +8,8 @@ extension SpoolDirectory {
     package func together(_ body: () -> Void) throws(SpoolError) {
         postponed = ([], [])
         body()
+        sharedScratch?.close()
+        sharedScratch = nil
         let (gained, lost) = postponed ?? ([], [])
         postponed = nil
         for directory in Array(gained) + lost.subtracting(gained) { try syncDirectory(directory) }
@@ -74,9 +76,7 @@ extension SpoolDirectory {
     /// Any row but C → gone. False if it is no longer there, or is being attempted.
     package func drop(_ entry: Entry) throws(SpoolError) -> Bool {
         guard entry.state != .claimed else { return false }
-        let scratch = try scratchUnlessFull()
-        defer { scratch?.close() }
-        guard try drop(QueuePath(entry.path), scratch) else { return false }
+        guard try dropByWayOfScratch(QueuePath(entry.path)) else { return false }
         if entry.state == .quarantine { removeReason(QuarantineItem(fileName: entry.name.description)) }
         try syncAfterMove(from: entry.state.path)
         return true
@@ -88,9 +88,7 @@ extension SpoolDirectory {
             removeFiles(in: item.path, keepingLock: false)
             try attempt("drop", item.path) { () throws(Errno) in try system.removeDirectory(root, item.path.bytes) }
         } else {
-            let scratch = try scratchUnlessFull()
-            defer { scratch?.close() }
-            guard try drop(item.path, scratch) else { return false }
+            guard try dropByWayOfScratch(item.path) else { return false }
         }
         removeReason(item)
         try syncAfterMove(from: QueueState.quarantine.path)
@@ -118,6 +116,15 @@ extension SpoolDirectory {
         }
         if !old.isEmpty { try syncDirectory(state.path) }
         return old.count
+    }
+
+    /// Drops by way of a scratch directory of its own, or within `together` of the one for all.
+    private func dropByWayOfScratch(_ path: QueuePath) throws(SpoolError) -> Bool {
+        if let sharedScratch { return try drop(path, sharedScratch) }
+        let scratch = try scratchUnlessFull()
+        if postponed != nil { sharedScratch = scratch }
+        defer { if sharedScratch == nil { scratch?.close() } }
+        return try drop(path, scratch)
     }
 
     /// `nil` where the disk is full: dropping is what a person does then.

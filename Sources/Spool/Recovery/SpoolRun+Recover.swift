@@ -61,7 +61,7 @@ extension SpoolRun {
                     }
                 }
                 guard isThere else { continue }
-                lost.insert(dead.path)
+                lost(dead.path)
                 try returnClaim(mine, name, &recovery, now, maximumInterruptions)
             } catch {
                 first = first ?? error
@@ -95,7 +95,7 @@ extension SpoolRun {
     /// Row C → F: a file that a run died reading in. The copy of ours that stands in its place goes to row N: nothing but
     /// its name was wanting.
     private func returnForeign(_ path: QueuePath, _ name: [UInt8], _ now: Timestamp) throws(SpoolError) {
-        lost.insert(path.parent)
+        lost(path.parent)
         if Self.isAdmittingName(name),
             let name = try queue.attempt("read", path, { () throws(Errno) in try queue.copy(at: path) })
         {
@@ -109,7 +109,7 @@ extension SpoolRun {
                 try queue.move(path, QueuePath("new/\(Self.newAdmittingName())"))
             }
         }
-        gained.insert(QueueState.new.path)
+        gained(QueueState.new.path)
     }
 
     /// Where renames are links: whether the same inode stands in another state already. That name is then the one to
@@ -156,7 +156,7 @@ extension SpoolRun {
             return false
         }
         try remove(claim.path)
-        held[claim.name] = nil
+        forget(claim)
         return true
     }
 

@@ -53,7 +53,7 @@ extension SpoolRun {
         case .quarantined(let reason):
             settled = .quarantined(try quarantine(claim.path, claim.name, reason: reason, now))
         }
-        held[claim.name] = nil
+        forget(claim)
         return settled
     }
 
@@ -78,8 +78,8 @@ extension SpoolRun {
             }
         }
         if isTaken { return try resolve(path, against: entry, now) }
-        gained.insert(target.parent)
-        lost.insert(directory.path)
+        gained(target.parent)
+        lost(directory.path)
         return .moved(entry)
     }
 
@@ -110,7 +110,7 @@ extension SpoolRun {
 
     func remove(_ path: QueuePath) throws(SpoolError) {
         try queue.attempt("remove", path) { () throws(Errno) in try queue.system.unlink(queue.root, path.bytes) }
-        lost.insert(path.parent)
+        lost(path.parent)
     }
 
     /// Row C → gone: tried twice, then the run must stop.
@@ -118,7 +118,7 @@ extension SpoolRun {
         do throws(SpoolError) {
             do throws(SpoolError) { try removeIfThere(claim) } catch { try removeIfThere(claim) }
         } catch {
-            held[claim.name] = nil
+            forget(claim)
             throw SpoolError(kind: .notRemovedAfterDelivery, verb: error.verb, path: error.path, code: error.code)
         }
     }
@@ -130,7 +130,7 @@ extension SpoolRun {
                 where error == .missing
             {}
         }
-        lost.insert(directory.path)
+        lost(directory.path)
     }
 
     /// Row C → K; where a copy cannot be kept, gone: it must not be sent again for the sake of a copy.
@@ -138,8 +138,8 @@ extension SpoolRun {
         let entry = Entry(state: .delivered, name: name)
         do throws(Errno) {
             try queue.move(claim.path, QueuePath(entry.path))
-            gained.insert(entry.state.path)
-            lost.insert(directory.path)
+            gained(entry.state.path)
+            lost(directory.path)
             return .moved(entry)
         } catch {
             try removeDelivered(claim)
