@@ -1,0 +1,506 @@
+"""Network file systems that hosts share, each with a mount of its own, and what is tested and measured on each: `engines`,
+`several-hosts` and `nfs-guest` use this.
+
+The network of the caller is the network of the server: 10.8.0.1 on a bridge, `lan`. A host with a cable has a network of
+its own, and the cable can be pulled; a host without one is in the network of the server, where it also finds receivers.
+"""
+
+import collections
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import statistics
+import subprocess
+import tempfile
+import time
+import uuid
+
+from hosts import Host, across, children, nobody, sending, slow
+from torture import Queue, Receiver, effort, expect, scratch, test, until
+
+address = "10.8.0.1"
+numbers = iter(range(2, 250))
+
+
+def ip(*words):
+    subprocess.run(["ip", *map(str, words)], check=True)
+
+
+def lay_bridge():
+    """The bridge that each cable leads to. A failure to add it a second time is no failure."""
+    if not os.path.exists("/sys/class/net/lan") and subprocess.run(["ip", "link", "show", "lan"], **nobody).returncode:
+        ip("link", "add", "lan", "type", "bridge")
+        ip("address", "add", f"{address}/24", "dev", "lan")
+        ip("link", "set", "lan", "up")
+
+
+def plug(host):
+    """Connects a host that has a network of its own to the bridge."""
+    number = next(numbers)
+    host.cable = f"cable{number}"
+    ip("link", "add", host.cable, "type", "veth", "peer", "name", "eth0", "netns", host.init)
+    ip("link", "set", host.cable, "master", "lan", "up")
+    host("ip", "address", "add", f"10.8.0.{number}/24", "dev", "eth0")
+    host("ip", "link", "set", "eth0", "up")
+
+
+class Engine:
+    """A file system with a server. `mount` mounts it on a host, at `point`."""
+
+    name = ""
+    # Seconds after which the server of this engine, as it is set up here, has given up a client for certain.
+    patience = 60
+    # Whether the client is a process of the host, that stops with it.
+    client_is_process = True
+    # The seconds that `check` may take to see what another host does.
+    figures = ""
+
+    def __init__(self, point):
+        self.point = point
+        self.gate = None
+
+    def host(self, name, cable=True):
+        """A host with a mount of its own; with a cable it has a network of its own."""
+        host = Host(name, None if cable else os.getpid())
+        try:
+            if cable:
+                plug(host)
+            self.mount(host)
+        except BaseException:
+            host.die()
+            raise
+        return host
+
+    def ours(self, *parts):
+        """The path by which the caller, on no host, finds what hosts have below `point`."""
+        if self.gate is None:
+            self.gate = self.host("gate", cable=False)
+        return pathlib.Path(f"/proc/{self.gate.init}/root{self.point}").joinpath(*parts)
+
+    def over(self):
+        if self.gate:
+            self.gate.die()
+
+
+class Local(Engine):
+    """A directory of this machine, to compare with."""
+
+    name = "local"
+    client_is_process = False
+
+    def mount(self, host):
+        pass
+
+    def ours(self, *parts):
+        return self.point.joinpath(*parts)
+
+
+class GlusterFS(Engine):
+    name = "GlusterFS"
+    patience = 90
+
+    def mount(self, host):
+        host("mount", "-t", "tmpfs", "none", "/var/log/glusterfs")
+        host("mount", "-t", "glusterfs", f"{address}:/q", self.point)
+
+
+@contextlib.contextmanager
+def directory():
+    yield Local(pathlib.Path(tempfile.mkdtemp(dir=scratch)))
+
+
+@contextlib.contextmanager
+def glusterfs():
+    """A server of GlusterFS with one brick."""
+    home = pathlib.Path(tempfile.mkdtemp(dir=scratch))
+    lay_bridge()
+    server = Host("server", os.getpid())
+    for name in ("brick", "mount"):
+        (home / name).mkdir()
+    engine = GlusterFS(home / "mount")
+    daemon = None
+    try:
+        for directory in ("/var/lib/glusterd", "/var/log/glusterfs", "/run"):
+            pathlib.Path(directory).mkdir(parents=True, exist_ok=True)
+            server("mount", "-t", "tmpfs", "none", directory)
+        server("mkdir", "-p", "/run/gluster", "/var/log/glusterfs/bricks")
+        daemon = subprocess.Popen([*server.words, "glusterd", "-N"], **nobody)
+
+        def gluster(*words):
+            return subprocess.run([*server.words, "gluster", "--mode=script", *words], **nobody).returncode == 0
+
+        until(lambda: gluster("volume", "info"), "glusterd")
+        # A brick may not be on an address of the loopback network.
+        until(lambda: gluster("volume", "create", "q", f"{address}:{home / 'brick'}", "force"), "a volume")
+        until(lambda: gluster("volume", "start", "q"), "a brick")
+        yield engine
+    finally:
+        engine.over()
+        server.die()
+        if daemon:
+            daemon.wait()
+
+
+class CephFS(Engine):
+    name = "CephFS"
+    # Of `session_timeout` and `session_autoclose`, and what the server needs to notice.
+    patience = 30 + 60
+
+    def __init__(self, point, conf, server):
+        super().__init__(point)
+        self.conf = conf
+        self.server = server
+
+    def ceph(self, *words):
+        return self.server("ceph", "-c", self.conf, *words)
+
+    def mount(self, host):
+        host("ceph-fuse", "-c", self.conf, self.point)
+
+    def lease(self, timeout, close):
+        self.ceph("fs", "set", "q", "session_timeout", timeout)
+        self.ceph("fs", "set", "q", "session_autoclose", close)
+
+
+ceph_settings = """\
+[global]
+fsid = {fsid}
+mon_initial_members = a
+mon_host = {monitor}
+auth_cluster_required = none
+auth_service_required = none
+auth_client_required = none
+setuser = root
+keyring = {home}/keyring
+crash_dir = {home}/log
+run_dir = {home}/log
+pid_file = {home}/log/$name.pid
+admin_socket = {home}/log/$name.asok
+log_file = {home}/log/$name.log
+log_to_stderr = false
+err_to_stderr = false
+osd_pool_default_size = 1
+osd_pool_default_min_size = 1
+osd_pool_default_pg_autoscale_mode = off
+osd_crush_chooseleaf_type = 0
+mon_allow_pool_size_one = true
+mon_data = {home}/mon
+mon_data_avail_crit = 1
+mgr_data = {home}/mgr
+osd_data = {home}/osd
+osd_objectstore = bluestore
+bluestore_block_size = 4294967296
+bluestore_cache_autotune = false
+bluestore_cache_size = 67108864
+mds_data = {home}/mds
+mds_cache_memory_limit = 134217728
+[client]
+log_file = /dev/null
+admin_socket =
+pid_file =
+"""
+
+
+@contextlib.contextmanager
+def cephfs():
+    """A cluster of Ceph: a monitor, a manager, a metadata server, and one storage daemon on a file."""
+    home = pathlib.Path(tempfile.mkdtemp(dir=scratch))
+    lay_bridge()
+    server = Host("server", os.getpid())
+    conf = home / "ceph.conf"
+    engine = CephFS(home / "mount", conf, server)
+    daemons = []
+    try:
+        for name in ("mon", "mgr", "osd", "mds", "log", "mount"):
+            (home / name).mkdir()
+        (home / "keyring").touch()
+        fsid, disk = uuid.uuid4(), uuid.uuid4()
+        monitor = f"[v2:{address}:3300,v1:{address}:6789]"
+        conf.write_text(ceph_settings.format(home=home, fsid=fsid, monitor=monitor))
+
+        def start(*words):
+            daemons.append(subprocess.Popen([*server.words, *words, "-c", conf, "-f"], **nobody))
+
+        server("monmaptool", "--create", "--fsid", fsid, "--addv", "a", monitor, home / "monmap")
+        server("ceph-mon", "-c", conf, "--mkfs", "-i", "a", "--monmap", home / "monmap")
+        start("ceph-mon", "-i", "a")
+        engine.ceph("osd", "new", disk)
+        server("ceph-osd", "-c", conf, "--mkfs", "-i", "0", "--osd-uuid", disk)
+        start("ceph-osd", "-i", "0")
+        start("ceph-mds", "-i", "a")
+        start("ceph-mgr", "-i", "a")
+        engine.ceph("osd", "pool", "create", "meta", "8")
+        engine.ceph("osd", "pool", "create", "data", "8")
+        engine.ceph("fs", "new", "q", "meta", "data")
+        until(lambda: "up:active" in engine.ceph("mds", "stat"), "the metadata server")
+        yield engine
+    finally:
+        engine.over()
+        server.die()
+        for daemon in daemons:
+            daemon.wait()
+
+
+# What is tested.
+
+
+def place(engine):
+    """A path for a queue on the engine, as the caller and as hosts have it."""
+    name = f"q{next(numbers)}-{uuid.uuid4().hex[:8]}"
+    return engine.ours(name), engine.point / name
+
+
+def processes(host):
+    """Every process of a host, its init too."""
+    space = os.readlink(f"/proc/{host.init}/ns/pid")
+    for entry in os.listdir("/proc"):
+        with contextlib.suppress(OSError):
+            if entry.isdigit() and os.readlink(f"/proc/{entry}/ns/pid") == space:
+                yield int(entry)
+
+
+def signalled(host, run, number):
+    for process in [*processes(host), run.pid]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, number)
+
+
+def rival(host, queue, there):
+    return subprocess.Popen(
+        [*host.words, *queue.command("run", "--now")[:-1], str(there)], stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def take_over(engine, fault, mend=None, patience=None, survives=False):
+    """One host is in the middle of a request and has a fault; another one runs again and again until it has delivered all,
+    or, where the first `survives` it, until it has delivered what the first one did not claim. Then the fault is mended.
+    Returns after how many seconds the other host delivered its first operation and its last one; how the first run ended
+    and what it said; and how often each id was received."""
+    patience = patience or engine.patience
+    ours, there = place(engine)
+    limit = f"{patience * 2 + 60}s"
+    # A second request is also answered late: it shows what the run had sent before it knew.
+    queue, receiver = slow(
+        ours, seconds=patience * 2 if not survives else 15,
+        route={"timeouts": {"connect": "10s", "request": limit, "total": limit}})
+    result = queue("add", input="1\n2\n3\n4\n5\n")
+    expect(result.returncode == 0, result.stderr)
+    ids = set(result.stdout.split())
+    one, two = engine.host("left"), engine.host("right")
+    try:
+        going = sending(one, queue, receiver, path=there)
+        claimed = receiver.ids()[0]
+        fault(one, going)
+        begin = time.monotonic()
+        first = last = None
+        wanted = ids - {claimed} if survives else ids
+        while last is None:
+            run = rival(two, queue, there)
+            while run.poll() is None:
+                got = receiver.ids()[1:]
+                if got and first is None:
+                    first = time.monotonic() - begin
+                if wanted <= set(got) and last is None:
+                    last = time.monotonic() - begin
+                expect(time.monotonic() - begin < patience * 2, "not taken over after", patience * 2, "s:", got)
+                time.sleep(0.05)
+            expect(run.returncode == 0, "the other run:", run.returncode, run.stderr.read())
+            time.sleep(0.2)
+        if survives:
+            expect(receiver.ids().count(claimed) == 1, "what a living run has in flight was taken")
+        status = complaint = None
+        if mend:
+            mend(one, going)
+            _, complaint = going.communicate(timeout=patience * 4)
+            status = going.returncode
+            # What it said of itself is true for the queue, too.
+            until(lambda: rival(two, queue, there).wait() == 0 and not queue.operations(), "an empty queue", limit=120)
+        else:
+            one.die()
+            going.communicate(timeout=60)
+        received = collections.Counter(receiver.ids())
+        expect(set(received) == ids, "not received:", ids - set(received))
+        expect(all(received[id] == 1 for id in ids - {claimed}), "an operation that nobody had in flight came twice")
+        until(lambda: not queue.operations(), "an empty queue")
+        return first, last, status, complaint, received[claimed]
+    finally:
+        for host in (one, two):
+            # A host that is stopped does not hear that it ends.
+            with contextlib.suppress(OSError, ValueError):
+                for process in processes(host):
+                    os.kill(process, signal.SIGCONT)
+            host.die()
+        receiver.end()
+
+
+def pull(host, run):
+    ip("link", "set", host.cable, "down")
+
+
+def plug_in(host, run):
+    ip("link", "set", host.cable, "up")
+
+
+def stop(host, run):
+    signalled(host, run, signal.SIGSTOP)
+
+
+def wake(host, run):
+    signalled(host, run, signal.SIGCONT)
+
+
+def stop_run(host, run):
+    for process in children(run.pid):
+        os.kill(process, signal.SIGSTOP)
+
+
+def wake_run(host, run):
+    # nsenter stops with its child.
+    for process in (run.pid, *children(run.pid)):
+        os.kill(process, signal.SIGCONT)
+
+
+def kill_run(host, run):
+    for process in children(run.pid):
+        os.kill(process, signal.SIGKILL)
+
+
+def die(host, run):
+    host.die()
+
+
+def tell(told, first, last):
+    told.append(f"the other host goes on after {first:.1f} s, and has taken over after {last:.1f} s")
+
+
+def lost_its_lock(status, complaint):
+    expect(status == 74, "the run that lost its lock ended with", status, complaint)
+    expect(complaint.count("drainq: error:") == 1, complaint)
+
+
+def examine(engine):
+    """Faults of hosts, one test for each."""
+    name = engine.name
+
+    with test(f"{name}: check accepts it, and says that locks reach other hosts") as told:
+        ours, there = place(engine)
+        Queue("http://127.0.0.1:1/{id}", ours)
+        host = engine.host("left")
+        try:
+            queue = Queue.standing(there)
+            check = subprocess.run(
+                [*host.words, *queue.command("check")], capture_output=True, text=True, timeout=120)
+            expect(check.returncode == 0, check.stdout, check.stderr)
+            expect("flock(2) keeps a second process out" in check.stdout, check.stdout)
+            expect("not known to reach other hosts" not in check.stdout, check.stdout)
+            told += re.findall(r"(?:locks|note):.*", check.stdout)
+        finally:
+            host.die()
+
+    with test(f"{name}: a run is killed, and another host takes over") as told:
+        first, last, *_ = take_over(engine, kill_run)
+        tell(told, first, last)
+
+    with test(f"{name}: a run is stopped and woken: its claim is its own, and nothing comes twice") as told:
+        first, last, status, complaint, received = take_over(engine, stop_run, wake_run, survives=True)
+        expect(status == 0 and received == 1, status, complaint, received)
+        told.append(f"the other host goes on after {first:.1f} s")
+
+    with test(f"{name}: a host dies, and another one takes over") as told:
+        first, last, *_ = take_over(engine, die)
+        tell(told, first, last)
+
+    with test(f"{name}: a host is cut off until another one has taken over: it settles nothing") as told:
+        first, last, status, complaint, received = take_over(engine, pull, plug_in)
+        tell(told, first, last)
+        lost_its_lock(status, complaint)
+        expect(received == 2, received)
+        told.append("1 delivered again, which is window W2")
+
+    if engine.client_is_process:
+        with test(f"{name}: a host stands still until another one has taken over: it settles nothing") as told:
+            first, last, status, complaint, received = take_over(engine, stop, wake)
+            tell(told, first, last)
+            lost_its_lock(status, complaint)
+            expect(received == 2, received)
+            told.append("1 delivered again, which is window W2")
+
+
+def crowded(engine, count):
+    """Hosts that die in the middle of a crowd."""
+    with test(f"{engine.name}: three hosts that die and come back share it, each with a mount of its own") as told:
+        ours, there = place(engine)
+        across(told, ["one", "two", "three"], count * effort, engine.host, ours, there, patience=900)
+
+
+# What is measured.
+
+
+def drained(engine, hosts, answer, count):
+    """Operations in a second of one run on each host, each operation received once."""
+    receiver = Receiver(answer)
+    try:
+        ours, there = place(engine)
+        settings = {"transport": "libcurl", "circuitBreaker": 0, "stormGuard": 0}
+        queue = Queue(receiver.url + "/{id}", ours, destinations={receiver.url: settings})
+        result = queue("add", input="".join(f'{{"n":{number}}}\n' for number in range(count)), timeout=600)
+        ids = set(result.stdout.split())
+        expect(len(ids) == count, result.stderr)
+        begin = time.monotonic()
+        runs = [
+            subprocess.Popen(
+                [*host.words, *queue.command("run", "--limit", 10 * count)[:-1], str(there)], stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for host in hosts]
+        for run in runs:
+            _, complaint = run.communicate(timeout=900)
+            expect(run.returncode == 0, run.returncode, complaint)
+        seconds = time.monotonic() - begin
+        received = receiver.ids()
+        expect(set(received) == ids and len(received) == count, len(received), "requests for", count)
+        expect(not queue.operations(), "left")
+        return count / seconds
+    finally:
+        receiver.end()
+
+
+def calls(host, engine, count=200):
+    """Milliseconds of a rename from one directory to another, of an fsync of the directory and of an unlink: medians."""
+    program = """if True:
+        import os, statistics, sys, time
+        top, count = sys.argv[1], int(sys.argv[2])
+        os.makedirs(top + "/a"); os.makedirs(top + "/b")
+        for n in range(count): open(f"{top}/a/{n}", "w").close()
+        def timed(call, *arguments):
+            begin = time.perf_counter(); call(*arguments); return 1000 * (time.perf_counter() - begin)
+        renames, syncs, removals = [], [], []
+        directory = os.open(top + "/b", os.O_RDONLY)
+        for n in range(count):
+            renames.append(timed(os.rename, f"{top}/a/{n}", f"{top}/b/{n}"))
+            if n % 10 == 0: syncs.append(timed(os.fsync, directory))
+        for n in range(count): removals.append(timed(os.unlink, f"{top}/b/{n}"))
+        print(*(statistics.median(times) for times in (renames, syncs, removals)))
+    """
+    words = host("python3", "-c", program, engine.point / f"calls-{uuid.uuid4().hex[:8]}", count).split()
+    return [float(word) for word in words]
+
+
+def measure(engine, count=600, rounds=3):
+    """Prints what 1, 2 and 4 hosts drain in a second, medians of some rounds that take turns, at two servers."""
+    with test(f"{engine.name}: 1, 2 and 4 hosts drain a queue, each operation once") as told:
+        hosts = [engine.host(name, cable=False) for name in ("one", "two", "three", "four")]
+        try:
+            rename, sync, removal = calls(hosts[0], engine)
+            told.append(f"rename {rename:.2f} ms, fsync of a directory {sync:.2f} ms, unlink {removal:.2f} ms")
+            for words, answer in (("answers after 20 ms", "204 delay=20ms"), ("answers at once", "204")):
+                rates = collections.defaultdict(list)
+                for _ in range(rounds):
+                    for size in (1, 2, 4):
+                        rates[size].append(drained(engine, hosts[:size], answer, count))
+                medians = ", ".join(f"{statistics.median(rates[size]):.0f}" for size in (1, 2, 4))
+                told.append(f"{words}: {medians}/s")
+            told.append(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+        finally:
+            for host in hosts:
+                host.die()

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Several hosts on real engines: CephFS and GlusterFS, a server on a network of its own and a mount for each host.
+
+    Tests/Torture/engines.py [cephfs] [glusterfs] [local] [--figures]
+
+Not a suite of .ci/run: servers take their time to give up a client, so that all of it takes a quarter of an hour. It needs
+root, iproute2, ceph-mon, ceph-mgr, ceph-osd, ceph-mds, ceph-fuse and glusterfs-server. NFSv4 needs a kernel that has it:
+`nfs-guest.py` does the same in a virtual machine.
+
+What is injected: a run that is killed, or stopped and woken; a host that dies, that is cut off, or that stands still with
+its client until another host has taken over. What holds: every operation is received; nobody sends what another one
+has taken, but for what was in flight at the fault; a host that has lost its lock settles nothing and says so with 74.
+What is measured: the time to take over, and what 1, 2 and 4 hosts drain in a second.
+"""
+
+import os
+import shutil
+import sys
+
+import clusters
+from torture import end, own_network, test
+
+engines = {"local": clusters.directory, "glusterfs": clusters.glusterfs, "cephfs": clusters.cephfs}
+needed = ["ip", "glusterd", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-mds", "ceph-fuse"]
+
+wanted = [word for word in sys.argv[1:] if not word.startswith("-")] or list(engines)
+missing = [tool for tool in needed if not shutil.which(tool)]
+if os.geteuid() != 0 or missing:
+    print("not ok" if "CI" in os.environ else "ok", "engines # SKIP it needs root, and", *missing)
+    sys.exit(1 if "CI" in os.environ else 0)
+
+own_network()
+for name in wanted:
+    with engines[name]() as engine:
+        clusters.measure(engine)
+        if "--figures" in sys.argv or name == "local":
+            continue
+        if name == "cephfs":
+            with test("CephFS as it is without settings: a host dies, and another one takes over") as told:
+                clusters.tell(told, *clusters.take_over(engine, clusters.die, patience=330)[:2])
+            engine.lease(30, 30)
+        clusters.examine(engine)
+        clusters.crowded(engine, 300)
+
+end()
