@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Several hosts on real engines: CephFS and GlusterFS, a server on a network of its own and a mount for each host.
 
-    Tests/Torture/engines.py [cephfs] [glusterfs] [local] [--figures]
+    Tests/Torture/engines.py [cephfs] [glusterfs] [local] [--figures | --faults]
 
 Not a suite of .ci/run: servers take their time to give up a client, so that all of it takes a quarter of an hour. It needs
 root, iproute2, ceph-mon, ceph-mgr, ceph-osd, ceph-mds, ceph-fuse and glusterfs-server. NFSv4 needs a kernel that has it:
@@ -32,8 +32,12 @@ if os.geteuid() != 0 or missing:
 own_network()
 for name in wanted:
     with engines[name]() as engine:
-        clusters.measure(engine)
-        if "--figures" in sys.argv or name == "local":
+        if "--faults" not in sys.argv:
+            clusters.measure(engine)
+        if "--figures" in sys.argv:
+            continue
+        clusters.together(engine)
+        if name == "local":
             continue
         if name == "cephfs":
             with test("CephFS as it is without settings: a host dies, and another one takes over") as told:
