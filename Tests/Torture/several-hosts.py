@@ -8,7 +8,8 @@ locks that keep nobody out; a FUSE file system (bindfs) whose locks reach one ho
 host; a host whose lock has been given to another while it was stopped. What holds: the reckoning of `crowd.py`, to the
 last operation. No run begins where locks say nothing, and none takes what another host's may still be sending.
 
-NFSv4.2 needs a kernel that serves it: `nfs-guest.py` does this in a virtual machine.
+More faults on GlusterFS, and CephFS, by hand: `engines.py`. NFSv4.2 needs a kernel that serves it: `nfs-guest.py` does this
+in a virtual machine.
 """
 
 import contextlib
@@ -18,9 +19,10 @@ import signal
 import subprocess
 import tempfile
 
+from clusters import glusterfs
 from crowd import prepare, reckon, settle
-from hosts import Host, across, children, hosts, nobody, sending, slow
-from torture import Queue, Receiver, effort, end, expect, lying, scratch, test, until
+from hosts import Host, across, children, hosts, sending, slow
+from torture import Queue, Receiver, effort, end, expect, lying, own_network, scratch, test, until
 
 
 def under_lies(told, lies, count, allowed):
@@ -137,52 +139,10 @@ with test("where locks reach one host only, another host's run is left alone, al
     receiver.end()
 
 
-@contextlib.contextmanager
-def glusterfs():
-    """A server of GlusterFS on a network of its own; yields what makes a host with its volume, and where that is."""
-    home = pathlib.Path(tempfile.mkdtemp(dir=scratch))
-    server = Host("server")
-    (home / "glusterd").mkdir()
-    (home / "brick").mkdir()
-    point = home / "mount"
-    point.mkdir()
-    try:
-        for directory in ("/var/lib/glusterd", "/var/log/glusterfs", "/run"):
-            pathlib.Path(directory).mkdir(parents=True, exist_ok=True)
-            server("mount", "-t", "tmpfs", "none", directory)
-        server("mkdir", "-p", "/run/gluster", "/var/log/glusterfs/bricks")
-        # A brick may not be on an address of the loopback network.
-        server("ip", "address", "add", "10.8.0.1/32", "dev", "lo")
-        daemon = subprocess.Popen([*server.words, "glusterd", "-N"], **nobody)
-
-        def gluster(*words):
-            return subprocess.run([*server.words, "gluster", "--mode=script", *words], **nobody).returncode == 0
-
-        until(lambda: gluster("volume", "info"), "glusterd")
-        brick = f"10.8.0.1:{home / 'brick'}"
-        until(lambda: gluster("volume", "create", "q", brick, "force"), "a volume")
-        until(lambda: gluster("volume", "start", "q"), "a brick")
-
-        def make(name):
-            host = Host(name, network=server.init)
-            host("mount", "-t", "tmpfs", "none", "/var/log/glusterfs")
-            host("mount", "-t", "glusterfs", "10.8.0.1:/q", point)
-            return host
-
-        yield make, point
-    finally:
-        server.die()
-        with contextlib.suppress(NameError):
-            daemon.wait()
-
+own_network()
 
 with test("three hosts that die and come back share GlusterFS, each with a mount of its own") as told:
-    with glusterfs() as (make, point):
-        gate = make("gate")
-        try:
-            ours = pathlib.Path(f"/proc/{gate.init}/root{point}/q")
-            across(told, ["one", "two", "three"], 300 * effort, make, ours, point / "q")
-        finally:
-            gate.die()
+    with glusterfs() as engine:
+        across(told, ["one", "two", "three"], 300 * effort, engine.host, engine.ours("q"), engine.point / "q")
 
 end()
