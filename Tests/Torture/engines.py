@@ -32,10 +32,11 @@ own_network()
 for name in wanted:
     with engines[name]() as engine:
         if "--faults" not in sys.argv:
-            clusters.measure(engine)
             if name == "cephfs":
                 engine.tick(0.5)
-                clusters.measure(engine, note=", mds_tick_interval 0.5")
+            clusters.measure(engine)
+            if name == "cephfs":
+                engine.tick(5)
         if "--figures" in sys.argv:
             continue
         clusters.together(engine)
