@@ -2,7 +2,7 @@
 
     python3 Tests/Torture/engines.py [cephfs] [glusterfs] [local] [--figures | --faults]
 
-Not a suite of .ci/run: servers take their time to give up a client, so that all of it takes a quarter of an hour. It needs
+Not a suite of .ci/run: servers take their time to give up a client, so that all of it takes 25 minutes. It needs
 root, iproute2, ceph-mon, ceph-mgr, ceph-osd, ceph-mds, ceph-fuse and glusterfs-server. NFSv4 needs a kernel that has it:
 `nfs-guest.py` does the same in a virtual machine.
 
