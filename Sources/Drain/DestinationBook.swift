@@ -76,8 +76,10 @@ final class DestinationBook {
     }
 
     /// Takes over what an operator has said of destinations since, and what other runs have learned of them. What this run
-    /// has learned is told before.
+    /// has learned is told before, unless the ledger has just been written: with many destinations and many runs it would be
+    /// written all the time.
     func hear() throws(SpoolError) {
+        if world.clock.instant() >= shared.pauseEnd { tell() }
         let (heard, now) = (try shared.peek(), world.now())
         for destination in destinations.values { destination.hear(heard[destination.name], at: now) }
     }

@@ -102,10 +102,11 @@ final class RunDestination {
     }
 
     /// Takes over what an operator has said of it since, and what other runs have learned, see `DestinationAccess`. Answers
-    /// that wait for others are judged by what this run alone meets.
+    /// that wait for others are judged by what this run alone meets; so is a destination of which the ledger does not know
+    /// yet what this run knows.
     func hear(_ told: DestinationState, at now: Timestamp) {
         access.hear(told)
-        if !needsAttention { access.learn(told, at: now) }
+        if !needsAttention, events.isEmpty { access.learn(told, at: now) }
     }
 
     /// Takes an event in, for this run at once and for the ledger later.

@@ -6,6 +6,8 @@ struct SharedLedger {
     private let file: DestinationsFile
     private let clock: RunClock
     private(set) var ledger = DestinationLedger()
+    /// The file as it was read or written last; `nil` before that.
+    private var content: DestinationsFile.Content?
     /// Before this moment nothing that can wait is written: writing takes no more than a twentieth of the time. The file
     /// grows with the destinations.
     private(set) var pauseEnd: ContinuousClock.Instant
@@ -19,10 +21,14 @@ struct SharedLedger {
     }
 
     /// Returns the file's ledger without taking it over.
-    func peek() throws(SpoolError) -> DestinationLedger { try file.read() }
+    mutating func peek() throws(SpoolError) -> DestinationLedger {
+        let read = try file.read(knowing: content)
+        content = read
+        return read.ledger
+    }
 
     /// Takes over what the file says.
-    mutating func read() throws(SpoolError) { ledger = try file.read() }
+    mutating func read() throws(SpoolError) { ledger = try peek() }
 
     /// The salt of all fingerprints; a new one where there is none.
     mutating func salt(using generator: inout any RandomNumberGenerator) -> String {
@@ -40,8 +46,9 @@ struct SharedLedger {
             pauseEnd = end + start.duration(to: end) * 20
         }
         do throws(SpoolError) {
-            ledger = try file.record(
-                events, settings: settings, salt: ledger.salt, at: clock.now(), durable: false)
+            let written = try file.record(
+                events, settings: settings, salt: ledger.salt, at: clock.now(), durable: false, knowing: content)
+            (content, ledger) = (written, written.ledger)
             return nil
         } catch {
             defer { isLost = true }

@@ -1,3 +1,4 @@
+import Foundation
 import Policy
 import Spool
 import Testing
@@ -72,6 +73,48 @@ struct DestinationBookTests {
         other.book.tell()
         try one.book.hear()
         #expect(!here.isClosed)
+    }
+
+    @Test func `a ledger that takes long to write is written no more often than that, and its pauses are heard`() throws {
+        let bench = try Bench()
+        var system = SystemCalls.real
+        system.rename = { (directory, from, to) throws(Errno) in
+            bench.pass(.milliseconds(100))
+            try SystemCalls.real.rename(directory, from, to)
+        }
+        let one = try Parts(bench, spool: SpoolDirectory(opening: bench.directory.path, system: system))
+        let here = one.book.destination(Destination(named: "http://one"), bench.now)
+        func written() throws -> Int { try DestinationsFile(spool: bench.spool).read()["http://one"].failures }
+        one.book.note(.unreachable("refused"), of: here, at: bench.now)
+        try one.book.hear()
+        one.book.note(.unreachable("refused"), of: here, at: bench.now)
+        bench.pass(.seconds(1))
+        try one.book.hear()
+        #expect(try written() == 1)
+        _ = try DestinationsFile(spool: bench.spool).record(
+            [("http://one", .paused)], settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
+        try one.book.hear()
+        #expect(try here.isClosed && written() == 1)
+        bench.pass(.seconds(5))
+        try one.book.hear()
+        #expect(try written() == 2)
+    }
+
+    @Test func `a ledger that another process has changed is read again, and one's own is not`() throws {
+        let bench = try Bench()
+        let file = DestinationsFile(spool: bench.spool)
+        let paused = [(destination: "http://one", event: DestinationEvent.paused)]
+        let first = try file.record(
+            paused, settings: { _ in DestinationSettings() }, salt: nil, at: bench.now, durable: false, knowing: nil)
+        #expect(try file.read(knowing: first).ledger["http://one"].isPaused)
+        _ = try file.record(
+            [("http://two", .paused)], settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
+        let second = try file.read(knowing: first)
+        #expect(try second.ledger["http://two"].isPaused && second.ledger == file.read())
+        let same = try file.record(
+            [("http://two", .paused)], settings: { _ in DestinationSettings() }, salt: nil, at: bench.now,
+            durable: false, knowing: second)
+        #expect(same.ledger == second.ledger)
     }
 
     @Test func `a hold ends when what it was blamed on has changed`() throws {

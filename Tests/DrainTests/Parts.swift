@@ -20,13 +20,14 @@ final class Parts {
     let assessor: AnswerAssessor
 
     init(
-        _ bench: Bench, rate: Rate? = nil, ignoresBackoff: Bool = false,
+        _ bench: Bench, spool: SpoolDirectory? = nil, rate: Rate? = nil, ignoresBackoff: Bool = false,
         answer: @escaping (OutgoingRequest) -> AttemptReport.Result = { _ in .status(204) }
     ) throws {
         self.bench = bench
         let world = bench.world(answer)
         tally = RunTally(clock: bench.clock) { bench.events.append($0) }
-        book = DestinationBook(bench.spool, bench.configuration, world, tally, ignoresBackoff: ignoresBackoff)
+        book = DestinationBook(
+            spool ?? bench.spool, bench.configuration, world, tally, ignoresBackoff: ignoresBackoff)
         conditions = MachineConditions(bench.configuration.conditions, world, book, tally)
         claims = try bench.spool.beginRun(now: bench.now)
         settler = Settler(claims, of: bench.spool, bench.configuration, world, tally, book, operations, queue)

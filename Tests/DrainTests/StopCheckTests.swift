@@ -1,3 +1,4 @@
+import Foundation
 import Policy
 import Spool
 import Testing
@@ -14,6 +15,28 @@ struct StopCheckTests {
         #expect(!stop.mustStop())
         bench.pass(.seconds(1))
         #expect(stop.mustStop() && parts.tally.summary.end == .paused)
+    }
+
+    @Test func `a look that takes long is repeated less often than once a second`() throws {
+        let bench = try Bench()
+        var (system, looks) = (SystemCalls.real, 0)
+        system.open = { (directory, path, flags, mode) throws(Errno) in
+            if String(cString: path) == "state/destinations.json" {
+                looks += 1
+                bench.pass(.seconds(2))
+            }
+            return try SystemCalls.real.open(directory, path, flags, mode)
+        }
+        let parts = try Parts(bench, spool: SpoolDirectory(opening: bench.directory.path, system: system))
+        let stop = parts.stop()
+        looks = 0
+        bench.pass(.seconds(1))
+        for _ in 0..<100 { _ = stop.mustStop() }
+        #expect(looks == 1)
+        bench.pass(.seconds(7))
+        #expect(!stop.mustStop() && looks == 1)
+        bench.pass(.seconds(2))
+        #expect(!stop.mustStop() && looks == 2)
     }
 
     @Test func `an operator's hold closes the destination within a pass`() throws {

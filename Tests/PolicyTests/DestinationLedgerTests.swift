@@ -134,4 +134,16 @@ import Testing
         #expect(ledger["https://h50"].isBlank)
         #expect(!ledger["https://h51"].isBlank)
     }
+
+    @Test func `what is known of a destination that fails outlives the successes of very many others`() {
+        var ledger = DestinationLedger()
+        for _ in 0..<5 { ledger.apply(.unreachable("refused"), to: "away", Self.settings, at: Self.now) }
+        ledger.apply(.failed(status: 404), to: "stormy", Self.settings, at: Self.now)
+        for index in 0..<10_050 {
+            ledger.apply(.delivered, to: "https://h\(index)", Self.settings, at: Self.now + .seconds(60))
+        }
+        ledger.forgetStale(at: Self.now + .seconds(60))
+        #expect(ledger.destinations.count == 10_000)
+        #expect(ledger["away"].coolDowns == 1 && ledger["stormy"].storm?.count == 1)
+    }
 }

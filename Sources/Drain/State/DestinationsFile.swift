@@ -15,6 +15,13 @@ package import Spool
 package struct DestinationsFile {
     private static let file = StateFile.destinations
 
+    /// The file's bytes at one moment, and what they say. Reading the bytes costs a hundredth of what understanding them
+    /// costs: bytes that are known are not decoded again.
+    struct Content {
+        fileprivate(set) var bytes: [UInt8]?
+        fileprivate(set) var ledger = DestinationLedger()
+    }
+
     let spool: SpoolDirectory
 
     package init(spool: SpoolDirectory) {
@@ -22,7 +29,12 @@ package struct DestinationsFile {
     }
 
     package func read() throws(SpoolError) -> DestinationLedger {
-        try Self.decode(try Self.file.contents(in: spool)).get()
+        try read(knowing: nil).ledger
+    }
+
+    /// Reads the file. `known` is what was read or written last, if there is any.
+    func read(knowing known: Content?) throws(SpoolError) -> Content {
+        try Self.decode(try Self.file.contents(in: spool), knowing: known).get()
     }
 
     /// Applies the events in their order, and returns what stands there then. `durable` is for a person's own words, which
@@ -32,18 +44,27 @@ package struct DestinationsFile {
         _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
         salt: String? = nil, at now: Timestamp, durable: Bool
     ) throws(SpoolError) -> DestinationLedger {
-        var result: Result<DestinationLedger, SpoolError> = .success(DestinationLedger())
+        try record(events, settings: settings, salt: salt, at: now, durable: durable, knowing: nil).ledger
+    }
+
+    /// The same, with what was read or written last.
+    func record(
+        _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
+        salt: String?, at now: Timestamp, durable: Bool, knowing known: Content?
+    ) throws(SpoolError) -> Content {
+        var result: Result<Content, SpoolError> = .success(Content())
         try Self.file.update(in: spool, durable: durable) { old in
-            result = Self.decode(old)
-            guard case .success(var ledger) = result else { return nil }
-            let before = ledger
+            result = Self.decode(old, knowing: known)
+            guard case .success(let content) = result else { return nil }
+            var ledger = content.ledger
             if let salt { ledger.adopt(salt: salt) }
             for (destination, event) in events {
                 ledger.apply(event, to: destination, settings(destination), at: now)
             }
             ledger.forgetStale(at: now)
-            result = .success(ledger)
-            return ledger == before ? nil : StateFile.encode(ledger)
+            guard ledger != content.ledger, let bytes = StateFile.encode(ledger) else { return nil }
+            result = .success(Content(bytes: bytes, ledger: ledger))
+            return bytes
         }
         return try result.get()
     }
@@ -74,6 +95,11 @@ package struct DestinationsFile {
             return StateFile.encode(ledger)
         }
         return isDue
+    }
+
+    private static func decode(_ bytes: [UInt8]?, knowing known: Content?) -> Result<Content, SpoolError> {
+        if let known, known.bytes == bytes { return .success(known) }
+        return decode(bytes).map { Content(bytes: bytes, ledger: $0) }
     }
 
     static func decode(_ bytes: [UInt8]?) -> Result<DestinationLedger, SpoolError> {

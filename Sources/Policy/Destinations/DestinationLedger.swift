@@ -71,7 +71,9 @@ package struct DestinationLedger: Hashable, Sendable {
     }
 
     /// Forgets destinations that nobody has met for a while, and beyond a number of them those that were met first: with
-    /// operations that bring their own urls there may be any number. Holds and pauses are never forgotten.
+    /// operations that bring their own urls there may be any number. Those of which only a success is known go before the
+    /// others: what is known of a destination that fails does not depend on how many others are delivered to. Holds and
+    /// pauses are never forgotten.
     package mutating func forgetStale(at now: Timestamp) {
         let idle = destinations.filter { $0.value.hold == nil && !$0.value.isPaused }
         for (name, state) in idle where state.lastMet.map({ now - $0 > Self.longestMemory }) ?? false {
@@ -79,10 +81,11 @@ package struct DestinationLedger: Hashable, Sendable {
         }
         let excess = destinations.count - Self.mostRemembered
         guard excess > 0 else { return }
-        let left = idle.filter { destinations[$0.key] != nil }.sorted { left, right in
-            (left.value.lastMet?.microseconds ?? 0, left.key) < (right.value.lastMet?.microseconds ?? 0, right.key)
-        }
-        for (name, _) in left.prefix(excess) { destinations[name] = nil }
+        // Computed once for each: comparisons are many.
+        let left = idle.filter { destinations[$0.key] != nil }.map { name, state in
+            (state.hasOnlySucceeded ? 0 : 1, state.lastMet?.microseconds ?? 0, name)
+        }.sorted { $0 < $1 }
+        for (_, _, name) in left.prefix(excess) { destinations[name] = nil }
     }
 
     static let longestMemory = Duration.seconds(30 * 86_400)
@@ -90,6 +93,9 @@ package struct DestinationLedger: Hashable, Sendable {
 }
 
 extension DestinationState {
+    /// Whether nothing but a success is known.
+    fileprivate var hasOnlySucceeded: Bool { self == DestinationState(lastSuccess: lastSuccess) }
+
     /// The last time that anything is known of.
     fileprivate var lastMet: Timestamp? {
         ([lastSuccess, lastFailureAt, notBefore, coolDownUntil, storm?.at] + parking.entries.map(\.asked)).compactMap {

@@ -37,17 +37,15 @@ extension DestinationState: Codable {
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
-            hold: try? fields.decode(Hold.self, forKey: .hold),
-            isPaused: (try? fields.decode(Bool.self, forKey: .paused)) ?? false,
+            hold: fields.value(.hold), isPaused: fields.value(.paused) ?? false,
             notBefore: fields.time(.notBefore), failures: fields.count(.failures, upTo: Self.mostCounted) ?? 0,
-            lastFailure: try? fields.decode(String.self, forKey: .lastFailure),
+            lastFailure: fields.value(.lastFailure),
             lastFailureAt: fields.time(.lastFailureAt),
             coolDownUntil: fields.time(.coolDownUntil) ?? fields.time(.suspendedUntil),
             coolDowns: fields.count(.coolDowns, upTo: Self.mostCounted)
                 ?? fields.count(.suspensions, upTo: Self.mostCounted) ?? 0,
             window: fields.count(.window, upTo: Self.widest), lastSuccess: fields.time(.lastSuccess),
-            parking: (try? fields.decode(Parking.self, forKey: .parked)) ?? Parking(),
-            storm: try? fields.decode(Storm.self, forKey: .storm))
+            parking: fields.value(.parked) ?? Parking(), storm: fields.value(.storm))
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -104,11 +102,10 @@ extension DestinationState.Hold: Codable {
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
-            reason: (try? fields.decode(String.self, forKey: .reason)) ?? "unknown",
+            reason: fields.value(.reason) ?? "unknown",
             since: fields.time(.since) ?? Timestamp(microseconds: 0),
-            isByHand: (try? fields.decode(Bool.self, forKey: .byHand)) ?? false,
-            status: try? fields.decode(Int.self, forKey: .status),
-            blamed: try? fields.decode(String.self, forKey: .blamed), lastProbe: fields.time(.lastProbe))
+            isByHand: fields.value(.byHand) ?? false, status: fields.value(.status), blamed: fields.value(.blamed),
+            lastProbe: fields.time(.lastProbe))
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -123,13 +120,19 @@ extension DestinationState.Hold: Codable {
 }
 
 extension KeyedDecodingContainer {
+    /// Returns a field; `nil` if it is not there or cannot be read. A field that is not there costs no error: most fields of
+    /// most destinations are not there, and errors are most of the time that a ledger takes.
+    fileprivate func value<Value: Decodable>(_ key: Key) -> Value? {
+        contains(key) ? try? decode(Value.self, forKey: key) : nil
+    }
+
     fileprivate func time(_ key: Key) -> Timestamp? {
-        (try? decode(String.self, forKey: key)).flatMap { Timestamp(rfc3339: $0) }
+        value(key).flatMap { Timestamp(rfc3339: $0) }
     }
 
     /// A number from 1 on.
     fileprivate func count(_ key: Key, upTo most: Int) -> Int? {
-        guard let number = try? decode(Int.self, forKey: key), number > 0 else { return nil }
+        guard let number: Int = value(key), number > 0 else { return nil }
         return min(number, most)
     }
 }
