@@ -75,7 +75,8 @@ struct DestinationBookTests {
         #expect(!here.isClosed)
     }
 
-    @Test func `a ledger that takes long to write is written no more often than that, and its pauses are heard`() throws {
+    @Test func `a ledger that takes long to write is written no more often than that, and its pauses are heard`() throws
+    {
         let bench = try Bench()
         var system = SystemCalls.real
         system.rename = { (directory, from, to) throws(Errno) in

@@ -1,8 +1,9 @@
-import Policy
+@testable import Policy
 
-/// Hosts that drain one queue, in simulated time: each runs once a minute, one after the other, as `Run` does. What is
-/// chosen, in which order it goes, how much at once, what an answer means and what becomes of the operation is all asked of
-/// the policy; files, processes and servers are the simulation's.
+/// Hosts that drain one queue, in simulated time: each runs once a minute, one after the other, as `Run` does. Who sends
+/// what first, what is chosen, in which order it goes, how much at once and how fast over all runs, what an answer means, what
+/// the guard makes of it and what becomes of the operation is all asked of the policy; files, processes and servers are the
+/// simulation's.
 ///
 /// An operation of the simulation is a batch of `batch` that were added together and go in one request: so a queue of this
 /// size is to be configured, and the policy counts requests.
@@ -13,8 +14,9 @@ struct Fleet {
     static let failing = 3
     static let batch = 100
     static let start = Timestamp(rfc3339: "2026-11-21T00:00:00Z")!
-    static let length = Duration.seconds(86_400)
 
+    /// For how long operations are added.
+    let length: Duration
     let hosts: Int
     /// Of one run, in requests.
     let limit: Int
@@ -24,6 +26,10 @@ struct Fleet {
     let failure: AttemptReport.Result
     let failureTakes: Duration
     let outage: Range<Timestamp>
+    /// How long any other request takes.
+    let latency: Duration
+    /// Of the destinations, by their numbers.
+    let settings: [Int: DestinationSettings]
 
     /// A batch.
     struct Item {
@@ -32,6 +38,18 @@ struct Fleet {
         let destination: Int
         var deliveries = 0
         var deliveredAt: Timestamp?
+
+        /// As `ListedName.mark`.
+        var mark: UInt64 { UInt64(name.createdAt.microseconds) << 8 | UInt64(name.attempts) }
+    }
+
+    /// A request in flight, or one that was answered and waits for what others are answered.
+    struct Flight {
+        var item: Int
+        var began: Timestamp
+        var lands: Timestamp
+        var isSample = false
+        var isProbe = false
     }
 
     /// A request to the one that fails.
@@ -45,22 +63,55 @@ struct Fleet {
 
     /// One run of a host.
     struct Run {
+        /// As that of its directory under `claimed/`.
+        let name: String
         var passages: [Int: DestinationAccess] = [:]
         var order = DispatchOrder()
         /// By their position in the order.
         var candidates: [Int] = []
-        var flying: [(item: Int, began: Timestamp, lands: Timestamp)] = []
+        var flying: [Flight] = []
         var inFlight: [Int: Int] = [:]
+        var guards: [Int: StormGuard<Flight>] = [:]
+        /// What the guard asks for, before anything else of its destination.
+        var samples: [Int: [Int]] = [:]
+        var sampled: Set<Int> = []
+        /// Until when this run alone begins attempts at a destination with a rate, and when it may begin or ask again.
+        var ownUntil: [Int: Timestamp] = [:]
+        var askAgain: [Int: Timestamp] = [:]
         var budget: Int
         var chosen = 0
         var begun = 0
+        /// Claims that another run has won.
+        var lost = 0
         var leftDue = 0
+
+        init(name: String, budget: Int) {
+            self.name = name
+            self.budget = budget
+        }
+
+        /// As `SendQueue.isOutdated`.
+        var isOutdated: Bool { lost > begun / 100 && guards.values.allSatisfy { $0.withheld.isEmpty } }
+
+        /// When something lands, or may begin that only a limit keeps back; `nil` where the pass is over.
+        func wakes(_ now: Timestamp) -> Timestamp? {
+            let limits = askAgain.filter { destination, time in
+                time > now && !isOutdated && !order.isEmpty(destination) && passages[destination]?.block == nil
+                    && guards[destination]?.phase != .sampling
+            }
+            return (flying.map(\.lands) + limits.values).min()
+        }
     }
 
     private(set) var items: [Item] = []
     private(set) var attempts: [Attempt] = []
     /// Neither delivered nor waiting any more.
     private(set) var givenUp = 0
+    private(set) var lostClaims = 0
+    /// When each attempt at a destination with limits of its own began, and how many of all runs were in flight then.
+    private(set) var limited: [Int: [(at: Timestamp, inFlight: Int)]] = [:]
+    private var rates = RateLedger()
+    private var runsBegun = 0
     /// Delivered or given up.
     private var done = 0
     /// Delivered by the one that failed, since it does not any more.
@@ -73,12 +124,17 @@ struct Fleet {
     private var generator = SeededGenerator(seed: 6)
     private var now = start
     private let route: Route
-    private let settings = DestinationSettings()
 
     init(
-        hosts: Int, perDay: Int, limit: Int, concurrency: Int, failure: AttemptReport.Result, takes: Duration,
-        from: Duration, to: Duration
+        hosts: Int, perDay: Int, limit: Int, concurrency: Int,
+        failure: AttemptReport.Result = .answer(AttemptReport.Answer(status: 503)),
+        takes: Duration = .milliseconds(200), from: Duration = .zero, to: Duration = .zero,
+        length: Duration = .seconds(86_400), latency: Duration = .milliseconds(200),
+        settings: [Int: DestinationSettings] = [:]
     ) {
+        self.length = length
+        self.latency = latency
+        self.settings = settings
         self.hosts = hosts
         self.perDay = perDay
         self.limit = limit
@@ -98,19 +154,22 @@ struct Fleet {
 
     /// The day; where the outage ends in it, also what of the next one it takes until nothing waits.
     mutating func simulate() {
-        let end = Self.start + Self.length
-        while now < end || outage.upperBound < end && now < end + Self.length && done < items.count {
+        let end = Self.start + length
+        while now < end || outage.upperBound < end && now < end + length && done < items.count {
             var host = 0
-            var (next, flight) = (nextRun[0], Int?.none)
+            var (next, isRunning) = (nextRun[0], false)
             for candidate in 0..<hosts {
-                if nextRun[candidate] < next { (next, host, flight) = (nextRun[candidate], candidate, nil) }
-                for (index, flying) in (runs[candidate]?.flying ?? []).enumerated() where flying.lands < next {
-                    (next, host, flight) = (flying.lands, candidate, index)
+                if nextRun[candidate] < next { (next, host, isRunning) = (nextRun[candidate], candidate, false) }
+                if let wakes = runs[candidate]?.wakes(now), wakes < next {
+                    (next, host, isRunning) = (wakes, candidate, true)
                 }
             }
-            now = next
-            if let flight {
+            now = max(now, next)
+            if isRunning, let flight = runs[host]!.flying.firstIndex(where: { $0.lands <= now }) {
                 land(flight, host)
+            } else if isRunning, var run = runs[host] {
+                runs[host] = nil
+                go(&run, host)
             } else {
                 nextRun[host] = now + .seconds(60)
                 // A timer does not start what is still running.
@@ -120,11 +179,12 @@ struct Fleet {
     }
 
     private mutating func arrive() {
-        let due = min(now, Self.start + Self.length) - Self.start
-        let count = Int(due.inSeconds * Double(perDay / Self.batch) / Self.length.inSeconds)
+        let day = Duration.seconds(86_400)
+        let due = min(now, Self.start + length) - Self.start
+        let count = Int(due.inSeconds * Double(perDay / Self.batch) / day.inSeconds)
         while items.count < count {
             let index = items.count
-            let createdAt = Self.start + Self.length * index / (perDay / Self.batch)
+            let createdAt = Self.start + day * index / (perDay / Self.batch)
             let header = OperationHeader(id: OperationID("\(index)")!, createdAt: createdAt)
             let name = EntryName(createdAt: createdAt, id: header.id)
             let destination = Self.shares[index % Self.shares.count]
@@ -137,123 +197,247 @@ struct Fleet {
     // MARK: - A run
 
     private mutating func begin(_ host: Int) {
-        var run = Run(budget: limit)
+        runsBegun += 1
+        var run = Run(name: "20261121T000000.\(String(format6: runsBegun))Z-9f86d081884c7d65", budget: limit)
         choose(&run)
         go(&run, host)
     }
 
-    /// As `Run.choose`. Of one destination only the oldest `limit` can be chosen, so that no more of it is offered.
+    private func settings(of destination: Int) -> DestinationSettings {
+        settings[destination] ?? DestinationSettings()
+    }
+
+    /// As `Chooser.choose`. Of one destination and rank only the oldest `limit` can be chosen, so that no more of it is
+    /// offered.
     private mutating func choose(_ run: inout Run) {
         arrive()
         for destination in run.passages.keys {
             run.passages[destination]!.state = ledger[Self.names[destination]]
             run.passages[destination]!.open(at: now, ignoringCoolDown: false)
         }
-        var selection = Selection<Int, Int>(limit: run.budget)
+        let peers = Peers(of: run.name, others: runs.compactMap { $0?.name })
+        var selection = SharedSelection<Int, Int>(limit: run.budget, ranks: peers.count)
         var offered = 0
         for destination in waiting.indices where !waiting[destination].isEmpty {
             if run.passages[destination] == nil {
-                run.passages[destination] = DestinationAccess(settings, ledger[Self.names[destination]])
+                run.passages[destination] = DestinationAccess(
+                    settings(of: destination), ledger[Self.names[destination]])
                 run.passages[destination]!.open(at: now, ignoringCoolDown: false)
             }
             if run.passages[destination]!.block != nil { continue }
-            var left = run.budget
+            var left = Array(repeating: run.budget, count: peers.count)
             for item in waiting[destination] {
                 let eligibility = eligibility(
                     of: items[item].name, at: now, longestDelay: route.longestDelay, ignoringBackoff: false)
                 guard eligibility == .due else { continue }
                 offered += 1
-                if left > 0 { selection.offer(items[item].name, destination: destination, element: item) }
-                left -= 1
+                let rank = peers.count == 1 ? 0 : peers.rank(of: items[item].mark)
+                selection.count(rank: rank)
+                if left[rank] > 0 {
+                    _ = selection.offer(items[item].name, rank: rank, destination: destination, element: item)
+                }
+                left[rank] -= 1
             }
         }
         let chosen = selection.chosen()
         run.order = DispatchOrder()
         run.candidates = chosen.map(\.element)
         for candidate in chosen { run.order.append(to: candidate.destination) }
-        (run.chosen, run.begun, run.leftDue) = (chosen.count, 0, offered - chosen.count)
+        (run.chosen, run.begun, run.lost, run.leftDue) = (chosen.count, 0, 0, offered - chosen.count)
+        for destination in Set(chosen.map(\.destination)) {
+            let threshold = settings(of: destination).stormGuard
+            run.guards[destination] = StormGuard(
+                threshold: min(threshold, chosen.count { $0.destination == destination }), limit: threshold,
+                before: run.passages[destination]!.state.storm)
+        }
     }
 
-    /// As `Run.begin`, and as `Run.makePass` where all that was chosen is through.
+    /// As `Dispatcher.begin`, and as `Passes.attempt` where all that was chosen is through.
     private mutating func go(_ run: inout Run, _ host: Int) {
         while true {
-            while run.flying.count < concurrency,
-                let next = nextInOrder(&run)
-            {
-                run.begun += 1
-                claim(run.candidates[next], &run)
-            }
-            if !run.flying.isEmpty {
+            while run.flying.count < concurrency, beginNext(&run) {}
+            if run.wakes(now) != nil {
                 runs[host] = run
                 return
             }
+            if concludeQuiet(&run) { continue }
             tell(&run)
             run.budget -= run.begun
-            guard run.leftDue > 0, run.begun < run.chosen, run.begun > 0, run.budget > 0 else { break }
+            let isOver = run.leftDue == 0 || run.begun == 0
+            guard run.isOutdated || !isOver, run.budget > 0 else { break }
             choose(&run)
         }
         runs[host] = nil
     }
 
-    private func nextInOrder(_ run: inout Run) -> Int? {
-        let (inFlight, passages) = (run.inFlight, run.passages)
-        return run.order.next(
+    /// Begins one attempt; false where none may begin now.
+    private mutating func beginNext(_ run: inout Run) -> Bool {
+        for (destination, samples) in run.samples
+        where !samples.isEmpty && run.inFlight[destination, default: 0] == 0
+            && run.passages[destination]!.block == nil
+        {
+            run.sampled.insert(samples[0])
+            run.samples[destination]!.removeFirst()
+            claim(samples[0], &run, isSample: true)
+            return true
+        }
+        if run.isOutdated { return false }
+        let (inFlight, passages, guards, askAgain, now) = (run.inFlight, run.passages, run.guards, run.askAgain, now)
+        let next = run.order.next(
             free: concurrency - run.flying.count, inFlight: { inFlight[$0, default: 0] },
-            allowance: { passages[$0]!.allowance })
+            allowance: {
+                guards[$0]?.phase == .sampling || askAgain[$0].map { $0 > now } ?? false ? 0 : passages[$0]!.allowance
+            })
+        guard let next else { return false }
+        let destination = run.order.line(of: next)
+        if run.sampled.contains(run.candidates[next]) { return true }
+        guard takesLimits(of: destination, &run) else {
+            run.order.takeBack(next)
+            return true
+        }
+        run.begun += 1
+        claim(run.candidates[next], &run)
+        return true
     }
 
-    private mutating func claim(_ item: Int, _ run: inout Run) {
+    /// As `DestinationLimits.take`: `concurrency` and `rate` are for all runs.
+    private mutating func takesLimits(of destination: Int, _ run: inout Run) -> Bool {
+        guard let settings = settings[destination] else { return true }
+        let flying = inFlight(of: destination, run)
+        if let limit = settings.concurrency, flying >= limit {
+            run.askAgain[destination] = now + .milliseconds(50)
+            return false
+        }
+        if let interval = settings.rate?.interval {
+            if run.ownUntil[destination].map({ $0 <= now }) ?? true {
+                switch rates.take(Self.names[destination], every: interval, at: now) {
+                case .own(let span): run.ownUntil[destination] = now + span
+                case .others(let wait):
+                    run.askAgain[destination] = now + max(wait, .milliseconds(1))
+                    return false
+                }
+            }
+        }
+        return true
+    }
+
+    /// The number in flight at a destination, of all hosts.
+    private func inFlight(of destination: Int, _ run: Run) -> Int {
+        runs.reduce(run.inFlight[destination, default: 0]) { $0 + ($1?.inFlight[destination] ?? 0) }
+    }
+
+    private mutating func claim(_ item: Int, _ run: inout Run, isSample: Bool = false) {
         let destination = items[item].destination
         // A run of another host was faster.
-        guard let index = waiting[destination].firstIndex(of: item) else { return }
+        guard let index = waiting[destination].firstIndex(of: item) else {
+            if !isSample { run.lost += 1 }
+            lostClaims += 1
+            return
+        }
         waiting[destination].remove(at: index)
+        let isProbe = run.passages[destination]!.isProbing && run.passages[destination]!.state.hold != nil
+        if isProbe {
+            run.passages[destination]!.note(.probed, at: now, ignoringCoolDown: false)
+            tell(&run)
+        }
         let isFailing = destination == Self.failing
-        let takes = isFailing && outage.contains(now) ? failureTakes : .milliseconds(200)
-        run.flying.append((item, now, now + takes))
+        let takes = isFailing && outage.contains(now) ? failureTakes : latency
+        run.flying.append(Flight(item: item, began: now, lands: now + takes, isSample: isSample, isProbe: isProbe))
         run.inFlight[destination, default: 0] += 1
+        if let settings = settings[destination] {
+            limited[destination, default: []].append((now, inFlight(of: destination, run)))
+            if let interval = settings.rate?.interval { run.askAgain[destination] = now + interval }
+        }
         guard isFailing else { return }
-        let flying = runs.reduce(run.inFlight[destination]!) { $0 + ($1?.inFlight[destination] ?? 0) }
-        attempts.append(Attempt(at: now, beside: flying - 1, after: deliveredSince))
+        attempts.append(Attempt(at: now, beside: inFlight(of: destination, run) - 1, after: deliveredSince))
     }
 
-    /// As `Run.take` and `Run.settle`: what the end of a request says of its destination, and what becomes of the operation.
-    private mutating func land(_ flight: Int, _ host: Int) {
+    /// As `AnswerAssessor.take`: what the end of a request says of its destination, and of others that were refused.
+    private mutating func land(_ index: Int, _ host: Int) {
         guard var run = runs[host] else { return }
         runs[host] = nil
-        let (item, began, _) = run.flying.remove(at: flight)
-        let destination = items[item].destination
+        let flight = run.flying.remove(at: index)
+        let destination = items[flight.item].destination
         run.inFlight[destination]! -= 1
-        let isAway = destination == Self.failing && outage.contains(began)
-        let report = SealedReport(
-            result: isAway ? failure : .answer(AttemptReport.Answer(status: 200)), duration: now - began)
-        let verdict = Classification.verdict(on: report, route: route, now: now)
+        let (report, verdict) = end(of: flight)
         for event in DestinationEvent.events(
-            of: report, verdict, route: route, settings: settings, blamed: nil, now: now)
+            of: report, verdict, route: route, settings: settings(of: destination), blamed: nil, now: now)
         {
+            if event == .delivered, run.passages[destination]!.block?.reason == .held, !flight.isProbe { continue }
             run.passages[destination]!.note(event, at: now, ignoringCoolDown: false)
         }
+        if flight.isProbe, let hold = run.passages[destination]!.state.hold, verdict.status == hold.status {
+            run.passages[destination]!.block = Availability.Block(.held)
+            putBack(flight.item)
+        } else if let answer = StormGuard<Flight>.Answer(verdict) {
+            follow(run.guards[destination]!.take(flight, answer, isSample: flight.isSample), destination, &run)
+        } else {
+            settle(flight, &run)
+        }
+        // Others are to know at once what keeps everybody away.
+        if run.passages[destination]!.block != nil { tell(&run) }
+        go(&run, host)
+    }
+
+    private func end(of flight: Flight) -> (SealedReport, Verdict) {
+        let isAway = items[flight.item].destination == Self.failing && outage.contains(flight.began)
+        let report = SealedReport(
+            result: isAway ? failure : .answer(AttemptReport.Answer(status: 200)), duration: flight.lands - flight.began
+        )
+        return (report, Classification.verdict(on: report, route: route, now: now))
+    }
+
+    /// As `AnswerAssessor.follow`.
+    private mutating func follow(_ step: StormGuard<Flight>.Step, _ destination: Int, _ run: inout Run) {
+        switch step {
+        case .wait: break
+        case .settle(let flights): for flight in flights { settle(flight, &run) }
+        case .sample:
+            let chosen = Set(run.candidates)
+            let others = waiting[destination].reversed().filter { !chosen.contains($0) }
+            run.samples[destination] = Array(others.prefix(StormGuard<Flight>.samples))
+        case .hold(let flights, let status):
+            for flight in flights { putBack(flight.item) }
+            run.samples[destination] = nil
+            run.passages[destination]!.note(
+                .held(reason: "status \(status)", status: status, blamed: nil), at: now, ignoringCoolDown: false)
+        case .putBack(let flights): for flight in flights { putBack(flight.item) }
+        }
+    }
+
+    /// As `AnswerAssessor.concludeQuiet`, where nothing is in flight.
+    private mutating func concludeQuiet(_ run: inout Run) -> Bool {
+        let quiet = run.guards.filter { !$0.value.withheld.isEmpty }.keys.sorted()
+        for destination in quiet { follow(run.guards[destination]!.nothingElse(), destination, &run) }
+        return !quiet.isEmpty
+    }
+
+    /// As `Settler.settle`: what becomes of the operation.
+    private mutating func settle(_ flight: Flight, _ run: inout Run) {
+        let (item, destination) = (flight.item, items[flight.item].destination)
+        let (report, verdict) = end(of: flight)
         let settlement = Settlement.decide(
             on: report, verdict: verdict, of: items[item].operation, name: items[item].name, route: route,
-            inBatch: false, keepsDelivered: false, start: began, now: now, using: &generator)
+            inBatch: false, keepsDelivered: false, start: flight.began, now: now, using: &generator)
         items[item].operation.attempts.append(settlement.record)
         switch settlement.disposition {
         case .delivered:
             items[item].deliveries += 1
             items[item].deliveredAt = now
             done += 1
-            if destination == Self.failing, began >= outage.upperBound { deliveredSince += 1 }
+            if destination == Self.failing, flight.began >= outage.upperBound { deliveredSince += 1 }
         case .deferred(let due, let counts):
             items[item].name.gate = .due(due)
             if counts { items[item].name.attempts += 1 }
             putBack(item)
         case .putBack: putBack(item)
         case .failed, .held, .superseded, .quarantined:
+            if let status = verdict.status {
+                run.passages[destination]!.note(.failed(status: status), at: now, ignoringCoolDown: false)
+            }
             givenUp += 1
             done += 1
         }
-        // Others are to know at once what keeps everybody away.
-        if run.passages[destination]!.block != nil { tell(&run) }
-        go(&run, host)
     }
 
     private mutating func putBack(_ item: Int) {
@@ -262,11 +446,11 @@ struct Fleet {
         waiting[destination].insert(item, at: index)
     }
 
-    /// As `Run.tellLedger`.
+    /// As `DestinationBook.tell`.
     private mutating func tell(_ run: inout Run) {
         for destination in run.passages.keys.sorted() {
             for event in run.passages[destination]!.events {
-                ledger.apply(event, to: Self.names[destination], settings, at: now)
+                ledger.apply(event, to: Self.names[destination], settings(of: destination), at: now)
             }
             run.passages[destination]!.events = []
         }
@@ -275,4 +459,11 @@ struct Fleet {
 
 extension Duration {
     var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+}
+
+extension String {
+    /// Six digits.
+    fileprivate init(format6 number: Int) {
+        self = String(String(number + 1_000_000).dropFirst())
+    }
 }

@@ -16,17 +16,20 @@ import Testing
         return fleet
     }
 
-    /// As long as the others wait for is from one listing to the next, and a request.
+    /// As long as the others wait for is from one listing to the next, and a request; twice that for very few.
     private func expectOthersUnharmed(_ fleet: Fleet) {
         let others = fleet.items.filter { $0.destination != Fleet.failing }
         #expect(others.count == 90_000)
-        let end = Fleet.start + Fleet.length
+        let end = Fleet.start + fleet.length
         let late = others.filter { ($0.deliveredAt ?? end) - $0.name.createdAt > Self.interval * 2 }
-        #expect(late.isEmpty)
-        #expect(
-            others.allSatisfy {
-                $0.deliveries == 1 || $0.deliveries == 0 && end - $0.name.createdAt < Self.interval * 2
-            })
+        // Where a run waits for requests that are not answered, its share of the others waits with it, or until another
+        // run helps: a few of 90,000.
+        let latest = late.map { ($0.deliveredAt ?? end) - $0.name.createdAt }.max()
+        #expect(late.count <= 200 && latest ?? .zero <= .seconds(60), "\(late.count) \(latest as Any)")
+        let isUnharmed = others.allSatisfy {
+            $0.deliveries == 1 || $0.deliveries == 0 && end - $0.name.createdAt < Self.interval * 2
+        }
+        #expect(isUnharmed)
     }
 
     @Test(
@@ -74,5 +77,85 @@ import Testing
         #expect((7500...7505).contains(waiting.count), "\(waiting.count)")
         #expect(fleet.attempts.count { fleet.outage.contains($0.at) } <= 180)
         #expect(fleet.givenUp == 0)
+    }
+
+    @Test
+    func `a server that refuses everything for six hours costs a handful of operations, and is asked once an hour`() {
+        let fleet = fleet(.answer(AttemptReport.Answer(status: 404)), .milliseconds(200), hours: 6..<12)
+        expectOthersUnharmed(fleet)
+        #expect(fleet.givenUp <= Self.settings.stormGuard, "\(fleet.givenUp)")
+        #expect(fleet.attempts.count { fleet.outage.contains($0.at) } <= 6 + 2 * Self.settings.stormGuard)
+        #expect(fleet.items.allSatisfy { $0.deliveries <= 1 })
+        #expect(fleet.items.count { $0.deliveries == 0 } == fleet.givenUp)
+    }
+
+    // MARK: - Runs at the same time
+
+    @Test func `runs that overlap share the work: few claims are lost, and no run is idle`() {
+        var fleet = Fleet(
+            hosts: 8, perDay: 400_000_000, limit: 5_000, concurrency: 16, length: .seconds(120), latency: .seconds(3))
+        fleet.simulate()
+        let end = Fleet.start + fleet.length
+        let delivered = fleet.items.count { $0.deliveredAt.map { $0 <= end } ?? false }
+        #expect(fleet.items.allSatisfy { $0.deliveries <= 1 } && fleet.items.count > 4_000)
+        #expect(fleet.lostClaims * 20 <= delivered, "\(fleet.lostClaims) of \(delivered)")
+        // The first host begins at once and the last one after 53 s: 16 at once, 3 s each.
+        let places = (0..<8).map { 16 * (120 - 7.5 * Double($0)) / 3 }.reduce(0, +)
+        #expect(Double(delivered) >= 0.8 * places, "\(delivered) of \(places)")
+    }
+
+    @Test func `the rate and the concurrency of a destination are for all hosts`() {
+        let slow = DestinationSettings(rate: Rate(count: 2, per: .seconds(1)))
+        let narrow = DestinationSettings(concurrency: 2)
+        var fleet = Fleet(
+            hosts: 4, perDay: 200_000_000, limit: 200, concurrency: 64, length: .seconds(120),
+            settings: [1: slow, 2: narrow])
+        fleet.simulate()
+        let end = Fleet.start + fleet.length
+        let began = fleet.limited[1, default: []].map(\.at).filter { $0 < end }
+        #expect((100...245).contains(began.count), "\(began.count) in 120 s")
+        let isEven = zip(began, began.dropFirst(2)).allSatisfy { $1 - $0 >= .milliseconds(900) }
+        #expect(isEven)
+        #expect(fleet.limited[2, default: []].allSatisfy { $0.inFlight <= 2 })
+    }
+}
+
+/// The first wall of a queue with many destinations: all runs write one ledger under one lock, see `SharedLedger`.
+@Suite struct LedgerLockTests {
+    /// Runs that write the ledger again and again for five minutes. `hold` is how long one write takes; a run waits `pause`
+    /// times its write, its wait for the lock included, and a second at least. They begin within a minute, as timers do.
+    /// Returns how many writes there were, and how many gave up: a lock that is not free after two seconds is an error, and
+    /// the run ends with status 74.
+    private func write(runs: Int, hold: Duration, pause: Int) -> (written: Int, refused: Int) {
+        let (patience, end) = (Duration.seconds(2), Duration.seconds(300))
+        var begins = (0..<runs).map { Duration.seconds(60) * $0 / runs }
+        var free = Duration.zero
+        var (written, refused) = (0, 0)
+        while let next = begins.indices.min(by: { begins[$0] < begins[$1] }), begins[next] < end {
+            let asked = begins[next]
+            let taken = max(asked, free)
+            let over: Duration
+            if taken - asked > patience {
+                refused += 1
+                over = asked + patience
+            } else {
+                written += 1
+                free = taken + hold
+                over = free
+            }
+            begins[next] = over + max(.seconds(1) - (over - asked), (over - asked) * pause, .zero)
+        }
+        return (written, refused)
+    }
+
+    /// Measured with 10,000 destinations, the most that are remembered: 233 ms for a write before errors were spared in
+    /// reading and sorting, 90 ms since.
+    @Test func `fifty runs write a ledger of ten thousand destinations in turn, and of a hundred few give up`() {
+        #expect(write(runs: 4, hold: .milliseconds(233), pause: 0).refused == 0)
+        #expect(write(runs: 16, hold: .milliseconds(233), pause: 0).refused > 500, "as it was")
+        #expect(write(runs: 100, hold: .milliseconds(90), pause: 0).refused > 10_000, "without a pause")
+        #expect(write(runs: 50, hold: .milliseconds(90), pause: 20).refused == 0)
+        let paused = write(runs: 100, hold: .milliseconds(90), pause: 20)
+        #expect(paused.refused * 100 <= paused.written && paused.written > 2_000, "\(paused)")
     }
 }
