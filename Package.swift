@@ -52,11 +52,16 @@ let package = Package(
             linkerSettings: curlOfFoundation),
         // drainq starts the other one, and is built with it.
         .executableTarget(name: "drainq", dependencies: ["DrainqCLI", "drainq-urlsession"], swiftSettings: strict),
+        // Where tests make their files.
+        .target(name: "Scratch", dependencies: ["CSystem"], path: "Tests/Scratch", swiftSettings: strict),
         .testTarget(name: "PolicyTests", dependencies: ["Policy"], exclude: ["Vectors"], swiftSettings: strict),
         .testTarget(
             name: "ConfigurationTests", dependencies: ["Configuration", "Policy"], swiftSettings: strict),
-        .testTarget(name: "SpoolTests", dependencies: ["Spool", "Policy", "CSystem"], swiftSettings: strict),
-        .testTarget(name: "SpoolWriterTests", dependencies: ["SpoolWriter", "Spool", "Policy"], swiftSettings: strict),
+        .testTarget(
+            name: "SpoolTests", dependencies: ["Spool", "Policy", "CSystem", "Scratch"], swiftSettings: strict),
+        .testTarget(
+            name: "SpoolWriterTests", dependencies: ["SpoolWriter", "Spool", "Policy", "Scratch"], swiftSettings: strict
+        ),
         .testTarget(
             name: "DeliveryTests", dependencies: ["Delivery", "Policy", "LoopbackReceiver", "CSystem", "drainq"],
             swiftSettings: strict),
@@ -64,13 +69,13 @@ let package = Package(
             name: "LoopbackReceiverTests", dependencies: ["LoopbackReceiver", "DrainqCLI", "CSystem"],
             swiftSettings: strict),
         .testTarget(
-            name: "DrainTests", dependencies: ["Drain", "Spool", "Delivery", "Policy", "CSystem"], swiftSettings: strict
-        ),
+            name: "DrainTests", dependencies: ["Drain", "Spool", "Delivery", "Policy", "CSystem", "Scratch"],
+            swiftSettings: strict),
         .testTarget(
             name: "DrainqCLITests", dependencies: ["DrainqCLI", "Drain", "Configuration", "Policy"],
             swiftSettings: strict),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["LoopbackReceiver", "DrainqCLI", "Policy", "drainq"],
+            name: "EndToEndTests", dependencies: ["LoopbackReceiver", "DrainqCLI", "Policy", "drainq", "Scratch"],
             exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(name: "ArchitectureTests", swiftSettings: strict),
     ]

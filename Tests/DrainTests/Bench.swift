@@ -1,6 +1,7 @@
 import Delivery
 import Foundation
 import Policy
+import Scratch
 import Spool
 import Testing
 
@@ -47,7 +48,7 @@ final class Bench {
     var isSuspect: (OutgoingRequest) -> Bool = { _ in false }
 
     init(system: SystemCalls = .real) throws {
-        directory = FileManager.default.temporaryDirectory.appending(path: "drain-\(UUID().uuidString)")
+        directory = Scratch.directory.appending(path: "drain-\(UUID().uuidString)")
         spool = try SpoolDirectory.create(at: directory.path, system: system)
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackReceiver
+import Scratch
 import Testing
 
 /// The built program, beside the test bundle.
@@ -29,7 +30,7 @@ final class Drainq {
 
     /// `configuration` becomes drainq.json; without one there is no such file.
     init(_ configuration: String? = nil) throws {
-        directory = FileManager.default.temporaryDirectory.appending(path: "drainq-e2e-\(UUID().uuidString)")
+        directory = Scratch.directory.appending(path: "drainq-e2e-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         try #require(try run("init").status == 0)
         if let configuration {

@@ -1,5 +1,6 @@
 import Foundation
 import Policy
+import Scratch
 import Spool
 
 /// A real queue in a directory of its own, removed at the end.
@@ -8,7 +9,7 @@ final class TemporaryQueue {
     static let now = Timestamp(rfc3339: "2026-11-21T09:15:00.123456Z")!
 
     init(create: Bool = true) throws {
-        path = NSTemporaryDirectory() + "/drainq-spool-\(UUID().uuidString)"
+        path = Scratch.directory.appending(path: "drainq-spool-\(UUID().uuidString)").path
         if create { _ = try SpoolDirectory.create(at: path) }
     }
 

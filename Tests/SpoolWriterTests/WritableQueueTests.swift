@@ -1,12 +1,13 @@
 import Foundation
 import Policy
+import Scratch
 import Spool
 import SpoolWriter
 import Testing
 
 /// What a program sees that enqueues by itself.
 struct WritableQueueTests {
-    let path = FileManager.default.temporaryDirectory.appending(path: "drainq-writer-\(UUID().uuidString)").path
+    let path = Scratch.directory.appending(path: "drainq-writer-\(UUID().uuidString)").path
 
     /// Runs with a queue that is removed afterwards.
     func withQueue(_ body: (SpoolDirectory) throws -> Void) throws {

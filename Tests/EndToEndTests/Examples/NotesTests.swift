@@ -1,5 +1,6 @@
 import Foundation
 import LoopbackReceiver
+import Scratch
 import Testing
 
 /// A table of notes and a store of attachments, as PostgREST and its storage serve them.
@@ -90,7 +91,7 @@ private struct NotesService: Sendable {
 
     init() throws {
         service = try Emulation(NotesService()) { $1.answer($0) }
-        let files = FileManager.default.temporaryDirectory.appending(path: "drainq-notes-\(UUID().uuidString)").path
+        let files = Scratch.directory.appending(path: "drainq-notes-\(UUID().uuidString)").path
         drainq = try Drainq(
             example: "notes",
             replacing: [
