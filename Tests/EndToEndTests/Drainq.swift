@@ -112,6 +112,9 @@ final class Started {
         var environment = ProcessInfo.processInfo.environment
         environment["DRAINQ_QUEUE"] = queue.path
         environment["SWIFT_BACKTRACE"] = "enable=no"
+        // The processes add their coverage to four files. With a file for each process, merging the files at the end took
+        // about two fifths of the CPU time of these tests.
+        environment["LLVM_PROFILE_FILE"]?.replace("%m.%p", with: "%4m")
         environment.merge(added) { $1 }
         process.environment = environment
         let stem = directory.appending(path: stem).path
