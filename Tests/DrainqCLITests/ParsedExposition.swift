@@ -13,6 +13,14 @@ struct ParsedExposition {
 
     private(set) var families: [String: Family] = [:]
     private(set) var order: [String] = []
+    /// The labels of the samples of the last family.
+    private var labelsInFamily: Set<[String: String]> = []
+
+    // A literal in a function would be parsed for each line.
+    private let help = /# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) (.*)/
+    private let type = /# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge)/
+    private let series = /([a-zA-Z_:][a-zA-Z0-9_:]*)\{(.*)\} ([^ ]+)/
+    private let label = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\[\\"n])*)"(,(?=.)|$)/
 
     init(_ text: String) throws {
         guard text.hasSuffix("\n") else { throw Defect(description: "the last line has no end") }
@@ -33,12 +41,13 @@ struct ParsedExposition {
     }
 
     private mutating func read(_ line: Substring) throws {
-        if let match = line.wholeMatch(of: /# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) (.*)/) {
+        if let match = line.wholeMatch(of: help) {
             let name = String(match.1)
             guard families[name] == nil else { throw Defect(description: "the family is there twice") }
             families[name] = Family(help: try unescaped(match.2, quotes: false), type: "")
             order.append(name)
-        } else if let match = line.wholeMatch(of: /# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge)/) {
+            labelsInFamily = []
+        } else if let match = line.wholeMatch(of: type) {
             guard order.last == String(match.1), families[String(match.1)]?.type == "" else {
                 throw Defect(description: "the type does not follow its help")
             }
@@ -49,7 +58,7 @@ struct ParsedExposition {
     }
 
     private mutating func sample(_ line: Substring) throws {
-        guard let match = line.wholeMatch(of: /([a-zA-Z_:][a-zA-Z0-9_:]*)\{(.*)\} ([^ ]+)/) else {
+        guard let match = line.wholeMatch(of: series) else {
             throw Defect(description: "no sample")
         }
         let name = String(match.1)
@@ -58,9 +67,7 @@ struct ParsedExposition {
         }
         guard let value = Double(String(match.3)) else { throw Defect(description: "no number") }
         let labels = try labels(match.2)
-        if families[name]!.samples.contains(where: { $0.labels == labels }) {
-            throw Defect(description: "the series is there twice")
-        }
+        guard labelsInFamily.insert(labels).inserted else { throw Defect(description: "the series is there twice") }
         families[name]!.samples.append((labels, value))
     }
 
@@ -68,8 +75,7 @@ struct ParsedExposition {
         var labels: [String: String] = [:]
         var rest = text
         while !rest.isEmpty {
-            guard let match = rest.prefixMatch(of: /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\[\\"n])*)"(,(?=.)|$)/)
-            else {
+            guard let match = rest.prefixMatch(of: label) else {
                 throw Defect(description: "no label")
             }
             guard labels.updateValue(try unescaped(match.2, quotes: true), forKey: String(match.1)) == nil else {
