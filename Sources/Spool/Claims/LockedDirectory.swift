@@ -89,11 +89,17 @@ final class LockedDirectory {
         }
         // From here on the object closes the descriptor, whatever happens.
         let directory = LockedDirectory(path: path, name: name, queue: queue, descriptor: descriptor)
+        var isHeld = false
         do throws(Errno) {
-            guard try directory.isHeld else { return nil }
+            isHeld = try directory.isHeld
+            guard isHeld else { return nil }
             try system.chmod(descriptor, 0o600)
+        } catch let error where error == .stale || error == .missing {
+            // Another host's sweeper has removed it, and what this host remembers of it (GlusterFS) said otherwise. Another
+            // one may stand there by now.
+            return nil
         } catch {
-            directory.remove()
+            if isHeld { directory.remove() }
             throw error
         }
         return directory
@@ -104,7 +110,7 @@ final class LockedDirectory {
     static func takeOver(_ path: QueuePath, name: String, _ queue: SpoolDirectory) throws(Errno) -> LockedDirectory? {
         do throws(Errno) {
             return try takeOverUnlessStale(path, name: name, queue)
-        } catch let error where error == .stale {
+        } catch let error where error == .stale || error == .missing {
             return nil
         }
     }
@@ -146,7 +152,12 @@ final class LockedDirectory {
         let directory = LockedDirectory(path: path, name: name, queue: queue, descriptor: descriptor)
         defer { directory.release() }
         guard canJudge(name, queue) else { return false }
-        return try directory.isHeld
+        do throws(Errno) {
+            return try directory.isHeld
+        } catch let error where error == .stale || error == .missing {
+            // Its owner or a sweeper has just removed it.
+            return false
+        }
     }
 
     /// Whether the lock is ours, or becomes ours by asking, and its file is the one that stands in the directory.

@@ -135,7 +135,7 @@ package final class SpoolRun {
                 try queue.system.rename(queue.root, from.bytes, to.bytes)
                 return true
             } catch {
-                if try queue.exists(to) { return true }
+                if try hasInDirectory(file) { return true }
                 if error == .missing { return false }
                 throw error
             }
@@ -145,6 +145,20 @@ package final class SpoolRun {
         claimed(claim)
         lost(home)
         return claim
+    }
+
+    /// Whether a file of that name is in this run's directory.
+    ///
+    /// The names of a shared file system are listed: after a rename that has failed, ceph-fuse (16.2) answers a look at its
+    /// target never.
+    private func hasInDirectory(_ file: String.UTF8View) throws(Errno) -> Bool {
+        if queue.fileSystem.isLocal { return try queue.exists(QueuePath(in: directory.path, file)) }
+        var isThere = false
+        try queue.system.list(queue.root, directory.path.bytes) { name in
+            isThere = name.elementsEqual(file)
+            return !isThere
+        }
+        return isThere
     }
 
     /// What a claim asks for. A file that can be no operation is a result, for `settle` to put into quarantine; an

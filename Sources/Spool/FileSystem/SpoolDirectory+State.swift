@@ -5,8 +5,9 @@ import CSystem
 ///
 /// The lock's holder writes to `state/.NAME` and renames; what a crash leaves there is overwritten by the next one.
 extension SpoolDirectory {
-    /// How long a writer waits for another one.
-    static let statePatience: Duration = .seconds(2)
+    /// How long a writer waits for another one. On a shared file system one call can take seconds (CephFS: up to
+    /// `mds_tick_interval`, 5 s, where another host holds what it needs).
+    private var statePatience: Duration { .seconds(fileSystem.isLocal ? 2 : 10) }
 
     /// A file of `state/`; `nil` if it was never written.
     package func readState(_ name: String) throws(SpoolError) -> [UInt8]? {
@@ -24,7 +25,7 @@ extension SpoolDirectory {
     /// file, and returns `nil` to leave it as it is; the lock is held meanwhile.
     ///
     /// Without `durable` nothing is synced: a power cut may bring back the old file or leave one that cannot be read, and
-    /// the caller takes that for none. A lock that is not free within two seconds is an error (EWOULDBLOCK).
+    /// the caller takes that for none. A lock that is not free within `statePatience` is an error (EWOULDBLOCK).
     package func updateState(
         _ name: String, durable: Bool, _ change: (_ old: [UInt8]?) -> [UInt8]?
     ) throws(SpoolError) -> [UInt8]? {
@@ -36,15 +37,15 @@ extension SpoolDirectory {
         return new
     }
 
-    /// Waits for the lock. Throws EWOULDBLOCK where it is not free within `patience`.
-    func lockState(patience: Duration = SpoolDirectory.statePatience) throws(SpoolError) -> LockFile {
+    /// Waits for the lock. Throws EWOULDBLOCK where it is not free within `patience`, else within `statePatience`.
+    func lockState(patience: Duration? = nil) throws(SpoolError) -> LockFile {
         let path = QueuePath("state/lock")
         return try attempt("lock", path) { () throws(Errno) in
             let lock = try LockFile(path, self)
             let pause: Duration = .milliseconds(5)
             var waited: Duration = .zero
             while try !lock.tryLock() {
-                if waited >= patience { throw Errno(EWOULDBLOCK) }
+                if waited >= patience ?? statePatience { throw Errno(EWOULDBLOCK) }
                 system.sleep(pause)
                 waited += pause
             }

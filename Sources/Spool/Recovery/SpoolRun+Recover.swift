@@ -43,7 +43,14 @@ extension SpoolRun {
         from dead: LockedDirectory, _ recovery: inout Recovery, _ now: Timestamp, _ maximumInterruptions: Int
     ) throws(SpoolError) {
         var first: SpoolError?
-        for bytes in try queue.names(in: dead.path) where !bytes.elementsEqual("lock".utf8) {
+        let names: [[UInt8]]
+        do throws(SpoolError) {
+            names = try queue.names(in: dead.path)
+        } catch let error where error.code == Errno.missing.code {
+            // Another host has recovered it: what this one remembers of names said otherwise (GlusterFS).
+            return
+        }
+        for bytes in names where !bytes.elementsEqual("lock".utf8) {
             do throws(SpoolError) {
                 let from = QueuePath(in: dead.path, bytes)
                 guard let name = bytes.withUnsafeBufferPointer({ EntryName($0) }) else {
