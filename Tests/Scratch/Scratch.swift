@@ -9,7 +9,9 @@ package enum Scratch {
     /// The tests make and remove tens of thousands of files. On an ext4 without a journal SpoolTests took 34 s of system
     /// time, most of it in the search for free inodes, and 6 s in memory.
     package static let directory: URL = {
-        let directory = parent.appending(path: "drainq-tests-\(UUID().uuidString)", directoryHint: .isDirectory)
+        // Short, because a socket's path is.
+        let name = "drainq-\(String(UInt32.random(in: .min ... .max), radix: 36))"
+        let directory = parent.appending(path: name, directoryHint: .isDirectory)
         // Without it the tests say what is wrong.
         try? FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         atexit { try? FileManager.default.removeItem(at: Scratch.directory) }

@@ -89,17 +89,15 @@ final class LockedDirectory {
         }
         // From here on the object closes the descriptor, whatever happens.
         let directory = LockedDirectory(path: path, name: name, queue: queue, descriptor: descriptor)
-        var isHeld = false
         do throws(Errno) {
-            isHeld = try directory.isHeld
-            guard isHeld else { return nil }
+            guard try directory.isHeld else { return nil }
             try system.chmod(descriptor, 0o600)
         } catch let error where error == .stale || error == .missing {
             // Another host's sweeper has removed it, and what this host remembers of it (GlusterFS) said otherwise. Another
             // one may stand there by now.
             return nil
         } catch {
-            if isHeld { directory.remove() }
+            directory.remove()
             throw error
         }
         return directory
