@@ -103,7 +103,7 @@ final class AnswerAssessor {
             var answer = AttemptAnswer(
                 attempt: attempt, report: report, verdict: Verdict(outcome: .held, rule: .request(error)))
             answer.isUnsent = true
-            beginHoldGuard(of: destination, refusing: nil)
+            beginHoldGuard(of: destination, by: nil)
             return follow(
                 destination.holdGuard!.take(answer, .permanent(0), isSample: attempt.isSample), destination)
         }
@@ -179,7 +179,7 @@ final class AnswerAssessor {
         if answer.isRefusal, isProvenGuilty(answer) { return contradict(answer) }
         if verdict.outcome == .held, destination.holdGuard == nil {
             guard meaning != nil else { return hold(destination, answer) }
-            beginHoldGuard(of: destination, refusing: answer.isRefusal ? attempt.maker.credentialNames : nil)
+            beginHoldGuard(of: destination, by: answer.isRefusal ? attempt : nil)
             if answer.isRefusal, attempt.members.count > 1 { askOne(of: &answer) }
         }
         answer.letsOthersGo =
@@ -200,11 +200,13 @@ final class AnswerAssessor {
 
     // MARK: - The storm guard
 
-    private func beginHoldGuard(of destination: RunDestination, refusing credentials: String?) {
+    /// `refused` is the attempt whose credentials were refused, where they were.
+    private func beginHoldGuard(of destination: RunDestination, by refused: Attempt?) {
         if destination.holdGuard != nil { return }
         destination.holdGuard = StormGuard(threshold: 1)
-        destination.holdGuardBegan = world.now()
-        destination.refusedCredentials = credentials
+        destination.refused = refused.map {
+            Refused(credentials: $0.maker.credentialNames, began: $0.began, answered: world.now())
+        }
     }
 
     private func step(
@@ -215,10 +217,10 @@ final class AnswerAssessor {
         if destination.holdGuard == nil {
             return destination.storm.take(answer, meaning, isSample: attempt.isSample)
         }
-        // What was delivered by an attempt from before is no witness: the credentials may have been revoked since.
-        if meaning == .delivered, attempt.began < destination.holdGuardBegan { meaning = .other }
-        // An answer to another route's credentials is none either.
-        if let refused = destination.refusedCredentials, refused != attempt.maker.credentialNames { meaning = .other }
+        if let refused = destination.refused {
+            let isOthers = refused.credentials != attempt.maker.credentialNames
+            if isOthers || meaning == .delivered && !refused.isContradicted(by: attempt) { meaning = .other }
+        }
         return destination.holdGuard!.take(answer, meaning, isSample: attempt.isSample)
     }
 
@@ -276,7 +278,7 @@ final class AnswerAssessor {
         if !destination.urgent.isEmpty { return }
         // One is enough to see whether credentials are refused, and refusals are counted by those who are guarding.
         queue.sample(destination, upTo: 1) { candidate in
-            guard let refused = destination.refusedCredentials else { return true }
+            guard let refused = destination.refused?.credentials else { return true }
             return sender.maker(of: candidate.entry.name.type, to: destination).credentialNames == refused
         }
     }

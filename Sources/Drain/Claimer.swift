@@ -45,7 +45,9 @@ final class Claimer {
     /// Claims and reads operations that are begun next. What has to be durable before one of them is claimed is left to its
     /// turn.
     func takeTogether(_ candidates: [Candidate]) {
-        let candidates = candidates.filter { !settler.precedes($0.sequence) }
+        var names: Set<EntryName> = []
+        // Two files of one name are a copy that somebody has made: the second one has its turn alone.
+        let candidates = candidates.filter { !settler.precedes($0.sequence) && names.insert($0.entry.name).inserted }
         let outcomes = settler.claims.take(candidates.map(\.entry), limits: limits)
         for (candidate, outcome) in zip(candidates, outcomes) { taken[candidate.entry.name] = outcome }
     }

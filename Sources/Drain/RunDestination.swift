@@ -1,5 +1,19 @@
 import Policy
 
+/// A refusal of credentials.
+struct Refused {
+    let credentials: String
+    /// When its attempt began, and when its answer came.
+    let began: Timestamp
+    let answered: Timestamp
+
+    /// Whether a delivery by this attempt shows that they are taken all the same. If it began before the refusal came they
+    /// may have been revoked in between, unless one answer said both.
+    func isContradicted(by attempt: Attempt) -> Bool {
+        attempt.began >= answered || attempt.isShared && attempt.began == began
+    }
+}
+
 /// One destination within a run: its state, and the attempts that it may get now.
 final class RunDestination {
     /// Its name and digest.
@@ -22,10 +36,8 @@ final class RunDestination {
     var storm: StormGuard<AttemptAnswer>
     /// The storm guard over answers that would hold the destination; `nil` while there are none.
     var holdGuard: StormGuard<AttemptAnswer>?
-    /// When the first of its answers came: a delivery whose attempt began before says nothing of what is so since.
-    var holdGuardBegan = Timestamp(microseconds: 0)
-    /// The credentials that the answers of `holdGuard` refuse; `nil` where they refuse something else.
-    var refusedCredentials: String?
+    /// The first refusal of credentials among the answers of `holdGuard`; `nil` where they refuse something else.
+    var refused: Refused?
     /// Work that goes before the dispatch order, one at a time: samples, and the halves of a batch that was refused.
     var urgent: [Work] = []
     /// The newest operations that are due and not chosen, for samples.

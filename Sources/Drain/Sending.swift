@@ -273,7 +273,7 @@ package final class Sending {
         let (destination, now) = (answer.attempt.destination, world.now())
         if let refusal {
             book.note(.answered, of: destination, at: now)
-            book.note(.parked(refusal), of: destination, at: now)
+            book.note(.parked(refusal, at: now), of: destination, at: now)
         } else {
             book.note(answer, at: now)
             if answer.verdict.outcome == .held {

@@ -235,7 +235,8 @@ final class Settler {
     /// Has an operation that was refused wait for another one to show whose fault it is.
     func park(_ refusal: Parking.Refusal, _ destination: RunDestination, _ record: AttemptRecord) {
         settleDecided()
-        book.note(.parked(refusal), of: destination, at: world.now())
+        let now = world.now()
+        book.note(.parked(refusal, at: now), of: destination, at: now)
         operations.deferred.insert(refusal.id)
         let times = destination.state.parking[refusal.id]?.times ?? 1
         tally.tell(.parked(refusal.id, destination: destination.name, record: record, times: times))

@@ -63,6 +63,38 @@ import Testing
         #expect(state.parking.entries.map(\.isWitnessed) == [false])
     }
 
+    @Test func `what one answer delivers of a batch is a witness of what it refuses`() throws {
+        let bench = try Bench()
+        bench.configuration.defaultRoute.batch = Batch(max: 10)
+        try bench.add(4)
+        let parts = try Parts(bench)
+        let attempts = try parts.attempts()
+        bench.now = bench.now + .milliseconds(5)
+        for (index, member) in attempts[0].members.enumerated() {
+            var alone = attempts[0]
+            (alone.members, alone.isShared) = ([member], true)
+            parts.take(index < 2 ? 403 : 204, of: alone)
+        }
+        #expect(parts.tally.summary.delivered == 2 && attempts[0].destination.state.hold == nil)
+        // They are asked alone, as others with the same credentials were delivered.
+        #expect(attempts[0].destination.urgent.count == 2)
+    }
+
+    @Test func `a witness that is told together with what it is a witness of counts`() throws {
+        let bench = try Bench()
+        try bench.add(1)
+        var state = DestinationState()
+        let refusal = Parking.Refusal(id: OperationID("a")!, status: 403, credentials: "token", blamed: "x")
+        let (parked, began) = (bench.now, bench.now + .milliseconds(50))
+        for event in [
+            DestinationEvent.parked(refusal, at: parked), .witnessed(credentials: "token", began: began),
+        ] {
+            // The ledger applies both when it is written.
+            state.apply(event, DestinationSettings(), at: bench.now + .seconds(1))
+        }
+        #expect(state.parking.entries.map(\.isWitnessed) == [true])
+    }
+
     @Test func `one operation a minute with bad credentials holds the destination as a thousand at once do`() throws {
         let bench = try Bench()
         try bench.add(1)

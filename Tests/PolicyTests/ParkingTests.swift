@@ -21,7 +21,7 @@ import Testing
                 } else if parts[0].hasSuffix("200") {
                     .witnessed(credentials: credentials, began: at(parts[0] == "200" ? index : -1))
                 } else {
-                    .parked(refusal(String(word), blamed: blamed))
+                    .parked(refusal(String(word), blamed: blamed), at: at(index))
                 }
             state.apply(event, settings, at: at(index))
         }
@@ -62,7 +62,7 @@ import Testing
         #expect(state("a403").parking.decision(on: refusal("b403", blamed: "other")) == .park)
         #expect(state("a403 200").parking.decision(on: refusal("a403", blamed: "other")) == .park)
         var state = state("a403 b401")
-        state.apply(.parked(refusal("c403", blamed: "other")), settings, at: at(9))
+        state.apply(.parked(refusal("c403", blamed: "other"), at: at(9)), settings, at: at(9))
         #expect(state.parking.entries.map(\.id.description) == ["c"])
         state.apply(.blameChanged, settings, at: at(10))
         #expect(state.parking.isEmpty)
@@ -96,11 +96,11 @@ import Testing
         var state = DestinationState()
         for number in 0..<250 {
             let refusal = Parking.Refusal(id: OperationID("i\(number)")!, status: 403, credentials: "", blamed: "x")
-            state.apply(.parked(refusal), settings, at: at(number))
+            state.apply(.parked(refusal, at: at(number)), settings, at: at(number))
         }
         #expect(state.parking.entries.count == Parking.capacity)
         #expect(state.parking.entries.first?.id == OperationID("i150"))
-        state.apply(.parked(refusal("z403", blamed: "x")), settings, at: at(3 * 86_400))
+        state.apply(.parked(refusal("z403", blamed: "x"), at: at(3 * 86_400)), settings, at: at(3 * 86_400))
         #expect(state.parking.entries.map(\.id.description) == ["z"])
     }
 

@@ -20,8 +20,8 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
             var view = queue.view(entry, known)
             let waiting = waitReasons.waiting(of: entry)
             view.waitsFor = waiting.flatMap(WaitView.init)
-            // The file is read only where it can say what the name does not: the last answer, and the key, which no table has.
-            if entry.mayHaveAttempts || arguments.isJSON && entry.name.keyDigest != nil,
+            // For a table the file is read only where it can say what the name does not: the last answer.
+            if arguments.isJSON || entry.mayHaveAttempts,
                 case .operation(let stored) = try queue.spool.read(entry)
             {
                 view.add(stored.operation)

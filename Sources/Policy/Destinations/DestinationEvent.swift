@@ -13,8 +13,8 @@ package enum DestinationEvent: Hashable, Sendable {
     case probed
     /// A probe has met another end than the one that it is held for, though it was not delivered: the hold is over.
     case disproved
-    /// One operation was refused, and waits for another one to show who is to blame.
-    case parked(Parking.Refusal)
+    /// One operation was refused at that time, and waits for another one to show who is to blame.
+    case parked(Parking.Refusal, at: Timestamp)
     /// An operation was delivered with these credentials while others were parked; its attempt began at that time.
     case witnessed(credentials: String, began: Timestamp)
     /// A parked operation has met another end.

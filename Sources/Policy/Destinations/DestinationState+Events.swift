@@ -31,7 +31,7 @@ extension DestinationState {
                 reason: reason, since: hold?.since ?? now, status: status, blamed: blamed, lastProbe: hold?.lastProbe)
         case .probed:
             hold?.lastProbe = now
-        case .parked(let refusal): parking.park(refusal, at: now)
+        case .parked(let refusal, let moment): parking.park(refusal, at: min(moment, now))
         case .failed(let status):
             let before = storm?.status == status ? storm?.count ?? 0 : 0
             storm = Storm(status: status, count: min(before, Self.mostCounted - 1) + 1, at: now)

@@ -120,7 +120,11 @@ extension SpoolDirectory {
 
     /// Drops by way of a scratch directory of its own, or within `together` of the one for all.
     private func dropByWayOfScratch(_ path: QueuePath) throws(SpoolError) -> Bool {
-        if let sharedScratch { return try drop(path, sharedScratch) }
+        if let sharedScratch {
+            do throws(SpoolError) { return try drop(path, sharedScratch) } catch let error where error.isFullDisk {
+                return try drop(path, nil)
+            }
+        }
         let scratch = try scratchUnlessFull()
         if postponed != nil { sharedScratch = scratch }
         defer { if sharedScratch == nil { scratch?.close() } }
