@@ -136,7 +136,7 @@ final class Settler {
 
     // MARK: - Several at once
 
-    /// What is to become of an operation, which is noted and not yet done to its file.
+    /// An outcome that this run has noted, and that the operation's file does not show yet.
     private struct Decision {
         let settlement: Settlement
         let member: Member

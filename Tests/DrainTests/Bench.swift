@@ -123,6 +123,18 @@ final class Bench {
     /// The monotonic clock.
     var instant: ContinuousClock.Instant { .now + ahead }
 
+    /// Attempts all that is in `new/`, and returns how many operations were claimed at most while a request was made.
+    func mostClaimed(_ count: Int) throws -> Int? {
+        try add(count)
+        var claimed: [Int] = []
+        let parts = try Parts(self) { _ in
+            claimed.append((try? self.names(.claimed).count) ?? 0)
+            return .status(204)
+        }
+        #expect(parts.dispatcher().attempt(try parts.candidates()) == count)
+        return claimed.max()
+    }
+
     func names(_ state: QueueState) throws -> [EntryName] {
         var names: [EntryName] = []
         try spool.forEachEntry(in: state) { names.append($0.name) }

@@ -28,7 +28,7 @@ struct Fleet {
     let outage: Range<Timestamp>
     /// How long any other request takes.
     let latency: Duration
-    /// Of the destinations, by their numbers.
+    /// The states of the destinations, by their numbers.
     let settings: [Int: DestinationSettings]
 
     /// A batch.

@@ -389,9 +389,19 @@ def tell(told, first, last):
     told.append(f"the other host goes on after {first:.1f} s, and has taken over after {last:.1f} s")
 
 
-def lost_its_lock(status, complaint):
+def loses_its_lock(told, first, last, status, complaint, received):
+    """The run settles nothing more, and what it was sending was sent again."""
+    tell(told, first, last)
     expect(status == 74, "the run that lost its lock ended with", status, complaint)
     expect(complaint.count("drainq: error: cannot keep 'claimed/") == 1, complaint)
+    expect(received == 2, received)
+    told.append("1 delivered again, which is window W2")
+
+
+def keeps_its_lock(told, first, last, status, complaint, received):
+    """The run settles what it was sending, and nobody else has sent it."""
+    expect(status == 0 and received == 1, status, complaint, received)
+    told.append(f"the other host goes on after {first:.1f} s")
 
 
 def examine(engine):
@@ -418,34 +428,22 @@ def examine(engine):
         tell(told, first, last)
 
     with test(f"{name}: a run is stopped and woken: its claim is its own, and nothing comes twice") as told:
-        first, last, status, complaint, received = take_over(engine, stop_run, wake_run, survives=True)
-        expect(status == 0 and received == 1, status, complaint, received)
-        told.append(f"the other host goes on after {first:.1f} s")
+        keeps_its_lock(told, *take_over(engine, stop_run, wake_run, survives=True))
 
     with test(f"{name}: a host dies, and another one takes over") as told:
         first, last, *_ = take_over(engine, die)
         tell(told, first, last)
 
     with test(f"{name}: a host is cut off until another one has taken over: it settles nothing") as told:
-        first, last, status, complaint, received = take_over(engine, pull, plug_in)
-        tell(told, first, last)
-        lost_its_lock(status, complaint)
-        expect(received == 2, received)
-        told.append("1 delivered again, which is window W2")
+        loses_its_lock(told, *take_over(engine, pull, plug_in))
 
     if engine.client_is_process and not engine.notices_standstill:
         with test(f"{name}: a host stands still and goes on: its claim is its own, and nothing comes twice") as told:
-            first, last, status, complaint, received = take_over(engine, stop, wake, survives=True)
-            expect(status == 0 and received == 1, status, complaint, received)
-            told.append(f"the other host goes on after {first:.1f} s")
+            keeps_its_lock(told, *take_over(engine, stop, wake, survives=True))
 
     if engine.client_is_process and engine.notices_standstill:
         with test(f"{name}: a host stands still until another one has taken over: it settles nothing") as told:
-            first, last, status, complaint, received = take_over(engine, stop, wake)
-            tell(told, first, last)
-            lost_its_lock(status, complaint)
-            expect(received == 2, received)
-            told.append("1 delivered again, which is window W2")
+            loses_its_lock(told, *take_over(engine, stop, wake))
 
 
 def reached(engine, receiver, path):

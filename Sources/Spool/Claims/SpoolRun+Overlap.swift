@@ -8,7 +8,7 @@ extension SpoolRun {
     /// What a claim has brought: the claim and what its file holds.
     package typealias Taken = (claim: Claim, file: StoredFile)
 
-    /// What is to be done to a claim, see `settle(_:_:record:now:)`.
+    /// The arguments of `settle(_:_:record:now:)` for one claim.
     package struct Settling {
         let claim: Claim
         let disposition: Disposition

@@ -14,7 +14,7 @@ package final class SpoolRun {
 
     /// What has changed in the directories.
     private struct Changes {
-        /// What is claimed and not settled.
+        /// The claims that are not settled yet.
         var claims: [EntryName: Claim] = [:]
         /// Directories that have names `flush` must make durable; those that gained come first.
         var gained: Set<QueuePath> = []
