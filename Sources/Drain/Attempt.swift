@@ -59,6 +59,8 @@ struct Attempt {
     let destination: RunDestination
     let maker: RequestMaker
     var began: Timestamp
+    /// What its end is measured by, where the number of attempts in flight adapts.
+    var start: AdaptiveConcurrency.Start?
     /// Whether it is a sample: it tests whether others fail the same way.
     var isSample = false
     /// Whether another one was delivered with the same credentials. If refused again, it fails.

@@ -8,6 +8,9 @@ final class DestinationBook {
     private var world: World
     private let tally: RunTally
     private let ignoresBackoff: Bool
+    private let concurrency: Concurrency
+    /// How many runs are at the queue, as far as this one knows.
+    private var runs = 1
     private var shared: SharedLedger
     /// From the first pass on with the names that the ledger knows, for operations whose names carry only the digest of
     /// their own origin.
@@ -18,13 +21,14 @@ final class DestinationBook {
 
     init(
         _ spool: SpoolDirectory, _ configuration: Configuration, _ world: World, _ tally: RunTally,
-        ignoresBackoff: Bool
+        ignoresBackoff: Bool, concurrency: Concurrency = .atMost(1)
     ) {
         self.spool = spool
         self.configuration = configuration
         self.world = world
         self.tally = tally
         self.ignoresBackoff = ignoresBackoff
+        self.concurrency = concurrency
         shared = SharedLedger(spool, world.clock)
         table = DestinationTable(configuration)
     }
@@ -98,7 +102,9 @@ final class DestinationBook {
         let limits = DestinationLimits(of: identity, settings, in: spool, world.clock) { [tally] in
             tally.inputOutput($0)
         }
-        let destination = RunDestination(identity, settings, shared.ledger[identity.name], limits: limits)
+        let state = shared.ledger[identity.name]
+        let adaptive = concurrency == .auto ? AdaptiveConcurrency(runs: runs, overload: state.overload, at: now) : nil
+        let destination = RunDestination(identity, settings, state, limits: limits, concurrency: adaptive)
         destination.open(at: now, ignoringCoolDown: ignoresCoolDown)
         destinations[identity.digest] = destination
         releaseByChange(destination, now)
@@ -125,6 +131,14 @@ final class DestinationBook {
 
     private var blame: Blame {
         Blame(configuration: configuration, destinations: table, credentials: world.credentials)
+    }
+
+    /// Divides what servers bear among so many runs.
+    func share(with runs: Int) {
+        guard concurrency == .auto, runs != self.runs else { return }
+        self.runs = runs
+        let now = world.now()
+        for destination in destinations.values { destination.share(with: runs, at: now) }
     }
 
     /// The number of destinations that are sent nothing now.
@@ -177,6 +191,7 @@ final class DestinationBook {
             note(event, of: destination, at: now)
             if event == .delivered { witness(attempt, at: now) }
         }
+        destination.adapt(to: events, of: attempt, after: answer.report.duration, at: now)
     }
 
     /// Records that a probe of a held destination begins, before it is sent, so that no other run sends one.

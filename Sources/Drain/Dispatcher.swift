@@ -186,7 +186,9 @@ final class Dispatcher {
             return settler.setAside(attempt.members.map(\.name.id), because: error)
         }
         tally.summary.attempts = sender.sent
+        attempt.start = destination.noteBeginning()
         inFlight[sender.sent] = attempt
+        tally.summary.mostInFlight = max(tally.summary.mostInFlight, inFlight.count)
         destination.limits.begin(at: tally.elapsed)
         sender.pace.begin(at: tally.elapsed)
     }

@@ -2,9 +2,10 @@ import Policy
 import Spool
 
 /// Looks within a pass, at most once a second, for what an operator has paused or held, for destinations that another run
-/// has found closed, and for this machine's network and power.
+/// has found closed, for how many runs there are, and for this machine's network and power.
 final class OperatorCheck {
     private let spool: SpoolDirectory
+    private let claims: SpoolRun
     private let clock: RunClock
     private let tally: RunTally
     private let book: DestinationBook
@@ -12,10 +13,11 @@ final class OperatorCheck {
     private var next: ContinuousClock.Instant
 
     init(
-        _ spool: SpoolDirectory, _ clock: RunClock, _ tally: RunTally, _ book: DestinationBook,
+        _ spool: SpoolDirectory, _ claims: SpoolRun, _ clock: RunClock, _ tally: RunTally, _ book: DestinationBook,
         _ conditions: MachineConditions
     ) {
         self.spool = spool
+        self.claims = claims
         self.clock = clock
         self.tally = tally
         self.book = book
@@ -37,6 +39,7 @@ final class OperatorCheck {
         do throws(SpoolError) {
             if try spool.isPaused { tally.summary.end = .paused }
             try book.hear()
+            book.share(with: try claims.company.count + 1)
             conditions.lookAgain()
         } catch {
             tally.inputOutput(error)

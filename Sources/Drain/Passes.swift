@@ -76,7 +76,9 @@ final class Passes {
 
     private func choose(budget: Int) throws(SpoolError) -> Pass {
         // A person who names operations wants all of them now.
-        let peers = options.ids == nil ? Peers(of: claims.name, others: try claims.company) : .none
+        let company = try claims.company
+        settler.book.share(with: company.count + 1)
+        let peers = options.ids == nil ? Peers(of: claims.name, others: company) : .none
         return try chooser.choose(budget: budget, claims.hasOrder ? .decided : .elsewhere, peers)
     }
 

@@ -26,11 +26,13 @@ package final class Run {
         self.options = options
         self.world = world
         tally = RunTally(clock: world.clock, report: report)
-        book = DestinationBook(spool, configuration, world, tally, ignoresBackoff: options.ignoresBackoff)
+        book = DestinationBook(
+            spool, configuration, world, tally, ignoresBackoff: options.ignoresBackoff, concurrency: options.concurrency
+        )
         // A person who says `--now`, or names the operations, overrides the conditions.
         let asked = options.ignoresBackoff ? Conditions() : configuration.conditions
         conditions = MachineConditions(asked, world, book, tally)
-        sender = RequestSender(spool, configuration, world, concurrency: options.concurrency, rate: options.rate)
+        sender = RequestSender(spool, configuration, world, concurrency: options.concurrency.most, rate: options.rate)
     }
 
     /// Runs, and returns what it came to. Throws only where nothing was attempted: the queue cannot be read or claimed in.
@@ -85,7 +87,7 @@ package final class Run {
     }
 
     private func passes(_ claims: SpoolRun) -> Passes {
-        let operators = OperatorCheck(spool, world.clock, tally, book, conditions)
+        let operators = OperatorCheck(spool, claims, world.clock, tally, book, conditions)
         let stop = StopCheck(options, world.clock, tally, operators)
         let queue = SendQueue()
         let settler = Settler(claims, of: spool, configuration, world, tally, book, operations, queue)

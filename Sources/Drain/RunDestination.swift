@@ -60,10 +60,10 @@ final class RunDestination {
     /// `limits` are those of this process alone where none are given.
     init(
         _ identity: Destination, _ settings: DestinationSettings, _ state: DestinationState,
-        limits: DestinationLimits? = nil
+        limits: DestinationLimits? = nil, concurrency: AdaptiveConcurrency? = nil
     ) {
         self.identity = identity
-        access = DestinationAccess(settings, state)
+        access = DestinationAccess(settings, state, concurrency: concurrency)
         self.limits = limits ?? DestinationLimits(settings)
         storm = StormGuard(threshold: settings.stormGuard)
     }
@@ -120,6 +120,17 @@ final class RunDestination {
         access.hear(told)
         if !needsAttention, events.isEmpty { access.learn(told, at: now) }
     }
+
+    /// Notes that an attempt begins, which counts as in flight already.
+    func noteBeginning() -> AdaptiveConcurrency.Start? { access.begin(inFlight: inFlight) }
+
+    /// Takes in what the end of an attempt, by its events, says of how many the server bears at once.
+    func adapt(to events: [DestinationEvent], of attempt: Attempt, after duration: Duration, at now: Timestamp) {
+        if let start = attempt.start { access.adapt(to: events, of: start, after: duration, at: now) }
+    }
+
+    /// Divides what the server bears among so many runs.
+    func share(with runs: Int, at now: Timestamp) { access.share(with: runs, at: now) }
 
     /// Takes an event in, for this run at once and for the ledger later.
     func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {

@@ -14,8 +14,7 @@ package struct RunOptions: Hashable, Sendable {
 
     /// The most operations that one pass takes.
     package var limit: Int
-    /// The most attempts in flight at once.
-    package var concurrency: Int
+    package var concurrency: Concurrency
     /// From the start: no claim after it, and what is in flight has `grace` to end.
     package var maxTime: Duration?
     package var stay: Stay
@@ -39,7 +38,7 @@ package struct RunOptions: Hashable, Sendable {
     var portion = 20_000
 
     package init(
-        limit: Int = 100, concurrency: Int = 5, maxTime: Duration? = nil, stay: Stay = .no,
+        limit: Int = 100, concurrency: Concurrency = .auto, maxTime: Duration? = nil, stay: Stay = .no,
         ignoresBackoff: Bool = false, ids: Set<OperationID>? = nil,
         types: Set<TypeName> = [], destinations: Set<String> = [], rate: Rate? = nil, failsIfBusy: Bool = false,
         grace: Duration = .seconds(10)
@@ -55,5 +54,20 @@ package struct RunOptions: Hashable, Sendable {
         self.rate = rate
         self.failsIfBusy = failsIfBusy
         self.grace = grace
+    }
+}
+
+/// How many attempts are in flight at once.
+package enum Concurrency: Hashable, Sendable {
+    /// For each destination as many as its server bears, see `AdaptiveConcurrency`.
+    case auto
+    case atMost(Int)
+
+    /// The most attempts in flight at once, to all destinations together.
+    package var most: Int {
+        switch self {
+        case .auto: AdaptiveConcurrency.highest
+        case .atMost(let count): count
+        }
     }
 }

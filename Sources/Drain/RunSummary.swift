@@ -24,6 +24,8 @@ package struct RunSummary: Hashable, Sendable {
     package var end: End = .done
     /// Requests that were sent, retries within this run included.
     package var attempts = 0
+    /// The most of them in flight at one moment.
+    package var mostInFlight = 0
     package var delivered = 0
     /// Operations that wait for another run: deferred by this one, and not delivered or failed later in it.
     package var deferred = 0

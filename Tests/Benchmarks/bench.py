@@ -178,11 +178,13 @@ class Nginx:
 
 
 class SlowServer:
-    """Answers 204 to everything, so many milliseconds after it came."""
+    """Answers 204 to everything, so many milliseconds after it came; with `room` it refuses more at once."""
 
-    def __init__(self, milliseconds):
-        file = scratch / f"port-{milliseconds}"
-        background([compiled("slow-server.c", "-lpthread"), str(file), str(milliseconds)])
+    def __init__(self, milliseconds, room=None):
+        file = scratch / f"port-{milliseconds}-{room}"
+        self.refusals = scratch / f"refusals-{milliseconds}-{room}"
+        limits = [str(room), str(self.refusals)] if room else []
+        background([compiled("slow-server.c", "-lpthread"), str(file), str(milliseconds), *limits])
         until(lambda: file.exists() and file.read_text().endswith("\n"))
         self.port = int(file.read_text())
         self.url = f"http://127.0.0.1:{self.port}/drain"

@@ -76,8 +76,8 @@ class Ground:
             self.kept[name] = make()
         return self.kept[name]
 
-    def slow(self, milliseconds):
-        return self.once(f"slow {milliseconds}", lambda: SlowServer(milliseconds))
+    def slow(self, milliseconds, room=None):
+        return self.once(f"slow {milliseconds} {room}", lambda: SlowServer(milliseconds, room))
 
     # Ours
 
@@ -107,9 +107,22 @@ class Ground:
                 raise RuntimeError(f"{queues[0].waiting()} operations are left")
 
         expected = None if url else count // (batch or 1)
-        return Program(
+        program = Program(
             name, lambda: queues[0].command("run", "--limit", count, "--concurrency", at_once), count=count,
             prepare=prepare, check=check, requests=expected)
+        program.waiting = lambda: queues[0].waiting()
+        return program
+
+    def for_a_minute(self, name, server, at_once):
+        """A run of a minute at a server that has little room: how often it is refused."""
+        program = self.ours(name, 20_000, url=server.url, at_once=at_once)
+        queue, prepare = program.command, program.prepare
+        words = ("--limit", 20_000, "--until-empty", "--max-time", "60s", "--concurrency", at_once)
+        program.command = lambda: [*queue()[:2], *map(str, words), *queue()[-2:]]
+        program.prepare = lambda: (prepare(), server.refusals.write_bytes(b""))
+        program.check = None
+        program.seen = lambda: {"refused": server.refusals.stat().st_size, "left": program.waiting()}
+        return program
 
     def several_runs(self, number, count, url=None):
         """So many runs at once over a new queue, each for all of it."""

@@ -70,7 +70,7 @@ def rows(ground):
     """All rows, each made only when it is asked for: key → a function that makes those that are measured together."""
     return {
         "drain": draining, "urlsession": draining, "batch": draining, "cpu": draining, "latency": latency, "ordered": ordered, "envelope": envelope,
-        "runs": runs, "slow-directory": slow_directory,
+        "runs": runs, "slow-directory": slow_directory, "auto": adaptive,
         "empty": empty, "add": adding, "bulk": bulk, "take": taking, "memory": memories, "growth": growth,
         "slow": slow, "checksum": checksum,
     }
@@ -163,6 +163,23 @@ def slow_directory(ground, wanted):
     return [Row("slow-directory", f"drain {count:,}, 1 ms more for each metadata call, --concurrency 50", "operations/s", rate,
                 [ground.on_slow_directory(ground.ours("drainq, --concurrency 50", count, at_once=50)), alone],
                 [Aim("≥ 2,000/s", at_least=2_000), Aim("≥ 8 × one at a time", alone.name, at_least=8)])]
+
+
+def adaptive(ground, wanted):
+    """What `--concurrency auto` finds."""
+    count, roomy, narrow = 8_000, ground.slow(50), ground.slow(50, room=3)
+    five = ground.ours("drainq, --concurrency 5", count, url=roomy.url)
+    minute = [ground.for_a_minute(f"drainq, --concurrency {words}", narrow, words) for words in ("auto", 3, 5)]
+    delivered = lambda program, sample: (program.count - sample["left"]) / sample["wall"]
+    return [
+        Row("auto", f"drain {count:,}, 50 ms a request, room for all", "operations/s", rate,
+            [ground.ours("drainq, --concurrency auto", count, url=roomy.url, at_once="auto"), five],
+            [Aim("≥ 10 × five at a time", five.name, at_least=10)]),
+        Row("auto", "a minute at a server that bears 3 at once, 50 ms each", "operations/s", delivered, minute,
+            [Aim("≥ 0.9 × three at a time", minute[1].name, at_least=0.9)]),
+        Row("auto", "the same: answers of 429", "in the minute", lambda program, sample: sample["refused"], minute,
+            [Aim("≤ 2", at_most=2)]),
+    ]
 
 
 def built(ground):

@@ -1,13 +1,18 @@
 // An HTTP server on 127.0.0.1 that answers each request with 204, so many milliseconds after it came.
 //
-//   slow-server PORT-FILE MILLISECONDS
+//   slow-server PORT-FILE MILLISECONDS [ROOM REFUSALS]
 //
-// A thread for each connection. It writes its port to the file and ends with whoever started it.
+// More than ROOM requests at once it refuses with 429 and Retry-After: 1, at once, and adds a byte to the file REFUSALS for
+// each. A thread for each connection. It writes its port to the file and ends with whoever started it.
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +23,13 @@
 #include <unistd.h>
 
 static struct timespec delay;
+static atomic_long inside;
+static long room = LONG_MAX;
+static int refusals = -1;
 
 static void *serve(void *argument) {
-    static const char answer[] = "HTTP/1.1 204 No Content\r\n\r\n";
+    static const char done[] = "HTTP/1.1 204 No Content\r\n\r\n";
+    static const char full[] = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n";
     int connection = (int)(long)argument;
     char request[1 << 20];
     size_t held = 0;
@@ -40,8 +49,11 @@ static void *serve(void *argument) {
             if (more <= 0) goto gone;
             held += more;
         }
-        nanosleep(&delay, NULL);
-        if (send(connection, answer, sizeof answer - 1, MSG_NOSIGNAL) < 0) goto gone;
+        bool has_room = atomic_fetch_add(&inside, 1) < room;
+        if (has_room) nanosleep(&delay, NULL);
+        else if (write(refusals, "x", 1) < 1) goto gone;
+        atomic_fetch_sub(&inside, 1);
+        if (send(connection, has_room ? done : full, (has_room ? sizeof done : sizeof full) - 1, MSG_NOSIGNAL) < 0) goto gone;
         memmove(request, request + whole, held -= whole);
     }
 gone:
@@ -50,7 +62,11 @@ gone:
 }
 
 int main(int count, char **arguments) {
-    if (count != 3) return 64;
+    if (count != 3 && count != 5) return 64;
+    if (count == 5) {
+        room = atol(arguments[3]);
+        refusals = open(arguments[4], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_TIMERSLACK, 1);
     long milliseconds = atol(arguments[2]);

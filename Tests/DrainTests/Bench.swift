@@ -162,3 +162,8 @@ extension AttemptReport.Result {
         .answer(AttemptReport.Answer(status: status, headers: headers))
     }
 }
+
+extension Concurrency: ExpressibleByIntegerLiteral {
+    /// A number as the options of a run have it.
+    public init(integerLiteral count: Int) { self = .atMost(count) }
+}

@@ -39,7 +39,7 @@ final class Parts {
 
     func stop(_ options: RunOptions = RunOptions()) -> StopCheck {
         StopCheck(
-            options, bench.clock, tally, OperatorCheck(bench.spool, bench.clock, tally, book, conditions))
+            options, bench.clock, tally, OperatorCheck(bench.spool, claims, bench.clock, tally, book, conditions))
     }
 
     func dispatcher(_ options: RunOptions = RunOptions()) -> Dispatcher {

@@ -106,7 +106,7 @@ struct DocumentTests {
     @Test func `help shows every option with its initial value`() {
         let help = helpText(of: .of(.run))
         #expect(help.contains("  -t, --type TYPE             attempt only this type\n"))
-        #expect(help.contains("[default: 5]"))
+        #expect(help.contains("[default: auto]"))
         #expect(help.contains("  drainq run --until-empty --max-time 1h\n"))
     }
 

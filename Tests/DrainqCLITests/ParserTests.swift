@@ -1,3 +1,4 @@
+import Drain
 import Policy
 import Testing
 
@@ -71,16 +72,24 @@ struct ParserTests {
             ])
     }
 
+    @Test func `concurrency is a number or auto`() throws {
+        #expect(try run("run --concurrency 12").concurrency == .atMost(12))
+        #expect(try run("run --concurrency auto").concurrency == .auto)
+        for text in ["automatic", "0", "1001"] {
+            #expect(throws: UsageError.self) { try run("run --concurrency \(text)") }
+        }
+    }
+
     @Test func `an option that is not given leaves what the arguments begin with`() throws {
         let arguments = try run("run")
-        #expect(arguments.concurrency == 5)
+        #expect(arguments.concurrency == .auto)
         #expect(arguments.grace == .seconds(10))
         #expect(arguments.maxTime == nil)
         #expect(arguments.types == [])
         #expect(try list("list").limit == nil)
         #expect(try add("add").input.type == nil)
         #expect(try add("add --id x").input.id?.description == "x")
-        #expect(OptionDescription.row(.concurrency, of: .run)?.initial == "5")
+        #expect(OptionDescription.row(.concurrency, of: .run)?.initial == "auto")
         #expect(OptionDescription.row(.grace, of: .run)?.initial == "10s")
         #expect(OptionDescription.row(.progress, of: .run)?.initial == "auto")
     }

@@ -52,9 +52,11 @@ import Testing
         let spent = try #require(summary["spentMs"] as? [String: Int])
         #expect(Set(spent.keys) == ["choosing", "claiming", "waiting", "settling", "syncing"])
         #expect(spent["waiting"]! >= 300)
+        #expect(summary["mostInFlight"] as? Int == 1)
+        #expect(run.error.contains("with at most 1 attempts in flight"))
         let all = try #require(summary["durationMs"] as? Int)
         #expect((all - 6...all).contains(spent.values.reduce(0, +)))
-        #expect(run.error.contains("waiting ") && run.error.contains("hint: a larger --concurrency"))
+        #expect(run.error.contains("waiting ") && run.error.contains("hint: the servers decide"))
     }
 
     @Test func `a 503 defers by the schedule, is left alone until then, and fails after the last attempt`() throws {

@@ -9,6 +9,8 @@ package enum ValueKind: Hashable, Sendable {
     case file(String)
     case directory(String)
     case count(ClosedRange<Int>)
+    /// A count, or this word.
+    case countOr(String, ClosedRange<Int>)
     case duration
     case interval
     case time
@@ -30,6 +32,7 @@ package enum ValueKind: Hashable, Sendable {
         case .text(let word), .file(let word), .directory(let word): word
         case .pointer: "POINTER"
         case .count: "N"
+        case .countOr(let word, _): "N|\(word)"
         case .duration, .interval: "D"
         case .time: "TIME"
         case .choice(let words): words.joined(separator: "|")

@@ -1,3 +1,4 @@
+import Drain
 import Policy
 
 /// How a value is written on the command line, and what it is read as.
@@ -156,6 +157,29 @@ extension ValueSyntax<Int> {
             if number < range.lowerBound { throw ValueDefect("less than \(range.lowerBound)") }
             if number > range.upperBound { throw ValueDefect("more than \(range.upperBound)") }
             return number
+        }
+    }
+}
+
+extension ValueSyntax<Concurrency> {
+    static func concurrency(_ range: ClosedRange<Int>) -> Self {
+        Self(.countOr("auto", range), text: \.word) { text throws(ValueDefect) in
+            if text == "auto" { return .auto }
+            do throws(ValueDefect) {
+                return .atMost(try ValueSyntax<Int>.count(range).read(text))
+            } catch {
+                throw ValueDefect(
+                    error.reason, hint: "a number from \(range.lowerBound) to \(range.upperBound), or auto")
+            }
+        }
+    }
+}
+
+extension Concurrency {
+    fileprivate var word: String {
+        switch self {
+        case .auto: "auto"
+        case .atMost(let count): "\(count)"
         }
     }
 }

@@ -25,6 +25,7 @@ extension ValueKind {
         case .file: .files
         case .directory: .directories
         case .choice(let words): .words(words)
+        case .countOr(let word, _): .words([word])
         case .typeName: .queue(QueueCandidates(field: "type", arguments: ["list", "--limit", "1000"]))
         case .destination: .queue(QueueCandidates(field: "destination", arguments: ["status"]))
         }

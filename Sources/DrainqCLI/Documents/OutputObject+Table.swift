@@ -144,6 +144,7 @@ extension OutputObject {
         .maybe("nextDue", .time, "when the next operation is due"),
         .maybe("conditions", .text, "why network or power kept the run from attempting anything"),
         .maybe("spentMs", .object(spent), "the use of that time, in milliseconds"),
+        .maybe("mostInFlight", .count, "the most attempts in flight at one moment"),
     ]
 
     private static let spent: Fields = [
@@ -213,6 +214,7 @@ extension OutputObject {
         .maybe("failures", .count, "failures in a row"),
         .maybe("lastFailure", .text, "the last of these failures"),
         .maybe("window", .count, "the most attempts in flight, while that is fewer than usual"),
+        .maybe("overload", .count, "so many attempts in flight were too many for its server"),
         .maybe("lastSuccess", .time, "the time of the last delivery to it"),
     ]
 

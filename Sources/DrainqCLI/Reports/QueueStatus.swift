@@ -28,6 +28,8 @@ struct QueueStatus: Encodable {
         var lastFailure: String?
         /// Upper bound on attempts in flight after a failure; `nil` if the concurrency limit alone bounds them.
         var window: Int?
+        /// So many attempts in flight were too many for its server.
+        var overload: Int?
         var lastSuccess: String?
 
         init(_ tally: QueueCount.Tally) {
@@ -54,6 +56,7 @@ struct QueueStatus: Encodable {
             failures = state.failures > 0 ? state.failures : nil
             lastFailure = state.lastFailure
             window = state.window
+            overload = state.overload?.inFlight
             lastSuccess = state.lastSuccess?.rfc3339
         }
     }

@@ -2,9 +2,9 @@ import Drain
 import Policy
 
 extension TimeSpent {
-    /// `of 2.5s: choosing 30ms, claiming 0.9s, waiting 0.6s, settling 0.7s, syncing 0.2s`
-    func sentence(of duration: Duration) -> String {
-        "of \(InWords.short(duration)): "
+    /// `of 2.5s, with at most 12 attempts in flight: choosing 30ms, claiming 0.9s, waiting 0.6s, settling 0.7s, syncing 0.2s`
+    func sentence(of duration: Duration, mostInFlight: Int) -> String {
+        "of \(InWords.short(duration)), with at most \(mostInFlight) attempts in flight: "
             + Activity.allCases.map { "\($0) \(InWords.short(self[$0]))" }.joined(separator: ", ")
     }
 
@@ -13,7 +13,7 @@ extension TimeSpent {
         switch Activity.allCases.max(by: { self[$0] < self[$1] })! {
         case .choosing: "a larger --limit looks through the queue less often"
         case .claiming, .settling: "a route with 'batch' sends many operations in one request"
-        case .waiting: "a larger --concurrency waits for more answers at once, where the server lets it"
+        case .waiting: "the servers decide; where --concurrency is a number, auto may find a better one"
         case .syncing: "the disk decides; a queue on a faster one, or a route with 'batch', syncs less"
         }
     }

@@ -192,6 +192,8 @@ struct SummaryView: Codable {
     var conditions: String?
     /// Absent in what older versions have written.
     var spentMs: SpentView?
+    /// The same.
+    var mostInFlight: Int?
 
     struct SpentView: Codable {
         var choosing: Int
@@ -214,6 +216,7 @@ struct SummaryView: Codable {
 
     init(_ summary: RunSummary, _ status: ExitStatus) {
         spentMs = SpentView(summary.timeSpent)
+        mostInFlight = summary.mostInFlight
         startedAt = summary.startedAt.rfc3339
         durationMs = Int(clamping: summary.duration.wholeMicroseconds / 1000)
         end =

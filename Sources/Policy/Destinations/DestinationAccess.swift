@@ -9,17 +9,22 @@ package struct DestinationAccess: Hashable, Sendable {
     package var block: Availability.Block?
     /// One attempt has to succeed before there are more.
     package private(set) var isProbing = false
+    /// Where `--concurrency` is `auto`.
+    package private(set) var concurrency: AdaptiveConcurrency?
 
-    package init(_ settings: DestinationSettings, _ state: DestinationState) {
+    package init(
+        _ settings: DestinationSettings, _ state: DestinationState, concurrency: AdaptiveConcurrency? = nil
+    ) {
         self.settings = settings
         self.state = state
+        self.concurrency = concurrency
     }
 
     /// How many attempts may be in flight.
     package var allowance: Int {
         if block != nil { return 0 }
         if isProbing { return 1 }
-        return min(state.window ?? .max, settings.concurrency ?? .max)
+        return min(state.window ?? .max, settings.concurrency ?? .max, concurrency?.limit ?? .max)
     }
 
     /// Opens or closes by what is known at `now`.
@@ -51,6 +56,8 @@ package struct DestinationAccess: Hashable, Sendable {
     /// Takes over what another run has learned since, as the ledger has it: the server asks for time, or the circuit breaker
     /// has opened. What this run knew when its pass began, and ignores (`--now`), it goes on ignoring.
     package mutating func learn(_ told: DestinationState, at now: Timestamp) {
+        state.overload = told.overload
+        concurrency?.keep(below: state.overload, at: now)
         if block != nil { return }
         if told.notBefore != state.notBefore, let until = told.wait(at: now) {
             state.notBefore = until
@@ -62,6 +69,39 @@ package struct DestinationAccess: Hashable, Sendable {
         if block != nil { state.window = 1 }
     }
 
+    /// Notes that an attempt begins; `inFlight` are in flight then. `nil` where their number does not adapt.
+    package mutating func begin(inFlight: Int) -> AdaptiveConcurrency.Start? {
+        concurrency?.begin(inFlight: inFlight)
+    }
+
+    /// Takes in what the end of an attempt, by its `events`, says of how many the server bears at once.
+    package mutating func adapt(
+        to events: [DestinationEvent], of start: AdaptiveConcurrency.Start, after duration: Duration, at now: Timestamp
+    ) {
+        let asksForTime = events.contains { if case .retryAfter = $0 { true } else { false } }
+        let isAway = events.contains { if case .unreachable = $0 { true } else { false } }
+        if asksForTime || isAway {
+            // A server that is away says nothing of its limits.
+            if let tooMany = concurrency?.refused(start), asksForTime { learn(.overloaded(inFlight: tooMany), at: now) }
+        } else if events.contains(.delivered) {
+            let overload = state.overload
+            if let over = concurrency?.delivered(start, after: duration, overload: overload, at: now) {
+                learn(.bore(inFlight: over.inFlight), at: now)
+            }
+        }
+    }
+
+    private mutating func learn(_ event: DestinationEvent, at now: Timestamp) {
+        state.apply(event, settings, at: now)
+        events.append(event)
+        concurrency?.keep(below: state.overload, at: now)
+    }
+
+    /// Divides what the server bears among so many runs.
+    package mutating func share(with runs: Int, at now: Timestamp) {
+        concurrency?.share(with: runs, overload: state.overload, at: now)
+    }
+
     /// Takes an event in, for this run at once and for the ledger later.
     package mutating func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {
         state.apply(event, settings, at: now)
@@ -70,7 +110,7 @@ package struct DestinationAccess: Hashable, Sendable {
         if !saysTheSame { events.append(event) }
         switch event {
         case .delivered: open(at: now, ignoringCoolDown: ignoringCoolDown)
-        case .answered, .resumed, .probed, .parked, .witnessed, .unparked, .failed: break
+        case .answered, .resumed, .probed, .parked, .witnessed, .unparked, .failed, .overloaded, .bore: break
         case .unreachable:
             // With --now the cool-down that was there before is ignored, not the one that begins here.
             if state.coolDownUntil.map({ $0 > now }) ?? false {

@@ -21,6 +21,10 @@ package enum DestinationEvent: Hashable, Sendable {
     case unparked(OperationID)
     /// An operation failed for good with this status.
     case failed(status: Int)
+    /// The server has refused attempts, and said so, when so many of all runs were in flight.
+    case overloaded(inFlight: Int)
+    /// It has borne so many.
+    case bore(inFlight: Int)
     case heldByHand(reason: String)
     /// By a person: ends hold, cool-down and the server's wait; a pause is ended by `resumed` alone.
     case released

@@ -98,9 +98,10 @@ extension DestinationState {
 
     /// The last time that anything is known of.
     fileprivate var lastMet: Timestamp? {
-        ([lastSuccess, lastFailureAt, notBefore, coolDownUntil, storm?.at] + parking.entries.map(\.asked)).compactMap {
-            $0
-        }.max()
+        ([lastSuccess, lastFailureAt, notBefore, coolDownUntil, storm?.at, overload?.at] + parking.entries.map(\.asked))
+            .compactMap {
+                $0
+            }.max()
     }
 }
 

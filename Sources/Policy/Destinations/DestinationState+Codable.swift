@@ -11,6 +11,7 @@
 /// window          how many attempts may be in flight after a failure
 /// lastSuccess     time
 /// storm           { status, count, at }: failures for good in a row, of one status
+/// overload        { inFlight, at, times }, see `Overload`
 /// parked          { blamed, operations }, see `Parking`
 /// ```
 /// Times are RFC 3339 in UTC. A field that cannot be read is as if it were not there, an unknown one is ignored.
@@ -31,6 +32,7 @@ extension DestinationState: Codable {
         case lastSuccess
         case parked
         case storm
+        case overload
     }
 
     /// Throws only where it is no object.
@@ -45,7 +47,8 @@ extension DestinationState: Codable {
             coolDowns: fields.count(.coolDowns, upTo: Self.mostCounted)
                 ?? fields.count(.suspensions, upTo: Self.mostCounted) ?? 0,
             window: fields.count(.window, upTo: Self.widest), lastSuccess: fields.time(.lastSuccess),
-            parking: fields.value(.parked) ?? Parking(), storm: fields.value(.storm))
+            parking: fields.value(.parked) ?? Parking(), storm: fields.value(.storm),
+            overload: fields.value(.overload))
     }
 
     package func encode(to encoder: any Encoder) throws {
@@ -62,6 +65,7 @@ extension DestinationState: Codable {
         try fields.encodeIfPresent(lastSuccess?.rfc3339, forKey: .lastSuccess)
         if !parking.isEmpty { try fields.encode(parking, forKey: .parked) }
         try fields.encodeIfPresent(storm, forKey: .storm)
+        try fields.encodeIfPresent(overload, forKey: .overload)
     }
 }
 
@@ -122,16 +126,16 @@ extension DestinationState.Hold: Codable {
 extension KeyedDecodingContainer {
     /// Returns a field; `nil` if it is not there or cannot be read. A field that is not there costs no error: most fields of
     /// most destinations are not there, and errors are most of the time that a ledger takes.
-    fileprivate func value<Value: Decodable>(_ key: Key) -> Value? {
+    func value<Value: Decodable>(_ key: Key) -> Value? {
         contains(key) ? try? decode(Value.self, forKey: key) : nil
     }
 
-    fileprivate func time(_ key: Key) -> Timestamp? {
+    func time(_ key: Key) -> Timestamp? {
         value(key).flatMap { Timestamp(rfc3339: $0) }
     }
 
     /// A number from 1 on.
-    fileprivate func count(_ key: Key, upTo most: Int) -> Int? {
+    func count(_ key: Key, upTo most: Int) -> Int? {
         guard let number: Int = value(key), number > 0 else { return nil }
         return min(number, most)
     }

@@ -35,6 +35,10 @@ extension DestinationState {
         case .failed(let status):
             let before = storm?.status == status ? storm?.count ?? 0 : 0
             storm = Storm(status: status, count: min(before, Self.mostCounted - 1) + 1, at: now)
+        case .overloaded(let inFlight):
+            overload = overload?.joined(by: inFlight, at: now) ?? Overload(inFlight: inFlight, at: now)
+        case .bore(let inFlight):
+            if let overload, overload.inFlight <= inFlight { self.overload = nil }
         case .witnessed(let credentials, let began): parking.witness(credentials, began: began)
         case .unparked(let id): parking.forget(id)
         case .disproved, .blameChanged:

@@ -65,12 +65,14 @@ package struct DestinationState: Hashable, Sendable {
     /// Operations that were refused, and that wait for a witness.
     package var parking: Parking
     package var storm: Storm?
+    /// How many attempts at once were too many for the server.
+    package var overload: Overload?
 
     package init(
         hold: Hold? = nil, isPaused: Bool = false, notBefore: Timestamp? = nil, failures: Int = 0,
         lastFailure: String? = nil, lastFailureAt: Timestamp? = nil, coolDownUntil: Timestamp? = nil,
         coolDowns: Int = 0, window: Int? = nil, lastSuccess: Timestamp? = nil, parking: Parking = Parking(),
-        storm: Storm? = nil
+        storm: Storm? = nil, overload: Overload? = nil
     ) {
         self.hold = hold
         self.isPaused = isPaused
@@ -84,6 +86,7 @@ package struct DestinationState: Hashable, Sendable {
         self.lastSuccess = lastSuccess
         self.parking = parking
         self.storm = storm
+        self.overload = overload
     }
 
     /// Whether there is nothing to remember.

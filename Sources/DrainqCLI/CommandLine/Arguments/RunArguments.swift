@@ -45,8 +45,13 @@ struct RunArguments: CommandArguments {
             that have expired behind a closed destination. Older values that a taken operation replaces do not count.
             """)
         Option(
-            .concurrency, .count(1...1000), initial: \.concurrency, "attempt so many at a time",
-            "The most attempts in flight at once.")
+            .concurrency, .concurrency(1...1000), initial: \.concurrency, "attempt so many at a time",
+            """
+            The most attempts in flight at once, to all destinations together. With `auto` each destination gets 5 at first, \
+            and more as long as its server answers as fast as before, up to 64 in all; where the server refuses for lack of \
+            room (429, 503, a time-out) half as many, and no more than it has borne until a minute has passed or more. Runs \
+            at one queue share.
+            """)
         Option(
             .maxTime, .duration, \.maxTime, "begin nothing after so long",
             "After this time the run claims nothing more. Attempts in flight end within the time of --grace.")

@@ -1,0 +1,136 @@
+/// How many attempts one run has in flight to one destination where `--concurrency` is `auto`: as many as the server answers
+/// without taking longer for each.
+///
+/// A round is as many deliveries as the limit allows attempts, of attempts that began at this limit. After each round:
+/// - If the attempts took about as long as at a lower limit, and as many were in flight as the limit allows, the limit grows:
+///   by half of itself until something has spoken against it (slow start), then by one.
+/// - If they took more than `slower` times as long, requests wait for each other at the server: the limit stays. With more than
+///   `tooSlow` times it falls by a quarter, but not below `initial`.
+///
+/// A refusal for lack of room (429, 503, Retry-After, a time-out) halves the limit at once, down to one; once for all attempts
+/// that began before the server could have felt that. What a server refuses by saying so the destination's state remembers as
+/// its `Overload`: the limit stays below it until it is time to try again.
+///
+/// How long attempts take is compared by their lower quartile: a few slow requests and new connections are no sign of a queue.
+/// Additive increase and multiplicative decrease share a server fairly between clients that know nothing of each other (Chiu
+/// and Jain 1989); runs at one queue know their number, and divide what the server bears.
+package struct AdaptiveConcurrency: Hashable, Sendable {
+    /// What an attempt knows of the limit that it began at.
+    package struct Start: Hashable, Sendable {
+        fileprivate let number: Int
+        fileprivate let round: Int
+        /// How many attempts were in flight, this one among them.
+        fileprivate let inFlight: Int
+    }
+
+    /// The limit at the beginning, which no slow answer takes away.
+    package static let initial = 5
+    /// The highest limit for all runs at a queue.
+    package static let highest = 64
+    /// In quarters: 1.5 times.
+    private static let slower = 6
+    /// In quarters: twice.
+    private static let tooSlow = 8
+
+    /// How many attempts may be in flight.
+    package private(set) var limit: Int
+    /// The runs that share the destination.
+    private var runs = 1
+    /// The number of attempts begun, and the last one that a delivery was noted of.
+    private var begun = 0
+    private var counted = 0
+    private var round = 0
+    /// The first round whose attempts the last refusal does not concern.
+    private var firstAfterRefusal = 0
+    private var isStarting = true
+    /// Whether as many attempts were in flight in this round as the limit allows.
+    private var wasReached = false
+    /// How long the deliveries of this round took.
+    private var durations: [Duration] = []
+    /// The lower quartile of the fastest round.
+    private var unhindered: Duration?
+
+    /// `runs` share the destination, of which `overload` is known.
+    package init(runs: Int = 1, overload: Overload? = nil, at now: Timestamp) {
+        self.runs = max(1, runs)
+        limit = Self.initial
+        keep(below: overload, at: now)
+    }
+
+    /// Notes that an attempt begins; `inFlight` are in flight then.
+    package mutating func begin(inFlight: Int) -> Start {
+        begun += 1
+        if inFlight >= limit { wasReached = true }
+        return Start(number: begun, round: round, inFlight: inFlight)
+    }
+
+    /// Notes a delivery; of the operations of one attempt the first counts. Returns an overload that has proved to be over: as
+    /// many were borne.
+    package mutating func delivered(
+        _ start: Start, after duration: Duration, overload: Overload?, at now: Timestamp
+    ) -> Overload? {
+        guard start.round == round, start.number != counted else { return nil }
+        counted = start.number
+        durations.append(duration)
+        guard durations.count >= max(limit, Self.initial) else { return nil }
+        let borne = overload.flatMap { wasReached && limit * runs >= $0.inFlight ? $0 : nil }
+        adapt()
+        keep(below: borne == nil ? overload : nil, at: now)
+        return borne
+    }
+
+    /// Notes a refusal for lack of room. Returns how many attempts of all runs were too many; `nil` where the refusal says
+    /// nothing new.
+    package mutating func refused(_ start: Start) -> Int? {
+        guard start.round >= firstAfterRefusal else { return nil }
+        isStarting = false
+        // One refusal is no proof that half as many are too many.
+        let tooMany = max(start.inFlight, limit / 2 + 1)
+        limit = max(1, limit / 2)
+        beginRound()
+        firstAfterRefusal = round
+        return tooMany * runs
+    }
+
+    /// Divides what the server bears anew where the number of runs has changed.
+    package mutating func share(with runs: Int, overload: Overload?, at now: Timestamp) {
+        let runs = max(1, runs)
+        guard runs != self.runs else { return }
+        if runs > self.runs {
+            limit = max(min(limit, Self.initial), limit * self.runs / runs)
+        } else {
+            isStarting = isStarting || overload == nil
+        }
+        self.runs = runs
+        beginRound()
+        keep(below: overload, at: now)
+    }
+
+    /// Keeps the limit below what is known to be too much.
+    package mutating func keep(below overload: Overload?, at now: Timestamp) {
+        limit = min(limit, max(Self.initial, Self.highest / runs))
+        if let overload { limit = max(1, min(limit, overload.bearable(at: now) / runs)) }
+    }
+
+    private mutating func adapt() {
+        let usual = durations.sorted()[durations.count / 4]
+        // At the initial limit nothing is compared: a server that has become slower altogether is not crowded.
+        if limit <= Self.initial || unhindered.map({ usual < $0 }) ?? true { unhindered = usual }
+        let times = unhindered.map { $0 > .zero ? Int(usual * 4 / $0) : 4 } ?? 4
+        if times > Self.tooSlow {
+            isStarting = false
+            limit = max(min(limit, Self.initial), limit - limit / 4)
+        } else if times > Self.slower {
+            isStarting = false
+        } else if wasReached {
+            limit = isStarting ? limit + max(1, limit / 2) : limit + 1
+        }
+        beginRound()
+    }
+
+    private mutating func beginRound() {
+        round += 1
+        wasReached = false
+        durations = []
+    }
+}

@@ -1,0 +1,181 @@
+import Testing
+
+@testable import Policy
+
+@Suite struct `Concurrency finds itself` {
+    /// A drain of today's default beside one that adapts.
+    @Test func `a server of 50 ms with room for 64 is drained ten times as fast as five at a time`() {
+        var fixed = CrowdedServer()
+        fixed.add(fixed: 5)
+        fixed.go(until: .seconds(10))
+        var adaptive = CrowdedServer()
+        adaptive.add()
+        adaptive.go(until: .seconds(10))
+        #expect(adaptive.delivered() >= 10 * fixed.delivered())
+        #expect(adaptive.clients[0].access.concurrency?.limit == 64)
+    }
+
+    @Test(arguments: [1, 3, 7, 20, 40])
+    func `a server that bears few at once refuses no more than twice a minute`(room: Int) {
+        var server = CrowdedServer(room: room)
+        server.takes = { _ in .milliseconds(500) }
+        server.add()
+        server.go(until: .seconds(1800))
+        // The first minute has the search in it.
+        for minute in 1..<30 {
+            let refused = server.refusals.count { $0 >= .seconds(60 * minute) && $0 < .seconds(60 * (minute + 1)) }
+            #expect(refused <= 2, "minute \(minute)")
+        }
+        if room == 3 { #expect(server.refusals.count { $0 < .seconds(60) } <= 2) }
+        #expect(server.refusals.count { $0 < .seconds(60) } <= max(5, room / 2))
+        // And it is used: at least four fifths of what it bears.
+        #expect(server.delivered(from: .seconds(600), to: .seconds(1800)) * 5 >= 1200 * 2 * room * 4)
+    }
+
+    @Test func `where requests queue at the server, few more of them wait there than it works on`() {
+        var server = CrowdedServer(workers: 8)
+        server.takes = { .milliseconds(40 + $0 * 7 % 20) }
+        server.add()
+        server.go(until: .seconds(60))
+        #expect((8...20).contains(server.clients[0].access.concurrency!.limit))
+        #expect(server.delivered(from: .seconds(1), to: .seconds(60)) * 10 >= 59 * 160 * 9)
+    }
+
+    @Test func `a server that is done with five at a time is asked for little more`() {
+        var server = CrowdedServer(workers: 2)
+        server.add()
+        server.go(until: .seconds(60))
+        #expect(server.clients[0].access.concurrency!.limit <= 10)
+    }
+
+    @Test func `slow requests among fast ones do not lower it`() {
+        var server = CrowdedServer()
+        server.takes = { $0 % 10 == 0 ? .seconds(1) : .milliseconds(20 + $0 % 7) }
+        server.add()
+        server.go(until: .seconds(20))
+        #expect(server.clients[0].access.concurrency?.limit == 64)
+    }
+
+    @Test func `new connections, which take three times as long, do not lower it`() {
+        var server = CrowdedServer()
+        // Each time the limit grows as many connections are opened.
+        server.takes = { $0 < 200 && $0 % 2 == 0 ? .milliseconds(150) : .milliseconds(50) }
+        server.add()
+        server.go(until: .seconds(5))
+        #expect(server.clients[0].access.concurrency?.limit == 64)
+    }
+
+    @Test(arguments: [3, 16, 40, 64])
+    func `two runs share what the server bears, the second as much as the first`(room: Int) {
+        var server = CrowdedServer(room: room)
+        server.takes = { _ in .milliseconds(200) }
+        server.add()
+        server.add(at: .seconds(30))
+        server.go(until: .seconds(330))
+        let (first, second) = (server.delivered(0, from: .seconds(60)), server.delivered(1, from: .seconds(60)))
+        #expect(min(first, second) * 3 >= max(first, second) * 2, "\(first) and \(second)")
+        #expect((first + second) * 10 >= 270 * 5 * room * 6, "\(first + second)")
+    }
+
+    @Test func `runs that do not know of each other come to share as well`() {
+        // Two queues: each run believes that it is alone.
+        var limits = [AdaptiveConcurrency(at: CrowdedServer.start), AdaptiveConcurrency(at: CrowdedServer.start)]
+        var sums = [0, 0]
+        var generator = SeededGenerator(seed: 7)
+        for round in 0..<4000 {
+            let total = limits[0].limit + limits[1].limit
+            for run in 0..<2 {
+                let starts = (1...limits[run].limit).map { limits[run].begin(inFlight: $0) }
+                let isRefused = total > 40 && Int.random(in: 0..<total, using: &generator) < limits[run].limit
+                if isRefused {
+                    _ = limits[run].refused(starts.last!)
+                } else {
+                    for start in starts {
+                        _ = limits[run].delivered(
+                            start, after: .milliseconds(50), overload: nil, at: CrowdedServer.start)
+                    }
+                }
+                if round >= 500 { sums[run] += limits[run].limit }
+            }
+        }
+        #expect(sums.min()! * 3 >= sums.max()! * 2, "\(sums)")
+    }
+
+    @Test func `the next run begins below what was too much`() {
+        var first = CrowdedServer(room: 3)
+        first.add()
+        first.go(until: .seconds(5))
+        #expect(first.clients[0].access.state.overload?.inFlight == 4)
+        let known = DestinationState(overload: Overload(inFlight: 4, at: CrowdedServer.start))
+        var second = CrowdedServer(room: 3, knowing: known)
+        second.add()
+        second.go(until: .seconds(40))
+        #expect(second.refusals.isEmpty)
+        #expect(second.delivered() >= 40 * 60 * 8 / 10)
+    }
+
+    @Test func `a server that has got more room is found out`() {
+        var server = CrowdedServer(room: 3)
+        server.add()
+        server.go(until: .seconds(30))
+        server.room = .max
+        server.go(until: .seconds(200))
+        #expect(server.clients[0].access.concurrency?.limit == 64)
+        #expect(server.clients[0].access.state.overload == nil)
+    }
+
+    @Test func `a refusal halves it once for all attempts that began before`() {
+        var concurrency = AdaptiveConcurrency(at: CrowdedServer.start)
+        let starts = (1...5).map { concurrency.begin(inFlight: $0) }
+        #expect(concurrency.refused(starts[3]) == 4)
+        #expect(concurrency.limit == 2)
+        #expect(concurrency.refused(starts[4]) == nil)
+        #expect(concurrency.limit == 2)
+        #expect(concurrency.refused(concurrency.begin(inFlight: 2)) == 2)
+        #expect(concurrency.limit == 1)
+    }
+
+    @Test func `the operations of one batch count as one attempt`() {
+        var concurrency = AdaptiveConcurrency(at: CrowdedServer.start)
+        let starts = (1...5).map { concurrency.begin(inFlight: $0) }
+        for _ in 0..<100 {
+            _ = concurrency.delivered(starts[0], after: .milliseconds(50), overload: nil, at: CrowdedServer.start)
+        }
+        #expect(concurrency.limit == 5)
+    }
+
+    @Test func `a limit that nothing has reached does not grow`() {
+        var concurrency = AdaptiveConcurrency(at: CrowdedServer.start)
+        for _ in 0..<100 {
+            let start = concurrency.begin(inFlight: 4)
+            _ = concurrency.delivered(start, after: .milliseconds(50), overload: nil, at: CrowdedServer.start)
+        }
+        #expect(concurrency.limit == 5)
+    }
+}
+
+@Suite struct OverloadTests {
+    private let now = CrowdedServer.start
+
+    @Test func `as many are tried again after a minute, then after twice as long each time`() {
+        var overload = Overload(inFlight: 4, at: now)
+        for (times, minutes) in [1, 2, 4, 8, 16, 16].enumerated() {
+            #expect(overload.times == min(times + 1, 6))
+            let wait = Duration.seconds(60 * minutes)
+            #expect(overload.bearable(at: overload.at + wait - .milliseconds(1)) == 3)
+            #expect(overload.bearable(at: overload.at + wait) == 4)
+            overload = overload.joined(by: 4, at: overload.at + wait)
+        }
+    }
+
+    @Test func `fewer are believed at once, more are not, and one is always borne`() {
+        let overload = Overload(inFlight: 4, at: now)
+        #expect(overload.joined(by: 9, at: now + .seconds(1)) == overload)
+        #expect(overload.joined(by: 2, at: now + .seconds(1)) == Overload(inFlight: 2, at: now + .seconds(1)))
+        #expect(Overload(inFlight: 1, at: now).bearable(at: now) == 1)
+    }
+
+    @Test func `a clock that has jumped back does not put off the next try`() {
+        #expect(Overload(inFlight: 4, at: now).bearable(at: now - .seconds(3600)) == 4)
+    }
+}
