@@ -53,7 +53,7 @@ _drainq() {
         esac
     done
     case $command:$previous in
-        init:--url|init:--example|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--expires|send:--expires|add:--id|send:--id|add:--delay|add:--at|send:--timeout|send:--retry-within|send:--fallback|send:--select|wait:--timeout|run:--limit|run:--concurrency|run:--max-time|run:--grace|run:--wait|run:--rate|list:--limit|status:--interval|retry:--rate|retry:--limit|drop:--limit|hold:--limit|release:--limit|hold:--reason|explain:--key|receive:--port|receive:--answer|receive:--count|receive:--max-time|list:--key|retry:--key|drop:--key|hold:--key|release:--key|export:--key|list:--since|retry:--since|drop:--since|hold:--since|release:--since|export:--since|list:--before|retry:--before|drop:--before|hold:--before|release:--before|export:--before)
+        init:--url|init:--example|add:--key|send:--key|add:--url|send:--url|add:--method|send:--method|add:--header|add:-H|send:--header|send:-H|add:--content-type|send:--content-type|add:--expires|send:--expires|add:--id|send:--id|add:--delay|add:--at|send:--timeout|send:--retry-within|send:--fallback|send:--select|wait:--timeout|run:--limit|run:--max-time|run:--grace|run:--wait|run:--rate|list:--limit|status:--interval|retry:--rate|retry:--limit|drop:--limit|hold:--limit|release:--limit|hold:--reason|explain:--key|receive:--port|receive:--answer|receive:--count|receive:--max-time|list:--key|retry:--key|drop:--key|hold:--key|release:--key|export:--key|list:--since|retry:--since|drop:--since|hold:--since|release:--since|export:--since|list:--before|retry:--before|drop:--before|hold:--before|release:--before|export:--before)
             return
             ;;
         add:--type|add:-t|send:--type|send:-t|run:--type|run:-t|explain:--type|explain:-t|list:--type|list:-t|retry:--type|retry:-t|drop:--type|drop:-t|hold:--type|hold:-t|release:--type|release:-t|export:--type|export:-t)
@@ -66,6 +66,10 @@ _drainq() {
             ;;
         add:--sync|import:--sync)
             _drainq_words 'full none'
+            return
+            ;;
+        run:--concurrency)
+            _drainq_words 'auto'
             return
             ;;
         run:--destination|pause:--destination|resume:--destination|list:--destination|retry:--destination|drop:--destination|hold:--destination|release:--destination|export:--destination)

@@ -83,7 +83,7 @@ complete -c drainq -n '__drainq_is send' -l fallback -x -d 'print this if nothin
 complete -c drainq -n '__drainq_is send' -l select -x -d 'print this part of the answer'
 complete -c drainq -n '__drainq_is wait' -l timeout -x -d 'end after so long'
 complete -c drainq -n '__drainq_is run' -l limit -x -d 'attempt at most so many operations'
-complete -c drainq -n '__drainq_is run' -l concurrency -x -d 'attempt so many at a time'
+complete -c drainq -n '__drainq_is run' -l concurrency -x -a 'auto' -d 'attempt so many at a time'
 complete -c drainq -n '__drainq_is run' -l max-time -x -d 'begin nothing after so long'
 complete -c drainq -n '__drainq_is run' -l grace -x -d 'let attempts finish for so long when told to stop'
 complete -c drainq -n '__drainq_is run' -l wait -x -d 'stay for what becomes due within so long'

@@ -118,7 +118,9 @@ class Ground:
         program = self.ours(name, 20_000, url=server.url, at_once=at_once)
         queue, prepare = program.command, program.prepare
         words = ("--limit", 20_000, "--until-empty", "--max-time", "60s", "--concurrency", at_once)
-        program.command = lambda: [*queue()[:2], *map(str, words), *queue()[-2:]]
+        # 75: there is more to do.
+        program.command = lambda: [
+            "sh", "-c", shlex.join(map(str, [*queue()[:2], *words, *queue()[-2:]])) + "; test $? -eq 75"]
         program.prepare = lambda: (prepare(), server.refusals.write_bytes(b""))
         program.check = None
         program.seen = lambda: {"refused": server.refusals.stat().st_size, "left": program.waiting()}

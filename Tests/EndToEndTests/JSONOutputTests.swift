@@ -149,7 +149,7 @@ struct JSONOutputTests {
             """
             {"version":1,"destinations":{
               "https://a.example":{"hold":{"reason":"401","since":"2026-11-21T09:15:00Z","status":401},"lastSuccess":"2026-11-21T09:00:00Z"},
-              "https://b.example":{"notBefore":"\(soon)","window":2},
+              "https://b.example":{"notBefore":"\(soon)","window":2,"overload":{"inFlight":4,"at":"\(soon)","times":1}},
               "https://c.example":{"failures":5,"lastFailure":"refused","lastFailureAt":"2026-11-21T09:15:00Z","coolDownUntil":"\(soon)","coolDowns":1}}}
             """.utf8
         ).write(to: queue.queue.appending(path: "state/destinations.json"))

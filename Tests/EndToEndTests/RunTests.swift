@@ -53,7 +53,7 @@ import Testing
         #expect(Set(spent.keys) == ["choosing", "claiming", "waiting", "settling", "syncing"])
         #expect(spent["waiting"]! >= 300)
         #expect(summary["mostInFlight"] as? Int == 1)
-        #expect(run.error.contains("with at most 1 attempts in flight"))
+        #expect(run.error.contains("at most 1 in flight"))
         let all = try #require(summary["durationMs"] as? Int)
         #expect((all - 6...all).contains(spent.values.reduce(0, +)))
         #expect(run.error.contains("waiting ") && run.error.contains("hint: the servers decide"))

@@ -31,6 +31,9 @@ import Testing
         for _ in 0..<5 { ledger.apply(.unreachable("dns"), to: "office", Self.settings, at: Self.now) }
         ledger.apply(.retryAfter(until: Self.now + .seconds(60)), to: "office", Self.settings, at: Self.now)
         ledger.apply(.paused, to: "office", Self.settings, at: Self.now)
+        ledger.apply(.overloaded(inFlight: 9), to: "office", Self.settings, at: Self.now)
+        ledger.apply(.overloaded(inFlight: 4), to: "office", Self.settings, at: Self.now)
+        ledger.apply(.bore(inFlight: 3), to: "office", Self.settings, at: Self.now)
         ledger.apply(.heldByHand(reason: "ma\"ñana"), to: "b", Self.settings, at: Self.now)
         let expected =
             #"{"destinations":{"#
@@ -39,7 +42,8 @@ import Testing
             + #""reason":"status 401","since":"2026-11-21T09:15:00.250Z","status":401},"#
             + #""lastSuccess":"2026-11-21T09:15:00.250Z","window":1},"#
             + #""office":{"coolDownUntil":"2026-11-21T09:15:01.250Z","coolDowns":1,"failures":5,"lastFailure":"dns","lastFailureAt":"2026-11-21T09:15:00.250Z","#
-            + #""notBefore":"2026-11-21T09:16:00.250Z","paused":true,"#
+            + #""notBefore":"2026-11-21T09:16:00.250Z","overload":{"at":"2026-11-21T09:15:00.250Z","inFlight":4,"times":1},"#
+            + #""paused":true,"#
             + #""window":1}},"version":1}"#
         #expect(try text(ledger) == expected)
         #expect(try self.ledger(expected) == ledger)
@@ -84,7 +88,7 @@ import Testing
             #"""
             {"version":1,"salt":7,"new":true,"destinations":{
               "a":{"paused":"yes","failures":-3,"window":1e9,"coolDowns":99999999999,"lastSuccess":"soon","more":{}},
-              "b":{"failures":2.5,"window":0,"notBefore":"2026-11-21T09:15:00.250Z"},
+              "b":{"failures":2.5,"window":0,"notBefore":"2026-11-21T09:15:00.250Z","overload":{"inFlight":0,"at":"2026-11-21T09:15:00Z"}},
               "c":7,
               "d":{"hold":{"since":"long ago"}},
               "e":{"hold":[],"paused":true}}}
@@ -95,6 +99,13 @@ import Testing
         #expect(ledger["b"] == DestinationState(notBefore: Self.now))
         #expect(ledger["d"].availability(Self.settings, at: Self.now) == .probe)
         #expect(ledger["e"] == DestinationState(isPaused: true))
+    }
+
+    @Test func `an overload ends when the server has borne as many`() {
+        var ledger = DestinationLedger()
+        ledger.apply(.overloaded(inFlight: 4), to: "a", Self.settings, at: Self.now)
+        ledger.apply(.bore(inFlight: 4), to: "a", Self.settings, at: Self.now)
+        #expect(ledger == DestinationLedger())
     }
 
     @Test func `the salt is drawn once and kept`() throws {

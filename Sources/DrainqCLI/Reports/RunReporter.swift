@@ -123,7 +123,8 @@ struct RunReporter {
         }
         if tellsTime {
             let spent = summary.timeSpent
-            Messages.say(.notice, spent.sentence(of: summary.duration, mostInFlight: summary.mostInFlight), hint: spent.advice)
+            Messages.say(
+                .notice, spent.sentence(of: summary.duration, mostInFlight: summary.mostInFlight), hint: spent.advice)
         }
     }
 

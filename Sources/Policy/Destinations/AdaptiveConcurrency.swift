@@ -23,6 +23,11 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
         fileprivate let inFlight: Int
     }
 
+    private struct Refusal: Hashable, Sendable {
+        var limit = 0
+        var next = 0
+    }
+
     /// The limit at the beginning, which no slow answer takes away.
     package static let initial = 5
     /// The highest limit for all runs at a queue.
@@ -40,8 +45,8 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
     private var begun = 0
     private var counted = 0
     private var round = 0
-    /// The first round whose attempts the last refusal does not concern.
-    private var firstAfterRefusal = 0
+    /// The limit at the last refusal, and the first round that began after it.
+    private var lastRefusal = Refusal()
     private var isStarting = true
     /// Whether as many attempts were in flight in this round as the limit allows.
     private var wasReached = false
@@ -79,17 +84,17 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
         return borne
     }
 
-    /// Notes a refusal for lack of room. Returns how many attempts of all runs were too many; `nil` where the refusal says
-    /// nothing new.
-    package mutating func refused(_ start: Start) -> Int? {
-        guard start.round >= firstAfterRefusal else { return nil }
-        isStarting = false
+    /// Notes a refusal for lack of room. Returns how many attempts of all runs were too many.
+    package mutating func refused(_ start: Start) -> Int {
+        if start.round >= lastRefusal.next {
+            isStarting = false
+            lastRefusal.limit = limit
+            limit = max(1, limit / 2)
+            beginRound()
+            lastRefusal.next = round
+        }
         // One refusal is no proof that half as many are too many.
-        let tooMany = max(start.inFlight, limit / 2 + 1)
-        limit = max(1, limit / 2)
-        beginRound()
-        firstAfterRefusal = round
-        return tooMany * runs
+        return max(start.inFlight, lastRefusal.limit / 2 + 1) * runs
     }
 
     /// Divides what the server bears anew where the number of runs has changed.

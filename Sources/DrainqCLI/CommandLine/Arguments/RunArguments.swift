@@ -47,10 +47,9 @@ struct RunArguments: CommandArguments {
         Option(
             .concurrency, .concurrency(1...1000), initial: \.concurrency, "attempt so many at a time",
             """
-            The most attempts in flight at once, to all destinations together. With `auto` each destination gets 5 at first, \
-            and more as long as its server answers as fast as before, up to 64 in all; where the server refuses for lack of \
-            room (429, 503, a time-out) half as many, and no more than it has borne until a minute has passed or more. Runs \
-            at one queue share.
+            The most attempts in flight at once. A number is for all destinations together. With `auto` each destination \
+            begins with 5, and gets more as long as its server answers as fast as before, up to 64 for all of them. It gets \
+            half as many at once when its server refuses (429, 503, Retry-After, a time-out).
             """)
         Option(
             .maxTime, .duration, \.maxTime, "begin nothing after so long",

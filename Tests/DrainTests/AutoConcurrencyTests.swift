@@ -1,0 +1,69 @@
+import Drain
+import Policy
+import Spool
+import Testing
+
+@Suite struct `A run finds its concurrency` {
+    @Test func `it begins with five at once, and has more in flight where the server answers as fast`() throws {
+        let bench = try Bench()
+        try bench.add(400)
+        var first = 0
+        let summary = try bench.run(RunOptions(limit: 400)) { _ in
+            if first == 0 { first = bench.sink!.mostInFlight }
+            return .status(204)
+        }
+        #expect(first == 5)
+        #expect(summary.delivered == 400 && summary.mostInFlight == 64)
+        #expect(bench.sink?.mostInFlight == 64)
+    }
+
+    @Test func `a number stays what it is`() throws {
+        let bench = try Bench()
+        try bench.add(200)
+        #expect(try bench.run(RunOptions(limit: 200, concurrency: 7)).mostInFlight == 7)
+    }
+
+    @Test func `a limit of the destination is above it`() throws {
+        let bench = try Bench()
+        bench.configuration.destinations["http://one"] = DestinationSettings(concurrency: 6)
+        try bench.add(100)
+        #expect(try bench.run().mostInFlight == 6)
+    }
+
+    @Test func `what a server has refused the next run knows, and keeps below`() throws {
+        let bench = try Bench()
+        try bench.add(200)
+        // Room for three.
+        let full = AttemptReport.Answer(
+            status: 429, headers: [HeaderField(name: "Retry-After", value: "5")], body: [])
+        let answer: (OutgoingRequest) -> AttemptReport.Result = { _ in
+            bench.sink!.inFlight >= 3 ? .answer(full) : .status(204)
+        }
+        let first = try bench.run(RunOptions(limit: 200), answer: answer)
+        #expect(first.delivered == 3 && first.mostInFlight == 5)
+        let known = try DestinationsFile(spool: bench.spool).read()["http://one"].overload
+        #expect(known?.inFlight == 3)
+        for _ in 0..<5 {
+            bench.pass(.seconds(10))
+            let next = try bench.run(RunOptions(limit: 20), answer: answer)
+            #expect(next.delivered == 20 && next.mostInFlight == 2)
+        }
+    }
+
+    @Test func `beside another run it takes no more than its share`() throws {
+        let bench = try Bench()
+        try bench.add(400)
+        let other = try bench.spool.beginRun(now: bench.now)
+        let summary = try bench.run(RunOptions(limit: 400))
+        #expect(summary.delivered == 400 && summary.mostInFlight == 32)
+        try other.end()
+    }
+
+    @Test func `one destination that is slow keeps no other from growing`() throws {
+        let bench = try Bench()
+        bench.configuration.routes[TypeName("slow")!] = Route(url: "http://two/")
+        try bench.add(5, type: "slow")
+        try bench.add(400)
+        #expect(try bench.run(RunOptions(limit: 405)).mostInFlight == 64)
+    }
+}
