@@ -42,8 +42,8 @@ final class URLSessionTransport: AgentTransport, Sendable {
     func start(_ request: OutgoingRequest, ticket: Int) {
         guard let url = URL(string: request.normalizedURL), url.host != nil else {
             let detail = "'\(request.url)' is not a URL"
-            return delegate.report(
-                ticket, AttemptReport(result: .failure(.badURL, detail: detail), duration: .zero))
+            let report = AttemptReport(result: .failure(.badURL, detail: detail), duration: .zero)
+            return delegate.report([(ticket, report)])
         }
         var outgoing = URLRequest(url: url)
         outgoing.httpMethod = request.method
@@ -157,11 +157,11 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         weak var session: URLSession?
     }
 
-    let report: @Sendable (_ ticket: Int, AttemptReport) -> Void
+    let report: TransportReport
     private let state = Mutex(State())
     private let timer: any DispatchSourceTimer
 
-    init(report: @escaping @Sendable (_ ticket: Int, AttemptReport) -> Void) {
+    init(report: @escaping TransportReport) {
         self.report = report
         timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "drainq.agent.timer"))
         super.init()
@@ -243,7 +243,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
     }
 
     private func end(_ exchange: Exchange, _ result: AttemptReport.Result, cancelling: Bool) {
-        report(exchange.ticket, AttemptReport(result: result, duration: exchange.started.duration(to: .now)))
+        report([(exchange.ticket, AttemptReport(result: result, duration: exchange.started.duration(to: .now)))])
         if cancelling, !exchange.isCompleting { exchange.task.cancel() }
     }
 

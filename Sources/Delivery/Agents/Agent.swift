@@ -78,8 +78,13 @@ final class Agent {
     var hasUnsent: Bool { sent < outbox.count }
 
     func send(_ bytes: [UInt8]) {
-        if hasUnsent { outbox += bytes } else { (outbox, sent) = (bytes, 0) }
+        hold(bytes)
         flush()
+    }
+
+    /// Keeps bytes for the next `flush`.
+    private func hold(_ bytes: [UInt8]) {
+        if hasUnsent { outbox += bytes } else { (outbox, sent) = (bytes, 0) }
     }
 
     /// Writes what the socket takes now. A dead agent is noticed where its end is read: reports may still be there. One
@@ -127,14 +132,14 @@ final class Agent {
         return (frames, end)
     }
 
-    /// Gives the agent an attempt to make, in the bytes of its frame.
+    /// Gives the agent an attempt to make, in the bytes of its frame. They leave with the next `flush`.
     func hand(_ ticket: Int, _ request: OutgoingRequest, _ bytes: [UInt8]) {
         tickets.insert(ticket)
         destination = request.destination
         // The pipe never fills, so the agent never waits for this process to read it.
         unreadBeginnings += 1
         if unreadBeginnings >= 256 { readJournal() }
-        send(bytes)
+        hold(bytes)
     }
 
     private func readJournal() {
