@@ -45,6 +45,12 @@ final class URLSessionTransport: AgentTransport, Sendable {
             let report = AttemptReport(result: .failure(.badURL, detail: detail), duration: .zero)
             return delegate.report([(ticket, report)])
         }
+        let body: [UInt8]?
+        do throws(UnsendableBody) {
+            body = try request.bodyInMemory()
+        } catch {
+            return delegate.report([(ticket, AttemptReport(result: error.result, duration: .zero))])
+        }
         var outgoing = URLRequest(url: url)
         outgoing.httpMethod = request.method
         outgoing.httpShouldHandleCookies = false
@@ -62,7 +68,7 @@ final class URLSessionTransport: AgentTransport, Sendable {
             outgoing.setValue(
                 FoundationOutcome.limits(of: request), forHTTPHeaderField: FoundationOutcome.limitsField)
         #endif
-        if let body = request.body { outgoing.httpBody = Data(body) }
+        if let body { outgoing.httpBody = Data(body) }
         let task = session.dataTask(with: outgoing)
         delegate.watch(Exchange(request, ticket: ticket, task: task))
         task.resume()
@@ -99,7 +105,7 @@ private struct Exchange {
         answerLimit = max(0, request.answerLimit)
         idleLimit = request.timeouts.request
         var request = request
-        request.body = nil
+        (request.body, request.bodyPart) = (nil, nil)
         self.request = request
         patience = started + request.timeouts.connect + idleLimit
     }

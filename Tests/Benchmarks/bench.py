@@ -255,7 +255,7 @@ class Queue:
         digits = header["crc32c"]
         start = datetime.datetime.fromisoformat(header["createdAt"]) - datetime.timedelta(days=1)
         mould = self.contents.replace(header["id"], "%(id)s").replace(header["createdAt"], "%(created)s")
-        mould = mould.replace(body(0), "%(body)s")
+        mould = mould.replace(body(0), "%(body)s").replace(f'"length":{body_length}', f'"length":{length}')
         suffix = self.name.split(header["id"])[1]
         new = os.open(self.path / "new", os.O_RDONLY | os.O_DIRECTORY)
         for number in range(self.next, self.next + count):

@@ -196,8 +196,10 @@ class Ground:
         def prepare():
             fill_plain(path, count, length)
             start = (f"parallel\nparallel-max = {limit}\n" if limit > 1 else "") + "silent\nshow-error\n"
+            # A body that is data is read before the first request leaves; a file that is uploaded is streamed.
+            source = 'data-binary = "@{}"' if length == body_length else 'upload-file = "{}"\nrequest = POST\nheader = "Expect:"'
             each = [
-                f'url = "{url or self.nginx.url}"\ndata-binary = "@{file}"\nheader = "Content-Type: application/json"\n'
+                f'url = "{url or self.nginx.url}"\n{source.format(file)}\nheader = "Content-Type: application/json"\n'
                 'output = "/dev/null"\nfail\n' + (f'cacert = "{certificate}"\nhttp2\n' if certificate else "")
                 for file in sorted(path.iterdir())]
             configuration.write_text(start + "next\n".join(each))

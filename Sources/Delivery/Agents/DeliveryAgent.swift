@@ -23,12 +23,16 @@ package enum DeliveryAgent {
         outlet.send(.ready())
         var follower: RedirectFollower?
         var inbox = FrameBuffer()
+        // Of bodies that are left in their files, in the order of their frames.
+        var files: [OpenFile] = []
         var space = [UInt8](repeating: 0, count: 1 << 16)
         while true {
             follower?.proceed(until: 0)
-            let count = read(0, &space, space.count)
+            var descriptor: Int32 = -1
+            let count = csystem_receive_descriptor(0, &space, space.count, &descriptor)
             if count < 0, errno == EINTR { continue }
             if count <= 0 { leave(0) }
+            if descriptor >= 0 { files.append(OpenFile(descriptor) { closeDescriptor($0) }) }
             inbox.append(space[..<count])
             var frames: [Frame] = []
             do throws(FrameError) {
@@ -42,7 +46,12 @@ package enum DeliveryAgent {
                 case .setup(let concurrency):
                     follower = RedirectFollower(concurrency: concurrency, makeTransport) { outlet.send($0) }
                     outlet.send(.opened(defect: follower?.defect))
-                case .attempt(let ticket, let request): follower?.start(request, ticket: ticket)
+                case .attempt(let ticket, var request):
+                    if request.bodyPart != nil {
+                        if files.isEmpty { leave(EX_PROTOCOL) }
+                        request.bodyPart?.file = files.removeFirst()
+                    }
+                    follower?.start(request, ticket: ticket)
                 case .cancel(let ticket): follower?.cancel(ticket: ticket)
                 case .ready, .opened, .report: leave(EX_PROTOCOL)
                 }
@@ -118,6 +127,8 @@ package enum DeliveryAgent {
         }
     }
 }
+
+private func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
 
 private func writeDescriptor(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
     CSystem.write(descriptor, bytes, count)

@@ -7,7 +7,7 @@ import Policy
 final class CurlHandle {
     /// What requests have in common whose transfers may use the same handle.
     struct Kind: Equatable {
-        enum Content { case none, memory, bodyFile }
+        enum Content { case none, memory, streamed }
 
         let method: String
         let content: Content
@@ -17,7 +17,8 @@ final class CurlHandle {
 
         init(_ request: OutgoingRequest) {
             method = request.method
-            content = request.bodyFile != nil ? .bodyFile : request.body != nil ? .memory : .none
+            let isStreamed = request.bodyFile != nil || request.bodyPart != nil
+            content = isStreamed ? .streamed : request.body != nil ? .memory : .none
             connect = request.timeouts.connect
             connection = request.connection
             isFresh = request.freshConnection

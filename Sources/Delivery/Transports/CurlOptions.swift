@@ -26,9 +26,9 @@ struct CurlOptions {
     /// to answer.
     func set(_ request: OutgoingRequest) throws(CurlRefusal) {
         try text(CURLOPT_URL, request.url)
-        if let file = request.bodyFile {
+        if let length = request.bodyFile?.length ?? request.bodyPart?.length {
             let size = CURLOPT_INFILESIZE_LARGE
-            try check(ccurl_set_size(handle, size, Int64(clamping: file.length)), size)
+            try check(ccurl_set_size(handle, size, Int64(clamping: length)), size)
         } else if request.method != "HEAD", let body = request.body {
             let size = CURLOPT_POSTFIELDSIZE_LARGE
             try check(ccurl_set_size(handle, size, Int64(body.count)), size)
@@ -58,7 +58,7 @@ struct CurlOptions {
         let impliesBody = ["POST", "PUT", "PATCH"].contains(kind.method)
         if kind.method == "HEAD" {
             return try number(CURLOPT_NOBODY, 1)
-        } else if kind.content == .bodyFile {
+        } else if kind.content == .streamed {
             try number(CURLOPT_UPLOAD, 1)
         } else if kind.content == .memory || impliesBody {
             // Not by the read function: a small one goes out together with the head.

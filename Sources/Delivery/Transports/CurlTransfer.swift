@@ -31,7 +31,7 @@ final class CurlTransfer {
     private(set) var request: OutgoingRequest
     let length: Int
     private let began = ContinuousClock.now
-    private let file: OpenBodyFile?
+    private let file: (any StreamedBody)?
     private let sockets: CurlSockets
     private var fields: UnsafeMutablePointer<ccurl_list>?
     var words: UnsafeMutablePointer<CChar> { owned.words }
@@ -70,7 +70,7 @@ final class CurlTransfer {
         _ request: OutgoingRequest, ticket: Int, sockets: CurlSockets, handles: inout CurlHandles
     ) throws(CurlRefusal) {
         do throws(BodyFileError) {
-            file = try request.bodyFile.map { file throws(BodyFileError) in try OpenBodyFile(file) }
+            file = try request.streamedBody()
         } catch {
             throw CurlRefusal(result: error.result)
         }
@@ -82,10 +82,10 @@ final class CurlTransfer {
         moved = began
         isFresh = request.freshConnection
         fields = request.curlFields.reduce(nil) { list, field in ccurl_list_append(list, field) ?? list }
-        length = request.bodyFile?.length ?? request.body?.count ?? 0
+        length = request.bodyLength ?? 0
         words[0] = 0
         try CurlOptions(handle).set(request)
-        self.request.body = nil
+        (self.request.body, self.request.bodyPart) = (nil, nil)
         setCallbacks()
     }
 

@@ -13,7 +13,7 @@ extension OutgoingRequest {
         return refusalOfURL ?? headers.lazy.compactMap(\.refusal).first ?? refusalByTransport
     }
 
-    private var hasContent: Bool { bodyFile.map { $0.length > 0 } ?? (body?.isEmpty == false) }
+    private var hasContent: Bool { (bodyLength ?? 0) > 0 }
 
     private var refusalByTransport: String? {
         switch transport {
