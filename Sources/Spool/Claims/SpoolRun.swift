@@ -174,7 +174,9 @@ package final class SpoolRun {
         let path = claim.path
         // Attempts are bounded in number and length, and do not count against the operation.
         let limit = limits.operationBytes +| OperationFile.headerLimit +| (8 << 20)
-        let left = leavingBodies ? Self.leftLength : .max
+        // A shared file system keeps a file that is removed while it is open as a hidden name, in a directory that cannot be
+        // removed then.
+        let left = leavingBodies && queue.fileSystem.isLocal ? Self.leftLength : .max
         guard let file = try queue.read(path, name: claim.name, limit: limit, left: left) else {
             throw SpoolError(.missing, "read", path)
         }

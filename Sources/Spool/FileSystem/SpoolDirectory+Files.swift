@@ -1,5 +1,6 @@
 import CSystem
 import Policy
+import Synchronization
 
 /// Single files: what every function of the queue is made of.
 extension SpoolDirectory {
@@ -108,7 +109,8 @@ extension SpoolDirectory {
         case large(OpenFile, FileStatus)
     }
 
-    /// Returns what `content` returns; of a file of more than `opened` bytes nothing is read.
+    /// Returns what `content` returns; of a file of more than `opened` bytes nothing is read, unless too many
+    /// are open.
     func contentOrFile(_ path: QueuePath, limit: Int, opened: Int) throws(Errno) -> ContentOrFile {
         for attempt in 0..<8 {
             do throws(Errno) {
@@ -137,8 +139,7 @@ extension SpoolDirectory {
         let status = try system.status(descriptor)
         if let reason = status.kind.reason { return .content(.notAFile(reason: reason)) }
         if status.size > min(limit, Self.readLimit) { return .content(.tooLong(status.size)) }
-        if status.size > opened {
-            let large = openFile(descriptor)
+        if status.size > opened, let large = openFile(descriptor) {
             file = large
             return .large(large, status)
         }
@@ -164,7 +165,17 @@ extension SpoolDirectory {
         return .content(.bytes(bytes, status))
     }
 
-    private func openFile(_ descriptor: Int32) -> OpenFile {
+    /// Upper bound on the files that stay open in this process: descriptors are few. What is beyond is read.
+    private static let mostOpenFiles = 64
+    private static let openFiles = Atomic(0)
+
+    /// Keeps a descriptor open; `nil` where too many are.
+    private func openFile(_ descriptor: Int32) -> OpenFile? {
+        let (_, count) = Self.openFiles.add(1, ordering: .relaxed)
+        if count > Self.mostOpenFiles {
+            Self.openFiles.subtract(1, ordering: .relaxed)
+            return nil
+        }
         // File workers call these on threads of theirs, too.
         nonisolated(unsafe) let system = system
         return OpenFile(
@@ -172,7 +183,10 @@ extension SpoolDirectory {
             read: { descriptor, offset, space in
                 do throws(Errno) { return try system.read(descriptor, space, offset) } catch { return nil }
             },
-            close: { try? system.close($0) })
+            close: { descriptor in
+                try? system.close(descriptor)
+                Self.openFiles.subtract(1, ordering: .relaxed)
+            })
     }
 
     /// Whether a file belongs to somebody who may write the queue's own files: the user of this process, root, or the
