@@ -156,31 +156,44 @@ int ccurl_multi_set_number(ccurl_multi *multi, ccurl_multi_option option, long n
 
 int ccurl_multi_add(ccurl_multi *multi, ccurl_easy *easy) { return multi_add_handle(multi, easy); }
 int ccurl_multi_remove(ccurl_multi *multi, ccurl_easy *easy) { return multi_remove_handle(multi, easy); }
-static volatile sig_atomic_t cut;
+static volatile sig_atomic_t cut, is_performing, pass;
 
 // Everything from descriptor 3 on is libcurl's. Calls only what a signal handler may.
-static void cut_input(int signal) {
-    (void)signal;
-    int error = errno;
+static void cut_input(void) {
     cut = 1;
     char byte;
     for (int descriptor = 3; descriptor < DESCRIPTORS; descriptor++)
         if (recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) shutdown(descriptor, SHUT_RDWR);
+}
+
+// Called for every tenth of a second of processor time, with the timer set once: to set it for each pass costs two system
+// calls a pass.
+static void watch(int signal) {
+    (void)signal;
+    static sig_atomic_t watched, ticks;
+    int error = errno;
+    if (!is_performing || watched != pass) ticks = 0;
+    watched = pass;
+    if (is_performing && ++ticks > 10) cut_input();
     errno = error;
 }
 
-bool ccurl_multi_perform(ccurl_multi *multi, int *running) {
-    static bool is_prepared;
-    if (!is_prepared) {
-        struct sigaction action = {.sa_handler = cut_input, .sa_flags = SA_RESTART};
-        is_prepared = sigaction(SIGPROF, &action, NULL) == 0;
-    }
-    cut = 0;
+static void begin_watch(void) {
+    struct sigaction action = {.sa_handler = watch, .sa_flags = SA_RESTART};
     // Processor time: a process that is stopped or waits for its turn has read nothing.
-    struct itimerval patience = {.it_interval.tv_usec = 100000, .it_value.tv_sec = 1}, none = {{0, 0}, {0, 0}};
-    setitimer(ITIMER_PROF, &patience, NULL);
+    struct itimerval tick = {.it_interval.tv_usec = 100000, .it_value.tv_usec = 100000};
+    if (sigaction(SIGPROF, &action, NULL) == 0) setitimer(ITIMER_PROF, &tick, NULL);
+}
+
+bool ccurl_multi_perform(ccurl_multi *multi, int *running) {
+    static bool is_watched;
+    if (!is_watched) begin_watch();
+    is_watched = true;
+    cut = 0;
+    pass = (pass + 1) & 0xffff;
+    is_performing = 1;
     multi_perform(multi, running);
-    setitimer(ITIMER_PROF, &none, NULL);
+    is_performing = 0;
     return cut;
 }
 

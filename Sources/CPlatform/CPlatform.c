@@ -1,7 +1,10 @@
 #define _GNU_SOURCE
 #include "CPlatform.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
 #ifdef __APPLE__
 #include <crt_externs.h>
 #endif
@@ -126,4 +129,44 @@ int64_t csystem_changed(const struct stat *status) {
 #else
     return nanoseconds(status->st_ctim);
 #endif
+}
+
+ssize_t csystem_send_descriptor(int socket, const void *bytes, size_t count, int flags, int descriptor) {
+    union { struct cmsghdr head; char space[CMSG_SPACE(sizeof(int))]; } control = {0};
+    struct iovec part = {.iov_base = (void *)bytes, .iov_len = count};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(head), &descriptor, sizeof(int));
+    return sendmsg(socket, &message, flags);
+}
+
+ssize_t csystem_receive_descriptor(int socket, void *bytes, size_t count, int *descriptor) {
+    union { struct cmsghdr head; char space[CMSG_SPACE(sizeof(int))]; } control = {0};
+    struct iovec part = {.iov_base = bytes, .iov_len = count};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+    *descriptor = -1;
+#ifdef MSG_CMSG_CLOEXEC
+    ssize_t result = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+#else
+    ssize_t result = recvmsg(socket, &message, 0);
+#endif
+    if (result < 0) return result;
+    for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head))
+        if (head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS && head->cmsg_len == CMSG_LEN(sizeof(int)))
+            memcpy(descriptor, CMSG_DATA(head), sizeof(int));
+    if (message.msg_flags & MSG_CTRUNC) {
+        if (*descriptor >= 0) close(*descriptor);
+        *descriptor = -1;
+        errno = EMFILE;
+        return -1;
+    }
+#ifndef MSG_CMSG_CLOEXEC
+    if (*descriptor >= 0) fcntl(*descriptor, F_SETFD, FD_CLOEXEC);
+#endif
+    return result;
 }

@@ -12,7 +12,8 @@ package protocol Sink: AnyObject {
     /// Why no attempt can be made by a transport on this machine, in one line; `nil` where there can.
     func defect(of transport: Transport) throws(SinkError) -> String?
 
-    /// Starts an attempt. The caller keeps at most as many attempts in flight as it told the sink when making it.
+    /// Starts an attempt, with the next call of `reports` at the latest. The caller keeps at most as many attempts in flight
+    /// as it told the sink when making it.
     func submit(_ request: OutgoingRequest, ticket: Int) throws(SinkError)
 
     /// Waits until at least one report is there, `deadline` has passed, or `wakeup` (a descriptor, -1 for none)

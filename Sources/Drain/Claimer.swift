@@ -48,8 +48,13 @@ final class Claimer {
         var names: Set<EntryName> = []
         // Two files of one name are a copy that somebody has made: the second one has its turn alone.
         let candidates = candidates.filter { !settler.precedes($0.sequence) && names.insert($0.entry.name).inserted }
-        let outcomes = settler.claims.take(candidates.map(\.entry), limits: limits)
+        let leavesBodies = candidates.allSatisfy { maker(of: $0).leavesBodies }
+        let outcomes = settler.claims.take(candidates.map(\.entry), limits: limits, leavingBodies: leavesBodies)
         for (candidate, outcome) in zip(candidates, outcomes) { taken[candidate.entry.name] = outcome }
+    }
+
+    private func maker(of candidate: Candidate) -> RequestMaker {
+        sender.maker(of: candidate.entry.name.type, to: settler.book[candidate])
     }
 
     /// Puts back what was taken together with others and not begun.
@@ -68,9 +73,10 @@ final class Claimer {
     }
 
     /// Claims and reads an operation, unless that is done already; `nil` if a rival was faster.
-    private func take(_ entry: Entry) throws(SpoolError) -> SpoolRun.Taken? {
+    private func take(_ entry: Entry, _ maker: RequestMaker) throws(SpoolError) -> SpoolRun.Taken? {
         if !taken.isEmpty, let outcome = taken.removeValue(forKey: entry.name) { return try outcome.get() }
-        return try settler.claims.take(entry, limits: limits)
+        return try settler.claims.take(
+            entry, limits: limits, leavingBodies: maker.leavesBodies)
     }
 
     // MARK: - One operation
@@ -83,7 +89,9 @@ final class Claimer {
         queue.begun += 1
         do throws(SpoolError) {
             if !settler.precedes(candidate.sequence) || settler.flush() {
-                if let taken = try take(candidate.entry) { return try member(taken, candidate, destination, maker) }
+                if let taken = try take(candidate.entry, maker) {
+                    return try member(taken, candidate, destination, maker)
+                }
                 queue.lost += 1
                 queue.lostOperations.insert(id)
             }

@@ -42,6 +42,9 @@ final class RequestMaker {
         gzip = world.gzip
     }
 
+    /// Whether the bodies of operations may be left in their files: nothing but the transport needs them.
+    var leavesBodies: Bool { form.sendsBodiesAsTheyAre && !route.mergesPayloads }
+
     /// More operations for the request of this one; `nil` where it goes alone.
     func batch(beginningWith operation: Operation) -> BatchDraft? {
         BatchDraft(operation, form: form)

@@ -69,16 +69,33 @@ package struct OperationHeader: Hashable, Sendable {
 /// One file of the queue: header, body as it was given, and the attempts made so far.
 package struct Operation: Hashable, Sendable {
     package var header: OperationHeader
-    package var body: [UInt8]
+    /// The body, unless it is left in its file.
+    private var bytes: [UInt8]
+    /// Where the body is, if it is left in the file of a claimed operation.
+    package private(set) var bodyPart: FilePart?
     package var attempts: [AttemptRecord]
     /// The kept values of its key, for its request; `nil` until a run has looked them up. Not part of the file.
     package var kept: [String: KeptValue]?
 
     package init(header: OperationHeader, body: [UInt8], attempts: [AttemptRecord] = []) {
         self.header = header
-        self.body = body
+        bytes = body
         self.attempts = attempts
     }
+
+    /// An operation whose body is left in its file.
+    package init(header: OperationHeader, bodyPart: FilePart, attempts: [AttemptRecord]) {
+        self.init(header: header, body: [], attempts: attempts)
+        self.bodyPart = bodyPart
+    }
+
+    /// The body as it was given; read from its file each time, where it is left there.
+    package var body: [UInt8] {
+        get { bodyPart?.bytes ?? bytes }
+        set { (bytes, bodyPart) = (newValue, nil) }
+    }
+
+    package var bodyLength: Int { bodyPart?.length ?? bytes.count }
 }
 
 /// One line of an operation file after its body: what one attempt met and what was decided.

@@ -42,8 +42,14 @@ final class URLSessionTransport: AgentTransport, Sendable {
     func start(_ request: OutgoingRequest, ticket: Int) {
         guard let url = URL(string: request.normalizedURL), url.host != nil else {
             let detail = "'\(request.url)' is not a URL"
-            return delegate.report(
-                ticket, AttemptReport(result: .failure(.badURL, detail: detail), duration: .zero))
+            let report = AttemptReport(result: .failure(.badURL, detail: detail), duration: .zero)
+            return delegate.report([(ticket, report)])
+        }
+        let body: [UInt8]?
+        do throws(UnsendableBody) {
+            body = try request.bodyInMemory()
+        } catch {
+            return delegate.report([(ticket, AttemptReport(result: error.result, duration: .zero))])
         }
         var outgoing = URLRequest(url: url)
         outgoing.httpMethod = request.method
@@ -62,7 +68,7 @@ final class URLSessionTransport: AgentTransport, Sendable {
             outgoing.setValue(
                 FoundationOutcome.limits(of: request), forHTTPHeaderField: FoundationOutcome.limitsField)
         #endif
-        if let body = request.body { outgoing.httpBody = Data(body) }
+        if let body { outgoing.httpBody = Data(body) }
         let task = session.dataTask(with: outgoing)
         delegate.watch(Exchange(request, ticket: ticket, task: task))
         task.resume()
@@ -99,7 +105,7 @@ private struct Exchange {
         answerLimit = max(0, request.answerLimit)
         idleLimit = request.timeouts.request
         var request = request
-        request.body = nil
+        (request.body, request.bodyPart) = (nil, nil)
         self.request = request
         patience = started + request.timeouts.connect + idleLimit
     }
@@ -157,11 +163,11 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         weak var session: URLSession?
     }
 
-    let report: @Sendable (_ ticket: Int, AttemptReport) -> Void
+    let report: TransportReport
     private let state = Mutex(State())
     private let timer: any DispatchSourceTimer
 
-    init(report: @escaping @Sendable (_ ticket: Int, AttemptReport) -> Void) {
+    init(report: @escaping TransportReport) {
         self.report = report
         timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "drainq.agent.timer"))
         super.init()
@@ -243,7 +249,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
     }
 
     private func end(_ exchange: Exchange, _ result: AttemptReport.Result, cancelling: Bool) {
-        report(exchange.ticket, AttemptReport(result: result, duration: exchange.started.duration(to: .now)))
+        report([(exchange.ticket, AttemptReport(result: result, duration: exchange.started.duration(to: .now)))])
         if cancelling, !exchange.isCompleting { exchange.task.cancel() }
     }
 

@@ -134,13 +134,24 @@ def tool(name):
 
 
 class Nginx:
-    """nginx on the loopback, one worker, that answers 204 to everything, and counts."""
+    """nginx on the loopback, one worker, that answers 204 to everything, and counts: plain, by TLS, and by HTTP/2.
+
+    What is sent to `reading_url` it reads as a whole before it answers, and counts twice."""
 
     def __init__(self):
         directory = scratch / "nginx"
         directory.mkdir()
         directory.chmod(0o755)
-        port = free_port()
+        port, tls, http2 = free_port(), free_port(), free_port()
+        self.certificate, key = directory / "certificate.pem", directory / "key.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=127.0.0.1",
+             "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(self.certificate)],
+            check=True, stderr=subprocess.DEVNULL)
+        read = f"""location = /read {{
+            client_body_buffer_size 8m; proxy_pass_request_body off; proxy_set_header Content-Length "";
+            proxy_http_version 1.1; proxy_set_header Connection ""; proxy_pass http://self/drain;
+        }}"""
         (directory / "nginx.conf").write_text(f"""
             daemon off; master_process off; worker_processes 1; pid {directory}/pid; error_log {directory}/error;
             events {{ worker_connections 512; }}
@@ -149,11 +160,22 @@ class Nginx:
                 client_body_buffer_size 1m;
                 client_body_temp_path {directory}/a; proxy_temp_path {directory}/b; fastcgi_temp_path {directory}/c;
                 uwsgi_temp_path {directory}/d; scgi_temp_path {directory}/e;
-                server {{ listen 127.0.0.1:{port}; location / {{ return 204; }} location = /counts {{ stub_status; }} }}
+                upstream self {{ server 127.0.0.1:{port}; keepalive 16; keepalive_requests 1000000000; }}
+                ssl_certificate {self.certificate}; ssl_certificate_key {key};
+                server {{
+                    listen 127.0.0.1:{port}; location / {{ return 204; }} location = /counts {{ stub_status; }}
+                    {read}
+                }}
+                server {{ listen 127.0.0.1:{tls} ssl; location / {{ return 204; }} }}
+                server {{ listen 127.0.0.1:{http2} ssl http2; {read} }}
             }}""")
         self.directory = directory
         self.port = port
         self.url = f"http://127.0.0.1:{port}/drain"
+        self.reading_url = f"http://127.0.0.1:{port}/read"
+        self.tls_url = f"https://127.0.0.1:{tls}/drain"
+        # Over HTTP/2 nginx ends a stream whose body it does not read, and curl takes that for an error.
+        self.http2_url = f"https://127.0.0.1:{http2}/read"
         self.asked = 0
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self.process = background([tool("nginx") or "nginx", "-p", str(directory), "-c", str(directory / "nginx.conf")])
@@ -196,10 +218,10 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def body(number):
-    """A JSON value of 1 KB."""
+def body(number, length=body_length):
+    """A JSON value, of 1 KB unless another length is given."""
     start = f'{{"n":{number},"text":"'
-    return start + "x" * (body_length - len(start) - 2) + '"}'
+    return start + "x" * (length - len(start) - 2) + '"}'
 
 
 class Queue:
@@ -228,21 +250,21 @@ class Queue:
         """How many operations wait to be attempted for the first time."""
         return sum(1 for _ in os.scandir(self.path / "new"))
 
-    def fill(self, count, checksums=True):
+    def fill(self, count, checksums=True, length=body_length):
         """Adds operations of which each is younger than the one before and older than now. Names and header are those
         of an operation that drainq added, with another id and time, and their own checksum, or none."""
         header = json.loads(self.contents.split("\n", 1)[0])
         digits = header["crc32c"]
         start = datetime.datetime.fromisoformat(header["createdAt"]) - datetime.timedelta(days=1)
         mould = self.contents.replace(header["id"], "%(id)s").replace(header["createdAt"], "%(created)s")
-        mould = mould.replace(body(0), "%(body)s")
+        mould = mould.replace(body(0), "%(body)s").replace(f'"length":{body_length}', f'"length":{length}')
         suffix = self.name.split(header["id"])[1]
         new = os.open(self.path / "new", os.O_RDONLY | os.O_DIRECTORY)
         for number in range(self.next, self.next + count):
             created = (start + datetime.timedelta(microseconds=number * 1000)).replace(tzinfo=None)
             id = f"{number:08d}-0000-4000-8000-000000000000"
             name = f"{created:%Y%m%dT%H%M%S.%f}Z-{id}{suffix}"
-            text = mould % {"id": id, "created": f"{created:%Y-%m-%dT%H:%M:%S.%f}Z", "body": body(number)}
+            text = mould % {"id": id, "created": f"{created:%Y-%m-%dT%H:%M:%S.%f}Z", "body": body(number, length)}
             before, after = text.encode().split(digits.encode(), 1)
             # The newline that ends the file is not part of the body.
             checksum = b"%08x" % crc32c(before, after[:-1])
@@ -255,7 +277,7 @@ class Queue:
         self.next += count
 
 
-def fill_plain(path, count):
+def fill_plain(path, count, length=body_length):
     """A directory with so many files that are nothing but their body."""
     path = pathlib.Path(path)
     shutil.rmtree(path, ignore_errors=True)
@@ -263,7 +285,7 @@ def fill_plain(path, count):
     directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     for number in range(count):
         file = os.open(f"{number:08d}.json", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=directory)
-        os.write(file, body(number).encode())
+        os.write(file, body(number, length).encode())
         os.close(file)
     os.close(directory)
 

@@ -9,7 +9,7 @@ import sys
 
 import peers
 from bench import (
-    Nginx, Queue, SlowServer, body, compiled, fill_plain, here, measure, scratch, settle, tool)
+    Nginx, Queue, SlowServer, body, body_length, compiled, fill_plain, here, measure, scratch, settle, tool)
 
 concurrency = 5
 
@@ -81,18 +81,19 @@ class Ground:
 
     # Ours
 
-    def fresh_queue(self, name, count, url, transport="libcurl", checksums=True, **options):
+    def fresh_queue(self, name, count, url, transport="libcurl", checksums=True, length=body_length, **options):
         path = self.place / name
         shutil.rmtree(path, ignore_errors=True)
         queue = Queue(path, url, transport=transport, **options)
-        queue.fill(count, checksums)
+        queue.fill(count, checksums, length)
         return queue
 
     def ours(
             self, name, count, transport="libcurl", url=None, batch=None, ordered=False, at_once=concurrency,
-            checksums=True, envelope=False):
+            checksums=True, envelope=False, length=body_length, requests=None, **options):
         """A run over a new queue; `ordered`: all of one key, each after the one before. `checksums`: the files have
-        them. `envelope`: something stands around the batch and around each of its operations."""
+        them. `envelope`: something stands around the batch and around each of its operations. `requests`: how many reach
+        nginx where `url` is given. `options` are the destination's."""
         label = f"ours-{transport}-{count}-{batch}-{ordered}-{at_once}-{envelope}"
         around = {"body": '{"value":{payload}}', "batch": {"max": batch, "body": '{"records":[{items}]}'}}
         route = around if envelope else {"batch": {"max": batch}} if batch else {"key": "{type}", "ordering": "key"} if ordered else {}
@@ -100,13 +101,13 @@ class Ground:
         target = url or self.nginx.url
 
         def prepare():
-            queues[:] = [self.fresh_queue(label, count, target, transport, checksums, route=route)]
+            queues[:] = [self.fresh_queue(label, count, target, transport, checksums, length, route=route, **options)]
 
         def check():
             if queues[0].waiting():
                 raise RuntimeError(f"{queues[0].waiting()} operations are left")
 
-        expected = None if url else count // (batch or 1)
+        expected = requests if url else count // (batch or 1)
         program = Program(
             name, lambda: queues[0].command("run", "--limit", count, "--concurrency", at_once), count=count,
             prepare=prepare, check=check, requests=expected)
@@ -201,22 +202,26 @@ class Ground:
         program.name = "curl, one after the other"
         return program
 
-    def curl_parallel(self, count, url=None, limit=concurrency):
-        """Its configuration is there before the clock starts, and it does not remove what it has sent."""
+    def curl_parallel(self, count, url=None, limit=concurrency, length=body_length, requests=None, certificate=None):
+        """Its configuration is there before the clock starts, and it does not remove what it has sent. By TLS it speaks
+        HTTP/2 where the server does."""
         path = self.place / "curl-files"
         configuration = scratch / f"curl-{limit}.conf"
 
         def prepare():
-            fill_plain(path, count)
+            fill_plain(path, count, length)
             start = (f"parallel\nparallel-max = {limit}\n" if limit > 1 else "") + "silent\nshow-error\n"
+            # A body that is data is read before the first request leaves; a file that is uploaded is streamed.
+            source = 'data-binary = "@{}"' if length == body_length else 'upload-file = "{}"\nrequest = POST\nheader = "Expect:"'
             each = [
-                f'url = "{url or self.nginx.url}"\ndata-binary = "@{file}"\nheader = "Content-Type: application/json"\n'
-                'output = "/dev/null"\nfail\n' for file in sorted(path.iterdir())]
+                f'url = "{url or self.nginx.url}"\n{source.format(file)}\nheader = "Content-Type: application/json"\n'
+                'output = "/dev/null"\nfail\n' + (f'cacert = "{certificate}"\nhttp2\n' if certificate else "")
+                for file in sorted(path.iterdir())]
             configuration.write_text(start + "next\n".join(each))
 
         return Program(
             "curl -Z", ["curl", "-q", "--config", configuration], count=count, prepare=prepare,
-            requests=None if url else count, needs=[(shutil.which("curl"), "curl")])
+            requests=requests if url else count, needs=[(shutil.which("curl"), "curl")])
 
     def bare_urlsession(self, count):
         return Program(

@@ -72,7 +72,7 @@ def rows(ground):
         "drain": draining, "urlsession": draining, "batch": draining, "cpu": draining, "latency": latency, "ordered": ordered, "envelope": envelope,
         "runs": runs, "slow-directory": slow_directory, "auto": adaptive,
         "empty": empty, "add": adding, "bulk": bulk, "take": taking, "memory": memories, "growth": growth,
-        "slow": slow, "checksum": checksum,
+        "slow": slow, "checksum": checksum, "tls": by_tls, "http2": by_tls, "big": big,
     }
 
 
@@ -108,6 +108,37 @@ def draining(ground, wanted):
         found.append(Row("cpu", titles["cpu"] + ", URLSession", "s", cpu_of_thousand, [urlsession, bare],
                          [Aim("≤ 0.40 s", at_most=0.40)]))
     return found
+
+
+def by_tls(ground, wanted):
+    count, found = 10_000, []
+    for key, title, url, requests in (
+            ("tls", "over TLS, HTTP/1.1", ground.nginx.tls_url, count),
+            ("http2", "over HTTP/2", ground.nginx.http2_url, 2 * count)):
+        if key not in wanted:
+            continue
+        certificate = str(ground.nginx.certificate)
+        curl = ground.curl_parallel(count, url, requests=requests, certificate=certificate)
+        programs = [ground.ours("drainq, libcurl", count, url=url, requests=requests, caFile=certificate), curl]
+        found.append(Row(key, f"drain {count:,}, concurrency 5, {title}", "operations/s", rate, programs,
+                         [Aim("≥ 0.95 × curl -Z", curl.name, at_least=0.95)]))
+        found.append(Row(key, f"CPU for 1,000 operations {title}", "s", cpu_of_thousand, programs))
+    return found
+
+
+def big(ground, wanted):
+    count, length = 200, 5_000_000
+    # The server reads all of a body, and asks itself then: a request more.
+    around = {"url": ground.nginx.reading_url, "length": length, "requests": 2 * count}
+    curl = ground.curl_parallel(count, **around)
+    programs = [ground.ours("drainq, libcurl", count, **around),
+                ground.ours("drainq, URLSession", count, transport="urlsession", **around), curl]
+    title = f"{count} bodies of 5 MB"
+    return [
+        Row("big", f"drain {title}, concurrency 5", "MB/s", lambda program, sample: rate(program, sample) * length / 1e6,
+            programs, [Aim("≥ 0.8 × curl -Z", curl.name, at_least=0.8)]),
+        Row("big", f"memory while draining {title}", "MB", memory, programs, [Aim("≤ 40 MB, all processes", at_most=40)]),
+        Row("big", f"CPU for {title}", "s", cpu_seconds, programs)]
 
 
 def checksum(ground, wanted):

@@ -12,6 +12,26 @@ import Testing
         #expect(LibcurlAvailability.check() == nil)
     }
 
+    // MARK: - Connections
+
+    /// Five that waited for each other's connection would take five times as long.
+    @Test func `attempts over TLS at a server that is silent have their time for a connection at once`() throws {
+        let server = try PlayedServer()
+        let sink = AgentSink(concurrency: 5)
+        defer { sink.close() }
+        let reports = try sink.deliver(
+            (0..<5).map { _ in
+                OutgoingRequest(
+                    method: "POST", url: server.url.replacing("http:", with: "https:") + "/", body: [1],
+                    timeouts: Timeouts(connect: .seconds(2), request: .seconds(9), total: .seconds(9)),
+                    transport: .libcurl)
+            })
+        for report in reports {
+            #expect(report.result.failure == .connectTimeout, "\(report)")
+            #expect(report.duration >= .milliseconds(1900) && report.duration < .seconds(7))
+        }
+    }
+
     // MARK: - Answers
 
     @Test(arguments: [0, 1, 9, 16, 17, 30, 46, 47, 50, 56])

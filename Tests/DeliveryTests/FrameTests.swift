@@ -34,6 +34,11 @@ import Testing
                 method: "PUT", url: "https://a/", transport: .libcurl,
                 connection: ConnectionOptions(
                     proxy: .direct, clientCertificate: .init(certificateFile: "/c", keyFile: "/k", passphrase: nil)))),
+        .attempt(
+            ticket: 4,
+            OutgoingRequest(
+                method: "POST", url: "http://a/",
+                bodyPart: FilePart(file: nil, offset: 1, length: .max, checksumBefore: .max, checksum: 0))),
         .report(ticket: 7, AttemptReport(result: .failure(.emptyAnswer, detail: "x\0y"), duration: .nanoseconds(-1))),
         .report(
             ticket: 8,

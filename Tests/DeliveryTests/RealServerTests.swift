@@ -31,11 +31,14 @@ import Testing
 
     // MARK: - TLS
 
-    @Test func `five requests over TLS by a private authority are HTTP 2`() throws {
+    @Test func `five requests over TLS by a private authority are HTTP 2, over one connection`() throws {
+        var connections: Set<String?> = []
         for result in try deliver((0..<5).map { _ in request() }) {
             #expect(result.answer?.status == 200, "\(result)")
             #expect(result.answer?.header("x-protocol") == "HTTP/2.0")
+            connections.insert(result.answer?.header("x-connection"))
         }
+        #expect(connections.count == 1 && !connections.contains(nil))
     }
 
     @Test func `an authority of one's own takes the place of the system's, also for a connection that stands`() throws {
@@ -215,6 +218,7 @@ final class RealServer {
                     ssl_certificate server.pem; ssl_certificate_key server.key;
                     ssl_client_certificate ca.pem; ssl_verify_client optional;
                     add_header X-Protocol $server_protocol always; add_header X-Host $host;
+                    add_header X-Connection $connection;
                     add_header X-Client $ssl_client_s_dn; add_header X-Length $content_length;
                     gzip on; gzip_types application/octet-stream;
                     server {

@@ -150,8 +150,8 @@ int ccurl_multi_set_number(ccurl_multi *multi, ccurl_multi_option option, long n
 int ccurl_multi_add(ccurl_multi *multi, ccurl_easy *easy);
 int ccurl_multi_remove(ccurl_multi *multi, ccurl_easy *easy);
 /// Makes the transfers go on. libcurl returns when nothing is left to read, so a server of HTTP/2 that sends frames without
-/// end would hold it: after a second of processor time the sockets with unread input are shut down. Returns whether that
-/// had to be done. Uses SIGPROF and ITIMER_PROF.
+/// end would hold it: after a second of processor time, or a tenth more, the sockets with unread input are shut down. Returns
+/// whether that had to be done. Uses SIGPROF and ITIMER_PROF from the first call on.
 bool ccurl_multi_perform(ccurl_multi *multi, int *running);
 /// Waits for the transfers' sockets and timers, another descriptor, or so many milliseconds; whether the other descriptor
 /// has something to read, or has ended.

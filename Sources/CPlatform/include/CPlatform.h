@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
 /// renameat2(2) with RENAME_NOREPLACE; on Darwin renameatx_np(2) with RENAME_EXCL. 0, or -1 and errno.
 int csystem_rename_noreplace(int from_directory, const char *from, int to_directory, const char *to);
@@ -52,6 +53,13 @@ const char *csystem_executable(void);
 
 /// syncfs(2): everything of the file system that the descriptor is on. On Darwin F_FULLFSYNC. 0, or -1 and errno.
 int csystem_syncfs(int descriptor);
+
+/// send(2), with a descriptor that the other end of the unix socket receives together with the first of the bytes.
+ssize_t csystem_send_descriptor(int socket, const void *bytes, size_t count, int flags, int descriptor);
+
+/// recv(2) of bytes, and of a descriptor that came with them, closed on exec: -1 where none came. EMFILE where one came and
+/// this process has no room for it.
+ssize_t csystem_receive_descriptor(int socket, void *bytes, size_t count, int *descriptor);
 
 /// Continues the CRC-32C (Castagnoli, RFC 3720 appendix B.4) of some bytes, 0 before the first ones, with `count` more. Uses
 /// the processor's instruction where it has one.

@@ -21,9 +21,17 @@ final class Agent {
     /// The attempts in it whose requests have begun to leave. Complete when the agent has ended.
     private(set) var begun: Set<Int> = []
     private var unreadBeginnings = 0
-    private var outbox: [UInt8] = []
+    /// What the socket has not taken. Small frames share a piece; a large one is a piece of its own and is never copied.
+    private var outbox: [Piece] = []
+    /// How much of the first piece the socket has taken.
     private var sent = 0
     private var inbox = FrameBuffer()
+
+    private struct Piece {
+        var bytes: [UInt8]
+        /// What goes with its first byte.
+        var file: OpenFile?
+    }
 
     private init(transport: Transport, process: pid_t, socket: Int32, journal: Int32) {
         self.transport = transport
@@ -75,31 +83,45 @@ final class Agent {
             .map { "\($0.name)=\($0.value)" }
     }
 
-    var hasUnsent: Bool { sent < outbox.count }
+    var hasUnsent: Bool { !outbox.isEmpty }
 
     func send(_ bytes: [UInt8]) {
-        if hasUnsent { outbox += bytes } else { (outbox, sent) = (bytes, 0) }
+        hold(bytes)
         flush()
+    }
+
+    /// Keeps bytes for the next `flush`.
+    private func hold(_ bytes: [UInt8], _ file: OpenFile? = nil) {
+        let last = outbox.count - 1
+        if file == nil, last >= 0, outbox[last].bytes.count + bytes.count <= 1 << 16 {
+            outbox[last].bytes += bytes
+        } else if !bytes.isEmpty {
+            outbox.append(Piece(bytes: bytes, file: file))
+        }
     }
 
     /// Writes what the socket takes now. A dead agent is noticed where its end is read: reports may still be there. One
     /// that lives and cannot be written to has missed a frame: it is told to go, or it would be waited for.
     func flush() {
-        while hasUnsent {
-            let count = outbox.withUnsafeBytes { bytes in
-                sendBytes(socket, bytes.baseAddress! + sent, bytes.count - sent, noSignal)
+        while let piece = outbox.first {
+            let count = piece.bytes.withUnsafeBytes { bytes in
+                let (start, length) = (bytes.baseAddress! + sent, bytes.count - sent)
+                guard sent == 0, let file = piece.file else { return sendBytes(socket, start, length, noSignal) }
+                return csystem_send_descriptor(socket, start, length, noSignal, file.descriptor)
             }
             if count >= 0 {
                 sent += count
+                guard sent == piece.bytes.count else { continue }
+                outbox.removeFirst()
+                sent = 0
             } else if errno == EAGAIN {
                 return
             } else if errno != EINTR {
                 dismiss()
-                break
+                outbox = []
+                sent = 0
             }
         }
-        outbox.removeAll(keepingCapacity: outbox.capacity <= 1 << 16)
-        sent = 0
     }
 
     /// What has arrived, and how the connection ended if it did: `""` at its regular end, else what is wrong with it.
@@ -127,14 +149,14 @@ final class Agent {
         return (frames, end)
     }
 
-    /// Gives the agent an attempt to make, in the bytes of its frame.
+    /// Gives the agent an attempt to make, in the bytes of its frame. They leave with the next `flush`.
     func hand(_ ticket: Int, _ request: OutgoingRequest, _ bytes: [UInt8]) {
         tickets.insert(ticket)
         destination = request.destination
         // The pipe never fills, so the agent never waits for this process to read it.
         unreadBeginnings += 1
         if unreadBeginnings >= 256 { readJournal() }
-        send(bytes)
+        hold(bytes, request.bodyPart?.file)
     }
 
     private func readJournal() {

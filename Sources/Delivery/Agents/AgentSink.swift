@@ -38,6 +38,11 @@ package final class AgentSink: Sink {
     private var done: [(ticket: Int, report: AttemptReport)] = []
     /// Agents that died, one after the other, before they ran.
     private var stillborn = 0
+    /// When the caller last waited, or an agent was last written to.
+    private var lastCall = ContinuousClock.now
+    /// For so long attempts are gathered that go to agents with one call. Where the caller takes longer to make the next
+    /// one, each goes at once.
+    private static let gathering = Duration.microseconds(100)
     /// What its first agent has said of it.
     private var libcurl: String??
     /// The time that an agent may take to begin.
@@ -196,9 +201,18 @@ package final class AgentSink: Sink {
             finish(ticket, .failure(.other, detail: "the request is larger than a delivery agent takes"), .zero)
             return
         }
-        attempts[ticket]?.alarm = ContinuousClock.now + max(.zero, request.timeouts.total)
+        let now = ContinuousClock.now
+        attempts[ticket]?.alarm = now + max(.zero, request.timeouts.total)
         attempts[ticket]?.agents += 1
         agent.hand(ticket, request, bytes)
+        // With nothing more to submit the caller waits for reports.
+        if attempts.count >= concurrency || lastCall.duration(to: now) > Self.gathering { flush(at: now) }
+    }
+
+    /// Sends what has been gathered.
+    private func flush(at now: ContinuousClock.Instant) {
+        lastCall = now
+        for agent in agents where agent.hasUnsent { agent.flush() }
     }
 
     private func retire(_ leaving: [Agent]) {
@@ -216,6 +230,8 @@ package final class AgentSink: Sink {
 
     /// Waits for agents and the wake-up; `true` if the latter came.
     private func wait(_ milliseconds: Int32, wakeup: Int32) throws(SinkError) -> Bool {
+        for agent in agents where agent.hasUnsent { agent.flush() }
+        defer { lastCall = .now }
         var descriptors = agents.map { agent in
             pollfd(fd: agent.socket, events: Int16(agent.hasUnsent ? POLLIN | POLLOUT : POLLIN), revents: 0)
         }

@@ -23,39 +23,51 @@ package enum DeliveryAgent {
         outlet.send(.ready())
         var follower: RedirectFollower?
         var inbox = FrameBuffer()
+        // Of bodies that are left in their files, in the order of their frames.
+        var files: [OpenFile] = []
         var space = [UInt8](repeating: 0, count: 1 << 16)
         while true {
             follower?.proceed(until: 0)
-            let count = read(0, &space, space.count)
+            var descriptor: Int32 = -1
+            let count = csystem_receive_descriptor(0, &space, space.count, &descriptor)
             if count < 0, errno == EINTR { continue }
             if count <= 0 { leave(0) }
+            if descriptor >= 0 { files.append(OpenFile(descriptor) { closeDescriptor($0) }) }
             inbox.append(space[..<count])
+            var frames: [Frame] = []
             do throws(FrameError) {
-                while let frame = try inbox.next() {
-                    switch frame {
-                    case .setup(let concurrency):
-                        follower = RedirectFollower(concurrency: concurrency, makeTransport) { ticket, report in
-                            outlet.send(.report(ticket: ticket, report))
-                        }
-                        outlet.send(.opened(defect: follower?.defect))
-                    case .attempt(let ticket, let request):
-                        noteBeginning(of: ticket)
-                        follower?.start(request, ticket: ticket)
-                    case .cancel(let ticket): follower?.cancel(ticket: ticket)
-                    case .ready, .opened, .report: leave(EX_PROTOCOL)
-                    }
-                }
+                while let frame = try inbox.next() { frames.append(frame) }
             } catch {
                 leave(EX_PROTOCOL)
+            }
+            noteBeginnings(in: frames)
+            for frame in frames {
+                switch frame {
+                case .setup(let concurrency):
+                    follower = RedirectFollower(concurrency: concurrency, makeTransport) { outlet.send($0) }
+                    outlet.send(.opened(defect: follower?.defect))
+                case .attempt(let ticket, var request):
+                    if request.bodyPart != nil {
+                        if files.isEmpty { leave(EX_PROTOCOL) }
+                        request.bodyPart?.file = files.removeFirst()
+                    }
+                    follower?.start(request, ticket: ticket)
+                case .cancel(let ticket): follower?.cancel(ticket: ticket)
+                case .ready, .opened, .report: leave(EX_PROTOCOL)
+                }
             }
         }
     }
 
-    /// Tells the run that the request of an attempt begins to leave: if this process dies, only such attempts are in doubt.
-    /// A number is shorter than what a pipe takes as a whole.
-    private static func noteBeginning(of ticket: Int) {
-        var number = Int64(ticket)
-        while writeDescriptor(1, &number, 8) < 0, errno == EINTR {}
+    /// Tells the run which attempts' requests begin to leave, before any of them does: if this process dies, only such
+    /// attempts are in doubt. A pipe takes 512 numbers as a whole, or none of them.
+    private static func noteBeginnings(in frames: [Frame]) {
+        var numbers = frames.compactMap { if case .attempt(let ticket, _) = $0 { Int64(ticket) } else { nil } }[...]
+        while !numbers.isEmpty {
+            let count = numbers.prefix(512).withUnsafeBytes { writeDescriptor(1, $0.baseAddress!, $0.count) }
+            if count < 0, errno != EINTR { return }
+            numbers = numbers.dropFirst(max(0, count) / 8)
+        }
     }
 
     private static func restrict(to memoryLimit: rlim_t) {
@@ -85,7 +97,20 @@ package enum DeliveryAgent {
         init(descriptor: Int32) { self.descriptor = Mutex(descriptor) }
 
         func send(_ frame: Frame) {
-            guard let bytes = frame.bytes else { return }
+            if let bytes = frame.bytes { send(bytes) }
+        }
+
+        /// Sends reports with one call, so that the run wakes up once.
+        func send(_ reports: [(ticket: Int, report: AttemptReport)]) {
+            var bytes: [UInt8] = []
+            for (ticket, report) in reports {
+                let frame = Frame.report(ticket: ticket, report).bytes ?? []
+                if bytes.isEmpty { bytes = frame } else { bytes += frame }
+            }
+            send(bytes)
+        }
+
+        private func send(_ bytes: [UInt8]) {
             descriptor.withLock { descriptor in
                 var sent = 0
                 while sent < bytes.count {
@@ -102,6 +127,8 @@ package enum DeliveryAgent {
         }
     }
 }
+
+private func closeDescriptor(_ descriptor: Int32) { close(descriptor) }
 
 private func writeDescriptor(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
     CSystem.write(descriptor, bytes, count)

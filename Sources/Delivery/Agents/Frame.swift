@@ -9,7 +9,7 @@ package import Policy
 package enum Frame: Hashable, Sendable {
     /// Run to agent, first: how many attempts will be in flight at most.
     case setup(concurrency: Int)
-    /// Run to agent: make this attempt and report it once.
+    /// Run to agent: make this attempt and report it once. The descriptor of a `bodyPart` goes with the first byte.
     case attempt(ticket: Int, OutgoingRequest)
     /// Run to agent: report this attempt now, whatever it came to; nothing if it has been reported.
     case cancel(ticket: Int)
@@ -21,7 +21,7 @@ package enum Frame: Hashable, Sendable {
     case report(ticket: Int, AttemptReport)
 
     /// The version of these frames and of what an agent writes to descriptor 1.
-    package static let version = 3
+    package static let version = 4
 
     /// No payload is longer; a request that would be is never handed to an agent.
     package static let longestPayload = 256 << 20
@@ -156,6 +156,12 @@ private struct FrameWriter {
             writer.put(Int(clamping: file.modified))
             writer.put(Int(bitPattern: UInt(file.inode)))
         }
+        put(request.bodyPart) { writer, part in
+            writer.put(part.offset)
+            writer.put(part.length)
+            writer.put(Int(part.checksumBefore))
+            writer.put(Int(part.checksum))
+        }
         put(request.transport.rawValue)
         put(request.connection)
         put(request.redirects.rawValue)
@@ -279,14 +285,15 @@ private struct FrameReader {
         let answerLimit = try number()
         let body = try isThere() ? [UInt8](try data()) : nil
         let bodyFile = try isThere() ? try bodyFile() : nil
+        let bodyPart = try isThere() ? try bodyPart() : nil
         guard let transport = Transport(rawValue: try text()) else { throw FrameError("an unknown transport") }
         let connection = try connection()
         guard let redirects = Redirects(rawValue: try text()) else { throw FrameError("unknown redirects") }
         let freshConnection = try isThere()
         return OutgoingRequest(
-            method: method, url: url, headers: headers, body: body, bodyFile: bodyFile, timeouts: timeouts,
-            answerLimit: answerLimit, transport: transport, connection: connection, redirects: redirects,
-            freshConnection: freshConnection)
+            method: method, url: url, headers: headers, body: body, bodyFile: bodyFile, bodyPart: bodyPart,
+            timeouts: timeouts, answerLimit: answerLimit, transport: transport, connection: connection,
+            redirects: redirects, freshConnection: freshConnection)
     }
 
     mutating func isThere() throws(FrameError) -> Bool {
@@ -301,6 +308,15 @@ private struct FrameReader {
         BodyFile(
             path: try text(), length: try number(), modified: Int64(try number()),
             inode: UInt64(UInt(bitPattern: try number())))
+    }
+
+    /// The file itself comes beside the frame.
+    private mutating func bodyPart() throws(FrameError) -> FilePart {
+        let (offset, length) = (try number(), try number())
+        guard offset >= 0, length >= 0 else { throw FrameError("a part of a file at \(offset)") }
+        return FilePart(
+            file: nil, offset: offset, length: length, checksumBefore: UInt32(truncatingIfNeeded: try number()),
+            checksum: UInt32(truncatingIfNeeded: try number()))
     }
 
     private mutating func connection() throws(FrameError) -> ConnectionOptions {

@@ -31,7 +31,7 @@ final class RedirectFollower: Sendable {
     init(concurrency: Int, _ makeTransport: MakeTransport, report: @escaping TransportReport) {
         self.report = report
         do throws(UnavailableTransport) {
-            transport = .success(try makeTransport(concurrency) { [unowned self] in arrive($0, $1) })
+            transport = .success(try makeTransport(concurrency) { [unowned self] in arrive($0) })
         } catch {
             transport = .failure(error)
         }
@@ -64,47 +64,63 @@ final class RedirectFollower: Sendable {
     }
 
     private func carry(_ request: OutgoingRequest, _ ticket: Int) {
-        if let refusal = request.refusal {
-            return arrive(ticket, AttemptReport(result: .failure(.badURL, detail: refusal), duration: .zero))
-        }
+        if let refusal = request.refusal { return fail(ticket, .badURL, refusal) }
         switch transport! {
         case .success(let transport): transport.start(request, ticket: ticket)
-        case .failure(let error):
-            arrive(ticket, AttemptReport(result: .failure(.other, detail: error.reason), duration: .zero))
+        case .failure(let error): fail(ticket, .other, error.reason)
         }
     }
 
+    private func fail(_ ticket: Int, _ error: NetworkError, _ detail: String) {
+        arrive([(ticket, AttemptReport(result: .failure(error, detail: detail), duration: .zero))])
+    }
+
     // MARK: - Redirects
+
+    /// Takes what a transport reports: of each attempt the end, or a redirect to be followed.
+    ///
+    /// The time that the parent gives the attempt is one for all hops.
+    private func arrive(_ reports: [(ticket: Int, report: AttemptReport)]) {
+        var ended = reports
+        var hops: [(request: OutgoingRequest, ticket: Int)] = []
+        journeys.withLock { journeys in
+            if journeys.isEmpty { return }
+            ended = reports.compactMap { ticket, report in
+                guard let hop = follow(report, ticket, &journeys) else { return (ticket, report) }
+                switch hop {
+                case .end(let end): return (ticket, end)
+                case .hop(let request):
+                    hops.append((request, ticket))
+                    return nil
+                }
+            }
+        }
+        if !ended.isEmpty { report(ended) }
+        for (request, ticket) in hops {
+            carry(request, ticket)
+            // A cancellation between the two attempts found nothing to end, where the transport has its own threads.
+            if journeys.withLock({ $0[ticket]?.isCancelled ?? false }) { cancel(ticket: ticket) }
+        }
+    }
 
     private enum Arrival {
         case end(AttemptReport)
         case hop(OutgoingRequest)
     }
 
-    /// Takes what a transport reports: the end of the attempt, or a redirect to be followed.
-    ///
-    /// The time that the parent gives the attempt is one for all hops.
-    private func arrive(_ ticket: Int, _ report: AttemptReport) {
-        let arrival = journeys.withLock { journeys -> Arrival in
-            guard var journey = journeys.removeValue(forKey: ticket) else { return .end(report) }
-            var end = report
-            end.duration = journey.began.duration(to: .now)
-            guard let next = journey.next(after: report) else { return .end(end) }
-            if journey.isCancelled {
-                end.result = .failure(.cancelled, detail: "")
-                return .end(end)
-            }
-            journey.request = next
-            journey.hops += 1
-            journeys[ticket] = journey
-            return .hop(next)
+    /// Returns what becomes of an attempt that may be redirected; `nil` for every other attempt.
+    private func follow(_ report: AttemptReport, _ ticket: Int, _ journeys: inout [Int: Journey]) -> Arrival? {
+        guard var journey = journeys.removeValue(forKey: ticket) else { return nil }
+        var end = report
+        end.duration = journey.began.duration(to: .now)
+        guard let next = journey.next(after: report) else { return .end(end) }
+        if journey.isCancelled {
+            end.result = .failure(.cancelled, detail: "")
+            return .end(end)
         }
-        switch arrival {
-        case .end(let report): self.report(ticket, report)
-        case .hop(let request):
-            carry(request, ticket)
-            // A cancellation between the two attempts found nothing to end, where the transport has its own threads.
-            if journeys.withLock({ $0[ticket]?.isCancelled ?? false }) { cancel(ticket: ticket) }
-        }
+        journey.request = next
+        journey.hops += 1
+        journeys[ticket] = journey
+        return .hop(next)
     }
 }

@@ -20,6 +20,7 @@ package struct UnavailableTransport: Error {
     package init(reason: String) { self.reason = reason }
 }
 
-package typealias TransportReport = @Sendable (_ ticket: Int, AttemptReport) -> Void
+/// Takes the reports of attempts that have ended: those that a transport has at one moment, in one call.
+package typealias TransportReport = @Sendable (_ ended: [(ticket: Int, report: AttemptReport)]) -> Void
 package typealias MakeTransport = (_ concurrency: Int, _ report: @escaping TransportReport) throws(UnavailableTransport)
     -> any AgentTransport

@@ -28,13 +28,18 @@ struct AnswerHead {
 
     /// Reads a line with its line break; `false` where it has a `defect`.
     mutating func take(_ line: some Collection<UInt8>) -> Bool {
+        Array(line).withUnsafeBytes { take($0) }
+    }
+
+    /// Reads a line with its line break; `false` where it has a `defect`.
+    mutating func take(_ line: UnsafeRawBufferPointer) -> Bool {
         size += line.count
         if size > Self.limit { defect = .tooLong }
         if defect != nil { return false }
         if isComplete { return true }
-        let text = String(decoding: line, as: UTF8.self).trimmingLineBreak
+        let text = line[..<line.endOfText { $0 == 0x0A || $0 == 0x0D }]
         if expectsStatus {
-            guard let line = Self.statusLine(text.utf8) else {
+            guard let line = Self.statusLine(text) else {
                 defect = .noStatus
                 return false
             }
@@ -43,13 +48,14 @@ struct AnswerHead {
         } else if text.isEmpty {
             isComplete = status >= 200
             if !isComplete { (expectsStatus, headers) = (true, []) }
-        } else if text.first == " " || text.first == "\t" {
+        } else if text.first?.isBlank == true {
             // A folded line (RFC 9112 §5.2) continues the field before it.
             guard !headers.isEmpty else { return true }
-            headers[headers.count - 1].value += " " + text.trimmingBlanks
-        } else if let colon = text.firstIndex(of: ":") {
+            headers[headers.count - 1].value += " " + text.trimmedText
+        } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
             headers.append(
-                HeaderField(name: String(text[..<colon]), value: text[text.index(after: colon)...].trimmingBlanks))
+                HeaderField(
+                    name: String(decoding: text[..<colon], as: UTF8.self), value: text[(colon + 1)...].trimmedText))
         }
         return true
     }
@@ -57,33 +63,34 @@ struct AnswerHead {
     /// Reads `HTTP/1.1 200 OK` or `HTTP/2 200`; `nil` for any other line.
     ///
     /// A tab separates as a blank does, because libcurl, which frames the body by the status, reads it so.
-    private static func statusLine(_ line: String.UTF8View) -> (version: Int, status: Int)? {
-        let words = line.split(maxSplits: 2) { $0 == 0x20 || $0 == 0x09 }
+    private static func statusLine(_ line: Slice<UnsafeRawBufferPointer>) -> (version: Int, status: Int)? {
+        let words = line.split(maxSplits: 2, whereSeparator: \.isBlank)
         guard words.count >= 2, words[0].starts(with: "HTTP/".utf8), words[1].count == 3 else { return nil }
         let version = words[0].dropFirst(5).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        let isDigit: (UInt8) -> Bool = { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        guard (1...2).contains(version.count), version.allSatisfy({ $0.count == 1 && $0.allSatisfy(isDigit) }),
-            words[1].allSatisfy(isDigit), let status = Int(String(Substring(words[1]))), status >= 100
+        guard (1...2).contains(version.count), version.allSatisfy({ $0.count == 1 && $0.first!.isDigit }),
+            words[1].allSatisfy(\.isDigit)
         else { return nil }
-        return (Int(version[0].first! - UInt8(ascii: "0")), status)
+        let status = words[1].reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        return status < 100 ? nil : (Int(version[0].first! - UInt8(ascii: "0")), status)
     }
 }
 
-extension String {
-    /// CR LF is one `Character`, so the bytes are compared.
-    fileprivate var trimmingLineBreak: String {
-        var bytes = Substring(self).utf8
-        while let last = bytes.last, last == 0x0A || last == 0x0D { bytes.removeLast() }
-        return String(Substring(bytes))
-    }
+extension UInt8 {
+    fileprivate var isBlank: Bool { self == 0x20 || self == 0x09 }
+    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 }
 
-extension StringProtocol {
-    fileprivate var trimmingBlanks: String {
-        let bytes = Substring(self).utf8
-        let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
-        guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })
-        else { return "" }
-        return String(Substring(bytes[first...last]))
+extension BidirectionalCollection<UInt8> {
+    /// Where what follows is of such bytes alone.
+    fileprivate func endOfText(_ isOutside: (UInt8) -> Bool) -> Index {
+        var end = endIndex
+        while end > startIndex, isOutside(self[index(before: end)]) { formIndex(before: &end) }
+        return end
+    }
+
+    /// The text without blanks around it.
+    fileprivate var trimmedText: String {
+        let end = endOfText(\.isBlank)
+        return String(decoding: self[..<end].drop(while: \.isBlank), as: UTF8.self)
     }
 }

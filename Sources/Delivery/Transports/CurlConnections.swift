@@ -32,8 +32,10 @@ struct CurlConnections {
     private var busy: [String: Int] = [:]
     /// Upper bound on the caches that rest. More are closed, the longest rested first.
     private let limit: Int
-    /// The origins whose answers are of HTTP/1.1, as far as they are known.
+    /// The origins by TLS whose last answer was of HTTP/1.1.
     private var plain: Set<String> = []
+    /// The origins by TLS whose last answer was of HTTP/2.
+    private var multiplexed: Set<String> = []
 
     init(concurrency: Int) {
         limit = 2 * max(1, concurrency) + 8
@@ -60,17 +62,34 @@ struct CurlConnections {
         busy[origin] = busy[origin].flatMap { $0 > 1 ? $0 - 1 : nil }
     }
 
+    /// Whether a request may go over a connection that other requests use at the same time: by TLS, where the server is not
+    /// known to speak HTTP/1.1.
+    func mayShare(_ request: OutgoingRequest) -> Bool {
+        guard request.connection.unixSocket == nil, !request.freshConnection else { return false }
+        let origin = request.url.origin
+        return !origin.isPlain && !plain.contains(origin)
+    }
+
+    /// Whether a request goes to a server whose last answer was of HTTP/2.
+    func isMultiplexed(_ request: OutgoingRequest) -> Bool { multiplexed.contains(request.url.origin) }
+
     /// Notes which version of HTTP a server's answer was of; 0 where there was none.
     mutating func note(version: Int, of request: OutgoingRequest) {
         let origin = request.url.origin
         if origin.isPlain { return }
-        if version == 1 { plain.insert(origin) } else if version >= 2 { plain.remove(origin) }
+        if version == 1 {
+            plain.insert(origin)
+            multiplexed.remove(origin)
+        } else if version >= 2 {
+            plain.remove(origin)
+            multiplexed.insert(origin)
+        }
     }
 }
 
 extension String {
     /// A URL's scheme, host and port, as they are written.
-    fileprivate var origin: String {
+    var origin: String {
         let slash = UInt8(ascii: "/")
         var slashes = 0
         let end = utf8.firstIndex { byte in

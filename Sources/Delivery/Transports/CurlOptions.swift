@@ -8,26 +8,39 @@ struct CurlOptions {
 
     init(_ handle: OpaquePointer) { self.handle = handle }
 
-    /// A body in memory is copied; one in a file is asked for, as the read function has to answer.
-    func set(_ request: OutgoingRequest) throws(CurlRefusal) {
+    /// Sets what requests of a kind have in common.
+    func set(_ kind: CurlHandle.Kind) throws(CurlRefusal) {
         try number(CURLOPT_NOSIGNAL, 1)
         try number(CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP_AND_HTTPS))
         try number(CURLOPT_HTTP09_ALLOWED, 0)
         try number(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
-        try setUseOfConnections(for: request)
+        try setUseOfConnections(for: kind)
         // All that the library can decode.
         try text(CURLOPT_ACCEPT_ENCODING, "")
-        try text(CURLOPT_URL, request.url)
-        try number(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(request.timeouts.connect.pollMilliseconds)))
-        try setMethod(of: request)
-        try set(request.connection)
+        try number(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(kind.connect.pollMilliseconds)))
+        try setMethod(of: kind)
+        try set(kind.connection)
     }
 
-    private func setUseOfConnections(for request: OutgoingRequest) throws(CurlRefusal) {
+    /// Sets what a request has for itself. A body in memory is copied; one in a file is asked for, as the read function has
+    /// to answer.
+    func set(_ request: OutgoingRequest) throws(CurlRefusal) {
+        try text(CURLOPT_URL, request.url)
+        if let length = request.bodyFile?.length ?? request.bodyPart?.length {
+            let size = CURLOPT_INFILESIZE_LARGE
+            try check(ccurl_set_size(handle, size, Int64(clamping: length)), size)
+        } else if request.method != "HEAD", let body = request.body {
+            let size = CURLOPT_POSTFIELDSIZE_LARGE
+            try check(ccurl_set_size(handle, size, Int64(body.count)), size)
+            try check(ccurl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, body), CURLOPT_COPYPOSTFIELDS)
+        }
+    }
+
+    private func setUseOfConnections(for kind: CurlHandle.Kind) throws(CurlRefusal) {
         if Libcurl.showsConnections {
             // HTTP/2 where TLS offers it; a library without it speaks HTTP/1.1 all the same.
             ccurl_set_number(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-            if request.freshConnection { try setOwnConnection() }
+            if kind.isFresh { try setOwnConnection() }
         } else {
             try number(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
             try setOwnConnection()
@@ -40,26 +53,23 @@ struct CurlOptions {
         try number(CURLOPT_FORBID_REUSE, 1)
     }
 
-    private func setMethod(of request: OutgoingRequest) throws(CurlRefusal) {
+    private func setMethod(of kind: CurlHandle.Kind) throws(CurlRefusal) {
         // These mean nothing without a body, so its absence is told (RFC 9110 §8.6).
-        let impliesBody = ["POST", "PUT", "PATCH"].contains(request.method)
-        if request.method == "HEAD" {
+        let impliesBody = ["POST", "PUT", "PATCH"].contains(kind.method)
+        if kind.method == "HEAD" {
             return try number(CURLOPT_NOBODY, 1)
-        } else if let file = request.bodyFile {
+        } else if kind.content == .streamed {
             try number(CURLOPT_UPLOAD, 1)
-            try check(
-                ccurl_set_size(handle, CURLOPT_INFILESIZE_LARGE, Int64(clamping: file.length)), CURLOPT_INFILESIZE_LARGE
-            )
-        } else if let body = request.body ?? (impliesBody ? [] : nil) {
+        } else if kind.content == .memory || impliesBody {
             // Not by the read function: a small one goes out together with the head.
             try number(CURLOPT_POST, 1)
             let size = CURLOPT_POSTFIELDSIZE_LARGE
-            try check(ccurl_set_size(handle, size, Int64(body.count)), size)
-            try check(ccurl_set_pointer(handle, CURLOPT_COPYPOSTFIELDS, body), CURLOPT_COPYPOSTFIELDS)
+            try check(ccurl_set_size(handle, size, 0), size)
+            try text(CURLOPT_COPYPOSTFIELDS, "")
         } else {
             try number(CURLOPT_HTTPGET, 1)
         }
-        try text(CURLOPT_CUSTOMREQUEST, request.method)
+        try text(CURLOPT_CUSTOMREQUEST, kind.method)
     }
 
     private func set(_ connection: ConnectionOptions) throws(CurlRefusal) {
@@ -127,13 +137,32 @@ struct CurlOptions {
 extension OutgoingRequest {
     /// Header lines for libcurl, which has its own way to say that a field is empty, and is told not to add any.
     var curlFields: [String] {
-        var fields = headers.map { field in
-            field.value.contains { $0 != " " && $0 != "\t" } ? "\(field.name): \(field.value)" : "\(field.name);"
+        var fields: [String] = []
+        fields.reserveCapacity(headers.count + 3)
+        for field in headers {
+            let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
+            fields.append(isBlank ? field.name + ";" : field.name + ": " + field.value)
         }
-        let names = Set(headers.map { $0.name.lowercased() })
-        for name in ["Accept", "Content-Type", "Expect"] where !names.contains(name.lowercased()) {
-            fields.append("\(name):")
+        for name: StaticString in ["Accept", "Content-Type", "Expect"] {
+            if !headers.contains(where: { $0.isNamed(name) }) { fields.append("\(name):") }
         }
         return fields
+    }
+}
+
+extension HeaderField {
+    /// Whether the name is this one, whatever the case of its letters.
+    func isNamed(_ other: StaticString) -> Bool {
+        other.withUTF8Buffer { other in
+            name.utf8.count == other.count
+                && zip(name.utf8, other).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
+        }
+    }
+}
+
+extension UInt8 {
+    /// A letter of ASCII in lower case; every other byte as it is.
+    var asciiLowercased: UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }
 }

@@ -25,15 +25,16 @@ final class CurlTransfer {
     }
 
     let ticket: Int
-    let handle: OpaquePointer
+    private let owned: CurlHandle
+    var handle: OpaquePointer { owned.pointer }
     /// Without its body, of which libcurl has a copy.
     private(set) var request: OutgoingRequest
     let length: Int
     private let began = ContinuousClock.now
-    private let file: OpenBodyFile?
+    private let file: (any StreamedBody)?
     private let sockets: CurlSockets
-    private let fields: UnsafeMutablePointer<ccurl_list>?
-    let words: UnsafeMutablePointer<CChar>
+    private var fields: UnsafeMutablePointer<ccurl_list>?
+    var words: UnsafeMutablePointer<CChar> { owned.words }
     private var sent = 0
     private(set) var head = AnswerHead()
     private(set) var body: [UInt8] = []
@@ -42,6 +43,8 @@ final class CurlTransfer {
     var cache: ConnectionCache? {
         didSet { ccurl_set_pointer(handle, CURLOPT_SHARE, cache.map { UnsafeRawPointer($0.pointer) }) }
     }
+    /// Whether the handle was told something that is not for its next transfer.
+    private var hasAlteredHandle = false
     /// How many requests libcurl was allowed to send.
     private var requests = 0
     /// The socket that the request left on, if it is known.
@@ -63,35 +66,45 @@ final class CurlTransfer {
     private static let tunnelLimit = 16 << 10
 
     /// Throws why the attempt ends before it has begun.
-    init(_ request: OutgoingRequest, ticket: Int, sockets: CurlSockets) throws(CurlRefusal) {
+    init(
+        _ request: OutgoingRequest, ticket: Int, sockets: CurlSockets, handles: inout CurlHandles
+    ) throws(CurlRefusal) {
         do throws(BodyFileError) {
-            file = try request.bodyFile.map { file throws(BodyFileError) in try OpenBodyFile(file) }
+            file = try request.streamedBody()
         } catch {
             throw CurlRefusal(result: error.result)
         }
-        guard let handle = ccurl_easy_init() else {
-            throw CurlRefusal(result: .failure(.other, detail: "libcurl has no memory for a transfer"))
-        }
+        owned = try handles.take(for: request)
         self.ticket = ticket
         self.sockets = sockets
         self.request = request
-        self.handle = handle
         started = began
         moved = began
         isFresh = request.freshConnection
         fields = request.curlFields.reduce(nil) { list, field in ccurl_list_append(list, field) ?? list }
-        words = .allocate(capacity: Int(CURL_ERROR_SIZE))
-        words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        length = request.bodyFile?.length ?? request.body?.count ?? 0
+        length = request.bodyLength ?? 0
+        words[0] = 0
         try CurlOptions(handle).set(request)
-        self.request.body = nil
+        (self.request.body, self.request.bodyPart) = (nil, nil)
         setCallbacks()
     }
 
     deinit {
-        ccurl_easy_cleanup(handle)
+        freeFields()
+    }
+
+    private func freeFields() {
+        guard let fields else { return }
+        ccurl_set_pointer(handle, CURLOPT_HTTPHEADER, nil)
         ccurl_list_free(fields)
-        words.deallocate()
+        self.fields = nil
+    }
+
+    /// Gives up the handle, which libcurl has no transfer for any more, and returns it for another transfer; `nil` where
+    /// this one did not leave it as it was.
+    func leaveHandle() -> CurlHandle? {
+        freeFields()
+        return stop == nil && requests == 1 && !hasAlteredHandle ? owned : nil
     }
 
     private func setCallbacks() {
@@ -100,7 +113,6 @@ final class CurlTransfer {
             CURLOPT_PRIVATE, CURLOPT_READDATA, CURLOPT_SEEKDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA,
             CURLOPT_XFERINFODATA,
         ] { ccurl_set_pointer(handle, option, this) }
-        ccurl_set_pointer(handle, CURLOPT_ERRORBUFFER, words)
         ccurl_set_pointer(handle, CURLOPT_HTTPHEADER, fields)
         ccurl_set_data_function(handle, CURLOPT_READFUNCTION) { space, size, count, this in
             CurlTransfer.at(this).give(UnsafeMutableRawBufferPointer(start: space, count: size * count))
@@ -180,7 +192,10 @@ final class CurlTransfer {
         }
         socket?.isMultiplexed = head.version >= 2
         // The server may not have read what it had no need of, and would take the rest for the next request.
-        if head.isComplete, size(CURLINFO_SIZE_UPLOAD_T) < length { ccurl_set_number(handle, CURLOPT_FORBID_REUSE, 1) }
+        if head.isComplete, size(CURLINFO_SIZE_UPLOAD_T) < length {
+            hasAlteredHandle = true
+            ccurl_set_number(handle, CURLOPT_FORBID_REUSE, 1)
+        }
         return line.count
     }
 
@@ -235,6 +250,19 @@ final class CurlTransfer {
         return true
     }
 
+    /// Whether libcurl has been given the handle.
+    var isGiven = false
+    /// Whether its connection stands and its request has begun to leave.
+    var hasBegun: Bool { requests > 0 }
+
+    /// Takes the time that the transfer waited before libcurl was given it from its time for a connection.
+    func hasWaited(_ time: Duration) {
+        hasAlteredHandle = true
+        started = .now
+        let left = max(1, Int((request.timeouts.connect - time).pollMilliseconds))
+        ccurl_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, left)
+    }
+
     /// Whether the connection had carried requests before, one at a time.
     var isOnKeptConnection: Bool { isKept && socket?.isMultiplexed != true }
 
@@ -271,7 +299,8 @@ final class CurlTransfer {
         guard case .stale = stop else { return false }
         stop = nil
         isFresh = true
-        words.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        hasAlteredHandle = true
+        words[0] = 0
         started = .now
         moved = started
         return ccurl_set_number(handle, CURLOPT_FRESH_CONNECT, 1) == 0

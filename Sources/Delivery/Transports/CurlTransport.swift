@@ -19,6 +19,10 @@ package final class CurlTransport: AgentTransport {
     private var transfers: [Int: CurlTransfer] = [:]
     private let sockets = CurlSockets()
     private var connections: CurlConnections
+    private var handles: CurlHandles
+    private var scouts = CurlScouts()
+    /// Attempts that have ended and are not reported yet.
+    private var ended: [(ticket: Int, report: AttemptReport)] = []
     /// How long libcurl is not called while it connects. It goes on to a host's next address when it is called, and does not
     /// always say when it wants to be.
     private static let connecting = Duration.milliseconds(100)
@@ -32,33 +36,56 @@ package final class CurlTransport: AgentTransport {
         ccurl_multi_set_number(pointer, CURLMOPT_MAXCONNECTS, max(1, concurrency) + 8)
         multi = pointer
         connections = CurlConnections(concurrency: concurrency)
+        handles = CurlHandles(concurrency: concurrency)
         self.report = report
     }
 
     /// Starts an attempt; nothing is sent before `proceed`.
     package func start(_ request: OutgoingRequest, ticket: Int) {
         do throws(CurlRefusal) {
-            let transfer = try CurlTransfer(request, ticket: ticket, sockets: sockets)
+            let transfer = try CurlTransfer(request, ticket: ticket, sockets: sockets, handles: &handles)
             if Libcurl.showsConnections { transfer.cache = connections.take(for: request) }
             transfers[ticket] = transfer
-            add(transfer)
+            if !hasToWait(transfer) { add(transfer) }
         } catch {
-            report(ticket, AttemptReport(result: error.result, duration: .zero))
+            report([(ticket, AttemptReport(result: error.result, duration: .zero))])
+        }
+    }
+
+    private func hasToWait(_ transfer: CurlTransfer) -> Bool {
+        guard Libcurl.showsConnections, connections.mayShare(transfer.request) else { return false }
+        return scouts.holds(transfer, isUnknown: !connections.isMultiplexed(transfer.request))
+    }
+
+    /// Adds the transfers that have waited long enough.
+    private func release() {
+        for (_, transfer) in transfers where transfer.isGiven && !transfer.hasBegun {
+            guard connections.mayShare(transfer.request) else { continue }
+            scouts.note(transfer)
+        }
+        for (transfer, waited) in scouts.release({ transfers[$0.ticket] === $0 }) {
+            transfer.hasWaited(waited)
+            add(transfer)
         }
     }
 
     private func add(_ transfer: CurlTransfer) {
+        transfer.isGiven = true
         let code = ccurl_multi_add(multi, transfer.handle)
-        if code != 0 { end(transfer.ticket, .failure(.other, detail: "libcurl takes no transfer (\(code))")) }
+        if code == 0 { return }
+        end(transfer.ticket, .failure(.other, detail: "libcurl takes no transfer (\(code))"))
     }
 
     /// Ends an attempt and reports it as cancelled, or by the answer that it has; nothing if it has been reported.
     package func cancel(ticket: Int) {
         end(ticket, transfers[ticket]?.answerSoFar ?? .failure(.cancelled, detail: ""))
+        tell()
     }
 
-    /// Goes on with what has been started, until `descriptor` has something to read.
+    /// Goes on with what has been started, until `descriptor` has something to read. Reports what has ended before each
+    /// wait.
     package func proceed(until descriptor: Int32) {
+        var patience = Duration.zero
         repeat {
             var running: Int32 = 0
             sockets.pass += 1
@@ -71,13 +98,24 @@ package final class CurlTransport: AgentTransport {
                     ccurl_multi_remove(multi, handle)
                     add(transfer)
                 } else {
-                    end(transfer.ticket, transfer.result(code))
+                    end(transfer.ticket, transfer.result(code), isRegular: code == 0)
                 }
             }
-        } while !ccurl_multi_poll(multi, descriptor, endIdle().pollMilliseconds)
+            release()
+            patience = endIdle()
+            tell()
+        } while !ccurl_multi_poll(multi, descriptor, patience.pollMilliseconds)
     }
 
-    private func end(_ ticket: Int, _ result: AttemptReport.Result) {
+    private func tell() {
+        if ended.isEmpty { return }
+        let news = ended
+        ended.removeAll(keepingCapacity: true)
+        report(news)
+    }
+
+    /// `isRegular`: libcurl has ended the transfer, without an error.
+    private func end(_ ticket: Int, _ result: AttemptReport.Result, isRegular: Bool = false) {
         guard let transfer = transfers.removeValue(forKey: ticket) else { return }
         ccurl_multi_remove(multi, transfer.handle)
         connections.note(version: transfer.head.version, of: transfer.request)
@@ -86,7 +124,8 @@ package final class CurlTransport: AgentTransport {
             transfer.cache = nil
             connections.giveBack(cache, of: transfer.request)
         }
-        report(ticket, transfer.report(result))
+        if isRegular, let handle = transfer.leaveHandle() { handles.giveBack(handle) }
+        ended.append((ticket, transfer.report(result)))
     }
 
     /// Ends what has been idle for too long, and says how long nothing else will have been.

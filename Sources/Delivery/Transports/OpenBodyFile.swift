@@ -5,7 +5,7 @@ import Policy
 ///
 /// It is looked at again before its last bytes are handed out, so a request whose body changed on the way never
 /// arrives whole.
-final class OpenBodyFile {
+final class OpenBodyFile: StreamedBody {
     let file: BodyFile
     private let descriptor: Int32
 
@@ -62,6 +62,11 @@ struct BodyFileError: Error, CustomStringConvertible {
     fileprivate init(_ code: Int32, reading file: BodyFile) {
         isChanged = false
         description = "cannot read the body file '\(file.path)': \(Errno(code))"
+    }
+
+    init(unreadable description: String) {
+        isChanged = false
+        self.description = description
     }
 
     var result: AttemptReport.Result { .failure(isChanged ? .bodyFileChanged : .other, detail: description) }

@@ -13,7 +13,7 @@ extension OutgoingRequest {
         return refusalOfURL ?? headers.lazy.compactMap(\.refusal).first ?? refusalByTransport
     }
 
-    private var hasContent: Bool { bodyFile.map { $0.length > 0 } ?? (body?.isEmpty == false) }
+    private var hasContent: Bool { (bodyLength ?? 0) > 0 }
 
     private var refusalByTransport: String? {
         switch transport {
@@ -22,7 +22,7 @@ extension OutgoingRequest {
             return "a unix socket and a proxy exclude each other"
         case .urlsession:
             if method == "GET", hasContent { return "a GET request with a body cannot be sent by URLSession" }
-            if host?.hasPrefix("[") == true { return "an IPv6 address as host cannot be requested by URLSession" }
+            if host?.first == UInt8(ascii: "[") { return "an IPv6 address as host cannot be requested by URLSession" }
             if bodyFile != nil { return "a body file cannot be sent by URLSession" }
             if connection != ConnectionOptions() {
                 return "the connection that is asked for cannot be made by URLSession"
@@ -31,35 +31,41 @@ extension OutgoingRequest {
         }
     }
 
-    private var host: Substring? {
-        afterScheme?.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    /// Host and port, as they are written.
+    private var host: Substring.UTF8View? {
+        afterScheme?.prefix { ![UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains($0) }
     }
 
     private var refusalOfURL: String? {
         guard let host else { return "the URL is neither http nor https" }
-        if host.contains("@") { return "the URL has user information in it" }
-        if host.isEmpty || host.hasPrefix(":") { return "the URL has no host" }
-        if url.unicodeScalars.contains(where: { $0.value < 0x21 || $0.value == 0x7f }) {
-            return "the URL contains a space or a control character"
+        if host.contains(UInt8(ascii: "@")) { return "the URL has user information in it" }
+        if host.isEmpty || host.first == UInt8(ascii: ":") { return "the URL has no host" }
+        var digits = 0
+        for byte in url.utf8 {
+            if byte < 0x21 || byte == 0x7f { return "the URL contains a space or a control character" }
+            if digits > 0, !byte.isHexDigit { return Self.strayPercent }
+            digits = byte == UInt8(ascii: "%") ? 2 : max(0, digits - 1)
         }
-        let bytes = Array(url.utf8)
-        for place in bytes.indices where bytes[place] == UInt8(ascii: "%") {
-            guard place + 2 < bytes.count, bytes[place + 1].isHexDigit, bytes[place + 2].isHexDigit else {
-                return "the URL contains a '%' that two hexadecimal digits do not follow"
-            }
-        }
-        return nil
+        return digits > 0 ? Self.strayPercent : nil
     }
+
+    private static let strayPercent = "the URL contains a '%' that two hexadecimal digits do not follow"
 
     /// The URL with its scheme in lower case, on which URLSession insists.
     package var normalizedURL: String {
         guard let rest = afterScheme else { return url }
-        return url.utf8.dropFirst(4).first.map { $0 | 0x20 } == UInt8(ascii: "s") ? "https://\(rest)" : "http://\(rest)"
+        let isTLS = url.utf8.dropFirst(4).first?.asciiLowercased == UInt8(ascii: "s")
+        return (isTLS ? "https://" : "http://") + Substring(rest)
     }
 
-    private var afterScheme: Substring? {
-        for scheme in ["http://", "https://"] where url.prefix(scheme.count).lowercased() == scheme {
-            return url.dropFirst(scheme.count)
+    /// What follows `http://` or `https://`, whatever the case of its letters; `nil` for every other URL.
+    private var afterScheme: Substring.UTF8View? {
+        for scheme: StaticString in ["http://", "https://"] {
+            let start = url.utf8.prefix(scheme.utf8CodeUnitCount)
+            let isScheme = scheme.withUTF8Buffer { scheme in
+                start.count == scheme.count && zip(start, scheme).allSatisfy { $0.asciiLowercased == $1 }
+            }
+            if isScheme { return Substring(url).utf8.dropFirst(scheme.utf8CodeUnitCount) }
         }
         return nil
     }
@@ -67,7 +73,7 @@ extension OutgoingRequest {
 
 extension HeaderField {
     /// Fields that the transport writes itself; a second one breaks the request, or lets it become two.
-    private static let own: Set<String> = [
+    private static let own: [StaticString] = [
         "host", "content-length", "transfer-encoding", "connection", "expect", "accept-encoding", "te", "trailer",
         "upgrade", "keep-alive", "proxy-connection",
     ]
@@ -76,7 +82,7 @@ extension HeaderField {
         if name.isEmpty || !name.utf8.allSatisfy(\.isTokenCharacter) {
             return "the header name '\(name)' is not a token"
         }
-        if Self.own.contains(name.lowercased()) { return "the header '\(name)' cannot be set" }
+        if Self.own.contains(where: isNamed) { return "the header '\(name)' cannot be set" }
         if value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7f }) {
             return "the value of the header '\(name)' contains a control character"
         }

@@ -8,6 +8,8 @@ package struct OutgoingRequest: Hashable, Sendable {
     package var body: [UInt8]?
     /// Streamed instead of `body`.
     package var bodyFile: BodyFile?
+    /// Streamed instead of `body`.
+    package var bodyPart: FilePart?
     package var timeouts: Timeouts
     /// How many bytes of the answer's body are kept; a longer answer is cut there and the transfer ended.
     package var answerLimit: Int
@@ -20,8 +22,12 @@ package struct OutgoingRequest: Hashable, Sendable {
     /// about another request on a kept one.
     package var freshConnection: Bool
 
+    /// How many bytes of body are sent; `nil` if no body is.
+    package var bodyLength: Int? { bodyFile?.length ?? bodyPart?.length ?? body?.count }
+
     package init(
         method: String, url: String, headers: [HeaderField] = [], body: [UInt8]? = nil, bodyFile: BodyFile? = nil,
+        bodyPart: FilePart? = nil,
         timeouts: Timeouts = Timeouts(), answerLimit: Int = 65_536, transport: Transport = .urlsession,
         connection: ConnectionOptions = ConnectionOptions(), redirects: Redirects = .never,
         destination: String = "", freshConnection: Bool = false
@@ -31,6 +37,7 @@ package struct OutgoingRequest: Hashable, Sendable {
         self.headers = headers
         self.body = body
         self.bodyFile = bodyFile
+        self.bodyPart = bodyPart
         self.timeouts = timeouts
         self.answerLimit = answerLimit
         self.transport = transport
@@ -64,7 +71,7 @@ package struct BodyFile: Hashable, Sendable {
 extension OutgoingRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String {
         let names = headers.map(\.name).joined(separator: ", ")
-        return "\(method) \(url.prefix { $0 != "?" }) (\(names); \(body?.count ?? bodyFile?.length ?? 0) bytes)"
+        return "\(method) \(url.prefix { $0 != "?" }) (\(names); \(bodyLength ?? 0) bytes)"
     }
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: [:]) }

@@ -4,6 +4,8 @@ struct RequestDraft: Hashable {
     struct Content: Hashable {
         var bytes: [UInt8]?
         var file: BodyFile?
+        /// Where the bytes are, if they are left in the operation's file.
+        var part: FilePart?
         /// Its media type, unless a header says another.
         var type: String?
     }
@@ -61,6 +63,9 @@ extension RequestForm {
             return RequestDraft.Content(file: file, type: try contentType(of: operation.header, hasBody: true))
         }
         guard let body else {
+            if let part = operation.bodyPart, sendsBodiesAsTheyAre {
+                return RequestDraft.Content(part: part, type: try contentType(of: operation.header, hasBody: true))
+            }
             let bytes = operation.body.isEmpty ? Self.noBody(of: method) : operation.body
             return RequestDraft.Content(
                 bytes: bytes, type: try contentType(of: operation.header, hasBody: bytes?.isEmpty == false))

@@ -65,7 +65,8 @@ extension RequestForm {
         var request = OutgoingRequest(
             method: draft.method, url: draft.url,
             headers: try draft.headers(key: key, attempt: attempt, version: version),
-            body: draft.content.bytes, bodyFile: draft.content.file, timeouts: route.timeouts,
+            body: draft.content.bytes, bodyFile: draft.content.file, bodyPart: draft.content.part,
+            timeouts: route.timeouts,
             answerLimit: route.answerLimit, connection: try settings.connection.expanded(with: secrets),
             redirects: route.redirects, freshConnection: freshConnection)
         request.transport =

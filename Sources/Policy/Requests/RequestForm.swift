@@ -52,6 +52,13 @@ package struct RequestForm: Sendable {
         self.defect = defect
     }
 
+    /// Whether nothing but the transport needs the body of an operation: it goes out as it stands in its file, and its bytes
+    /// may be left there.
+    package var sendsBodiesAsTheyAre: Bool {
+        route.batch == nil && body == nil && route.require.isEmpty && route.compress == .none
+            && route.headersCommand == nil && route.awsSigning == nil
+    }
+
     private var templates: [Template] { fields.map(\.value) + [body, batchBody].compactMap(\.self) }
 
     /// The secrets that attempts on this route need.

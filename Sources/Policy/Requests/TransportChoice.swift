@@ -128,7 +128,7 @@ private enum LibcurlNeed: CustomStringConvertible {
     /// from the first byte of a body alone; only one that somebody has set, other than the default, is worth libcurl.
     static func first(of request: OutgoingRequest) -> LibcurlNeed? {
         let connection = request.connection
-        let hasBody = request.body?.isEmpty == false || request.bodyFile != nil
+        let hasBody = request.body?.isEmpty == false || request.bodyFile != nil || request.bodyPart != nil
         switch connection.proxy {
         case .environment: break
         case .direct: return .direct

@@ -29,20 +29,26 @@ extension SpoolRun {
 
     /// Claims and reads one: row N, D → C. Returns what was taken, `nil` if a rival was faster; throws as `claim` and `read`
     /// do.
-    package func take(_ entry: Entry, limits: Limits) throws(SpoolError) -> Taken? {
-        try takers.alone { () throws(SpoolError) in try takeUntimed(entry, limits) }
+    package func take(_ entry: Entry, limits: Limits, leavingBodies: Bool = false) throws(SpoolError) -> Taken? {
+        try takers.alone { () throws(SpoolError) in try takeUntimed(entry, limits, leavingBodies) }
     }
 
     /// Claims and reads: row N, D → C. For each entry in their order what `take` of it alone returns or throws.
-    package func take(_ entries: [Entry], limits: Limits) -> [Result<Taken?, SpoolError>] {
+    package func take(
+        _ entries: [Entry], limits: Limits, leavingBodies: Bool = false
+    ) -> [Result<Taken?, SpoolError>] {
         takers.map(entries) { entry in
-            do throws(SpoolError) { return .success(try takeUntimed(entry, limits)) } catch { return .failure(error) }
+            do throws(SpoolError) {
+                return .success(try takeUntimed(entry, limits, leavingBodies))
+            } catch {
+                return .failure(error)
+            }
         }
     }
 
-    private func takeUntimed(_ entry: Entry, _ limits: Limits) throws(SpoolError) -> Taken? {
+    private func takeUntimed(_ entry: Entry, _ limits: Limits, _ leavingBodies: Bool) throws(SpoolError) -> Taken? {
         guard let claim = try claim(entry) else { return nil }
-        return (claim, try read(claim, limits: limits))
+        return (claim, try read(claim, limits: limits, leavingBodies: leavingBodies))
     }
 
     /// Settles one, as `settle(_:_:record:now:)` does.

@@ -166,18 +166,25 @@ package final class SpoolRun {
     ///
     /// A stranger's file is none, whatever it holds: its canonical name says things that the queue believes unread, and
     /// its owner can rewrite it while it is being attempted. Strangers use names that are not canonical, and are copied.
-    package func read(_ claim: Claim, limits: Limits) throws(SpoolError) -> StoredFile {
+    ///
+    /// `leavingBodies`: a body of more than `leftLength` bytes is left in the file, which stays open.
+    package func read(
+        _ claim: Claim, limits: Limits, leavingBodies: Bool = false
+    ) throws(SpoolError) -> StoredFile {
         let path = claim.path
         // Attempts are bounded in number and length, and do not count against the operation.
         let limit = limits.operationBytes +| OperationFile.headerLimit +| (8 << 20)
-        guard let file = try queue.read(path, name: claim.name, limit: limit) else {
+        // A shared file system keeps a file that is removed while it is open as a hidden name, in a directory that cannot be
+        // removed then.
+        let left = leavingBodies && queue.fileSystem.isLocal ? Self.leftLength : .max
+        guard let file = try queue.read(path, name: claim.name, limit: limit, left: left) else {
             throw SpoolError(.missing, "read", path)
         }
         guard case .operation(let stored) = file else { return file }
-        if stored.operation.body.count > limits.operationBytes {
+        if stored.operation.bodyLength > limits.operationBytes {
             return .notAnOperation(
                 reason:
-                    "it is too long: a body of \(stored.operation.body.count) bytes, \(limits.operationBytes) are allowed"
+                    "it is too long: a body of \(stored.operation.bodyLength) bytes, \(limits.operationBytes) are allowed"
             )
         }
         let isKnown = try queue.attempt("read", path) { () throws(Errno) in try queue.knowsOwner(of: stored.status) }
@@ -190,6 +197,10 @@ package final class SpoolRun {
         }
         return file
     }
+
+    /// The length from which on a file stays open and its body out of memory. A smaller one goes out with one call, together
+    /// with its request's head.
+    static let leftLength = 128 << 10
 
     /// Makes what was settled since the last call durable: targets' directories first, then the run's own, which is the
     /// source of what was settled and the target of what is still in flight, then those that claims came from. Window W1

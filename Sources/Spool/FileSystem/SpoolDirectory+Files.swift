@@ -1,5 +1,6 @@
 import CSystem
 import Policy
+import Synchronization
 
 /// Single files: what every function of the queue is made of.
 extension SpoolDirectory {
@@ -96,32 +97,52 @@ extension SpoolDirectory {
     /// is open (GlusterFS): the name is looked up again, for as long as such file systems believe what they remember of
     /// names.
     func content(_ path: QueuePath, limit: Int) throws(Errno) -> Content {
+        switch try contentOrFile(path, limit: limit, opened: .max) {
+        case .content(let content): return content
+        case .large: preconditionFailure("no file is longer than Int.max")
+        }
+    }
+
+    /// What a file holds, or the open file where it is large.
+    enum ContentOrFile {
+        case content(Content)
+        case large(OpenFile, FileStatus)
+    }
+
+    /// Returns what `content` returns; of a file of more than `opened` bytes nothing is read, unless too many
+    /// are open.
+    func contentOrFile(_ path: QueuePath, limit: Int, opened: Int) throws(Errno) -> ContentOrFile {
         for attempt in 0..<8 {
             do throws(Errno) {
-                return try contentAtOnce(path, limit: limit)
+                return try contentAtOnce(path, limit, opened)
             } catch let error where error == .stale || error == .missing {
                 system.sleep(.milliseconds(10 << attempt))
             }
         }
-        return try contentAtOnce(path, limit: limit)
+        return try contentAtOnce(path, limit, opened)
     }
 
-    private func contentAtOnce(_ path: QueuePath, limit: Int) throws(Errno) -> Content {
+    private func contentAtOnce(_ path: QueuePath, _ limit: Int, _ opened: Int) throws(Errno) -> ContentOrFile {
         let descriptor: Int32
         do throws(Errno) {
             descriptor = try system.open(root, path.bytes, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
         } catch {
             switch error.code {
-            case ENOENT: return .missing
-            case ELOOP: return .notAFile(reason: "it is a symbolic link")
-            case ENXIO: return .notAFile(reason: "it is a socket")
+            case ENOENT: return .content(.missing)
+            case ELOOP: return .content(.notAFile(reason: "it is a symbolic link"))
+            case ENXIO: return .content(.notAFile(reason: "it is a socket"))
             default: throw error
             }
         }
-        defer { try? system.close(descriptor) }
+        var file: OpenFile?
+        defer { if file == nil { try? system.close(descriptor) } }
         let status = try system.status(descriptor)
-        if let reason = status.kind.reason { return .notAFile(reason: reason) }
-        if status.size > min(limit, Self.readLimit) { return .tooLong(status.size) }
+        if let reason = status.kind.reason { return .content(.notAFile(reason: reason)) }
+        if status.size > min(limit, Self.readLimit) { return .content(.tooLong(status.size)) }
+        if status.size > opened, let large = openFile(descriptor) {
+            file = large
+            return .large(large, status)
+        }
         // One byte more than it should have: a file that grows meanwhile is seen to.
         var bytes = [UInt8](repeating: 0, count: status.size +| 1)
         var count = 0
@@ -141,7 +162,31 @@ extension SpoolDirectory {
             count += got
         } while count < status.size
         bytes.removeLast(bytes.count - count)
-        return .bytes(bytes, status)
+        return .content(.bytes(bytes, status))
+    }
+
+    /// Upper bound on the files that stay open in this process: descriptors are few. What is beyond is read.
+    private static let mostOpenFiles = 64
+    private static let openFiles = Atomic(0)
+
+    /// Keeps a descriptor open; `nil` where too many are.
+    private func openFile(_ descriptor: Int32) -> OpenFile? {
+        let (_, count) = Self.openFiles.add(1, ordering: .relaxed)
+        if count > Self.mostOpenFiles {
+            Self.openFiles.subtract(1, ordering: .relaxed)
+            return nil
+        }
+        // File workers call these on threads of theirs, too.
+        nonisolated(unsafe) let system = system
+        return OpenFile(
+            descriptor,
+            read: { descriptor, offset, space in
+                do throws(Errno) { return try system.read(descriptor, space, offset) } catch { return nil }
+            },
+            close: { descriptor in
+                try? system.close(descriptor)
+                Self.openFiles.subtract(1, ordering: .relaxed)
+            })
     }
 
     /// Whether a file belongs to somebody who may write the queue's own files: the user of this process, root, or the

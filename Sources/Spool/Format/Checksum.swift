@@ -81,6 +81,11 @@ enum Checksum {
         }
     }
 
+    /// Whether a header line's digits are those of a checksum.
+    static func isWritten(_ digits: ArraySlice<UInt8>, for crc: UInt32) -> Bool {
+        digits.elementsEqual(hexadecimal(crc).utf8)
+    }
+
     // MARK: - Parts
 
     private static func digits(beforeEnd headerEnd: Int) -> Range<Int> {
@@ -95,7 +100,7 @@ enum Checksum {
         }
     }
 
-    private static func crc32c(_ crc: UInt32, _ bytes: UnsafeRawBufferPointer) -> UInt32 {
+    static func crc32c(_ crc: UInt32, _ bytes: UnsafeRawBufferPointer) -> UInt32 {
         csystem_crc32c(crc, bytes.baseAddress, bytes.count)
     }
 

@@ -205,7 +205,7 @@ package enum OperationFile {
         return (header, parts)
     }
 
-    private static func decodeHeader(
+    static func decodeHeader(
         _ bytes: [UInt8], in line: Range<Int>, file: String
     ) throws(OperationFileError) -> (OperationHeader, length: Int) {
         let value: Range<Int>?
@@ -240,7 +240,7 @@ package enum OperationFile {
     }
 
     /// `nil` for a line that was torn, or that a later version writes: it is told, not relied on.
-    private static func decodeRecord(_ bytes: [UInt8], in line: Range<Int>) -> AttemptRecord? {
+    static func decodeRecord(_ bytes: [UInt8], in line: Range<Int>) -> AttemptRecord? {
         var scanner = JSONScanner(bytes, in: line)
         guard let range = try? scanner.next(),
             let fields = try? OperationFields(bytes, in: range, file: "", line: 0),

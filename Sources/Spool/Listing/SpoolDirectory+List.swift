@@ -88,6 +88,30 @@ extension SpoolDirectory {
 
     func read(_ path: QueuePath, name: EntryName, limit: Int) throws(SpoolError) -> StoredFile? {
         let content = try attempt("read", path) { () throws(Errno) in try self.content(path, limit: limit) }
+        return stored(content, name: name, limit: limit)
+    }
+
+    /// Reads as `read` does; the body in a file of more than `left` bytes is left in it.
+    func read(
+        _ path: QueuePath, name: EntryName, limit: Int, left: Int
+    ) throws(SpoolError) -> StoredFile? {
+        let found = try attempt("read", path) { () throws(Errno) in
+            try contentOrFile(path, limit: limit, opened: left)
+        }
+        switch found {
+        case .content(let content): return stored(content, name: name, limit: limit)
+        case .large(let file, let status):
+            if let operation = OperationFile.decode(file, size: status.size),
+                name.contradiction(to: operation.header) == nil
+            {
+                return .operation(StoredOperation(operation: operation, fileSize: status.size, status: status))
+            }
+            // Whatever is unusual about it, all of it is read for the words that say so.
+            return try read(path, name: name, limit: limit)
+        }
+    }
+
+    private func stored(_ content: Content, name: EntryName, limit: Int) -> StoredFile? {
         switch content {
         case .missing: return nil
         case .notAFile(let reason): return .notAnOperation(reason: reason)

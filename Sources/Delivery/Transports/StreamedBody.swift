@@ -1,0 +1,81 @@
+import CSystem
+package import Policy
+
+/// A body that is read as it is sent.
+protocol StreamedBody: AnyObject {
+    /// Reads from `offset` on; 0 at the end only.
+    func read(at offset: Int, into space: UnsafeMutableRawBufferPointer) throws(BodyFileError) -> Int
+}
+
+extension OutgoingRequest {
+    /// Opens the body, if it is not in memory.
+    func streamedBody() throws(BodyFileError) -> (any StreamedBody)? {
+        if let bodyFile { return try OpenBodyFile(bodyFile) }
+        return try bodyPart.map { part throws(BodyFileError) in try OpenFilePart(part) }
+    }
+
+    /// The body, for a transport that takes it from memory; `nil` for none.
+    package func bodyInMemory() throws(UnsendableBody) -> [UInt8]? {
+        guard let part = bodyPart else { return body }
+        var bytes = [UInt8](repeating: 0, count: part.length)
+        do throws(BodyFileError) {
+            let source = try OpenFilePart(part)
+            var count = 0
+            while count < part.length {
+                let outcome: Result<Int, BodyFileError> = bytes.withUnsafeMutableBytes { space in
+                    do throws(BodyFileError) {
+                        let rest = UnsafeMutableRawBufferPointer(rebasing: space[count...])
+                        return .success(try source.read(at: count, into: rest))
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+                count +|= try outcome.get()
+            }
+        } catch {
+            throw UnsendableBody(result: error.result)
+        }
+        return bytes
+    }
+}
+
+/// What an attempt comes to whose body cannot be read.
+package struct UnsendableBody: Error {
+    package var result: AttemptReport.Result
+}
+
+/// The body of an operation that is left in the operation's file.
+///
+/// The run has compared the file with its checksum. What is read here is compared again before its last bytes are handed
+/// out, so a request whose body changed on the way never arrives whole.
+final class OpenFilePart: StreamedBody {
+    private let part: FilePart
+    private let file: OpenFile
+    /// The checksum of what has been read, and how much that is.
+    private var checked: (checksum: UInt32, count: Int)
+
+    init(_ part: FilePart) throws(BodyFileError) {
+        guard let file = part.file else { throw BodyFileError(unreadable: "the operation's file did not come") }
+        self.part = part
+        self.file = file
+        checked = (part.checksumBefore, 0)
+    }
+
+    func read(at offset: Int, into space: UnsafeMutableRawBufferPointer) throws(BodyFileError) -> Int {
+        let wanted = min(space.count, part.length -| offset)
+        guard wanted > 0 else { return 0 }
+        // Sent once more from the beginning, on another connection.
+        if offset == 0 { checked = (part.checksumBefore, 0) }
+        guard offset == checked.count else { throw BodyFileError(unreadable: "the operation's file is read in parts") }
+        var count = -1
+        repeat {
+            count = pread(file.descriptor, space.baseAddress, wanted, off_t(part.offset +| offset))
+        } while count < 0 && errno == EINTR
+        if count < 0 { throw BodyFileError(unreadable: "cannot read the operation's file: \(Errno(errno))") }
+        checked = (csystem_crc32c(checked.checksum, space.baseAddress, count), checked.count +| count)
+        if count == 0 || checked.count == part.length, checked.checksum != part.checksum || count == 0 {
+            throw BodyFileError(unreadable: "the operation's file has changed since it was claimed")
+        }
+        return count
+    }
+}
