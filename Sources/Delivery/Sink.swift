@@ -16,6 +16,9 @@ package protocol Sink: AnyObject {
     /// as it told the sink when making it.
     func submit(_ request: OutgoingRequest, ticket: Int) throws(SinkError)
 
+    /// Sends what `submit` has started and not sent yet. For a caller that is about to do something that takes long.
+    func flush()
+
     /// Waits until at least one report is there, `deadline` has passed, or `wakeup` (a descriptor, -1 for none)
     /// is readable, and returns all reports that are there, possibly none. `wakeup` is not read from.
     func reports(until deadline: ContinuousClock.Instant, wakeup: Int32) throws(SinkError) -> [(
@@ -24,6 +27,10 @@ package protocol Sink: AnyObject {
 
     /// Ends what is in flight without reporting it, and the agents. Idempotent. `reports` throws from then on.
     func close()
+}
+
+extension Sink {
+    package func flush() {}
 }
 
 /// Attempts cannot be made at all: nothing that a single request is to blame for.

@@ -45,6 +45,7 @@ final class Claimer {
     /// Claims and reads operations that are begun next. What has to be durable before one of them is claimed is left to its
     /// turn.
     func takeTogether(_ candidates: [Candidate]) {
+        sender.flush()
         var names: Set<EntryName> = []
         // Two files of one name are a copy that somebody has made: the second one has its turn alone.
         let candidates = candidates.filter { !settler.precedes($0.sequence) && names.insert($0.entry.name).inserted }
@@ -88,7 +89,9 @@ final class Claimer {
         if let member = queue.takeClaimed(id) { return member }
         queue.begun += 1
         do throws(SpoolError) {
-            if !settler.precedes(candidate.sequence) || settler.flush() {
+            let waitsForSync = settler.precedes(candidate.sequence)
+            if waitsForSync { sender.flush() }
+            if !waitsForSync || settler.flush() {
                 if let taken = try take(candidate.entry, maker) {
                     return try member(taken, candidate, destination, maker)
                 }

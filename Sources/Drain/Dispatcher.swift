@@ -199,7 +199,10 @@ final class Dispatcher {
     private func takeReports(_ pause: Duration?) {
         defer { tally.begin(.claiming) }
         // While servers work on what has just been sent.
-        if let due = settler.flushDue, due <= clock.instant() { settler.flush() }
+        if let due = settler.flushDue, due <= clock.instant() {
+            sender.flush()
+            settler.flush()
+        }
         tally.begin(.waiting)
         let relisting = queue.isOutdated ? clock.instant() + Self.longWait : nil
         let deadlines = [stop.nextLook, settler.flushDue, relisting, pause.map { clock.instant() + $0 }]

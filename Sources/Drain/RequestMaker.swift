@@ -45,6 +45,9 @@ final class RequestMaker {
     /// Whether the bodies of operations may be left in their files: nothing but the transport needs them.
     var leavesBodies: Bool { form.sendsBodiesAsTheyAre && !route.mergesPayloads }
 
+    /// Whether a request may have to wait for credentials.
+    var mayTakeLong: Bool { !secretNames.isEmpty || route.headersCommand != nil }
+
     /// More operations for the request of this one; `nil` where it goes alone.
     func batch(beginningWith operation: Operation) -> BatchDraft? {
         BatchDraft(operation, form: form)

@@ -53,6 +53,7 @@ final class RequestSender {
     /// sent: its ticket is `sent`. Throws where no attempt can be made at all.
     func send(_ attempt: inout Attempt) throws(SinkError) -> RequestError? {
         var request: OutgoingRequest
+        if attempt.maker.mayTakeLong { flush() }
         do throws(RequestError) {
             let made = try makeRequest(for: attempt)
             (request, attempt.secrets, attempt.redaction) = (made.request, made.secrets, made.redaction)
@@ -68,6 +69,9 @@ final class RequestSender {
         sent += 1
         return nil
     }
+
+    /// Sends what has been gathered for one call, before something that takes long.
+    func flush() { sink?.flush() }
 
     /// Waits for reports until the deadline, or until `wakeup` is readable.
     func reports(

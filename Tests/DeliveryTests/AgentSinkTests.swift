@@ -79,6 +79,17 @@ import Testing
         #expect(error?.description == "cannot start a delivery agent: /nowhere/drainq: No such file or directory")
     }
 
+    @Test func `what is submitted leaves with flush, without a wait for reports`() throws {
+        let receiver = try LoopbackReceiver()
+        let sink = AgentSink(concurrency: 5)
+        defer { sink.close() }
+        for ticket in 0..<3 { try sink.submit(.post(to: receiver), ticket: ticket) }
+        sink.flush()
+        let end = ContinuousClock.now + .seconds(20)
+        while receiver.receivedCount < 3, ContinuousClock.now < end { usleep(1000) }
+        #expect(receiver.receivedCount == 3)
+    }
+
     @Test func `the deadline is the parent's`() throws {
         let receiver = try LoopbackReceiver(script: .always(.silence))
         let sink = AgentSink()

@@ -209,6 +209,10 @@ package final class AgentSink: Sink {
         if attempts.count >= concurrency || lastCall.duration(to: now) > Self.gathering { flush(at: now) }
     }
 
+    package func flush() {
+        if agents.contains(where: \.hasUnsent) { flush(at: .now) }
+    }
+
     /// Sends what has been gathered.
     private func flush(at now: ContinuousClock.Instant) {
         lastCall = now
