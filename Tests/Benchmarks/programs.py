@@ -64,11 +64,16 @@ def cpu(sample):
 class Ground:
     """Where all of them are measured: a file system, a server, and the program that is ours."""
 
-    def __init__(self, place, static):
+    def __init__(self, place, static, share=1):
+        """`share`: of what is counted only one in so many."""
         self.place = pathlib.Path(place)
+        self.share = share
         self.nginx = Nginx()
         self.static = static
         self.kept = {}
+
+    def many(self, count):
+        return count // self.share
 
     def once(self, name, make):
         """What is made when it is first asked for."""
@@ -116,9 +121,9 @@ class Ground:
 
     def for_a_minute(self, name, server, at_once):
         """A run of a minute at a server that has little room: how often it is refused."""
-        program = self.ours(name, 20_000, url=server.url, at_once=at_once)
+        program = self.ours(name, self.many(20_000), url=server.url, at_once=at_once)
         queue, prepare = program.command, program.prepare
-        words = ("--limit", 20_000, "--until-empty", "--max-time", "60s", "--concurrency", at_once)
+        words = ("--limit", program.count, "--until-empty", "--max-time", f"{60 // self.share}s", "--concurrency", at_once)
         # 75: there is more to do.
         program.command = lambda: [
             "sh", "-c", shlex.join(map(str, [*queue()[:2], *words, *queue()[-2:]])) + "; test $? -eq 75"]

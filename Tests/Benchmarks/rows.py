@@ -78,7 +78,7 @@ def rows(ground):
 
 def draining(ground, wanted):
     """Four rows over the same runs."""
-    count, few = 10_000, 1_000
+    count, few = ground.many(10_000), ground.many(1_000)
     libcurl = ground.ours("drainq, libcurl", count)
     urlsession = ground.ours("drainq, URLSession", count, transport="urlsession")
     batch = ground.ours("drainq, libcurl, batch: 100", count, batch=100)
@@ -111,7 +111,7 @@ def draining(ground, wanted):
 
 
 def by_tls(ground, wanted):
-    count, found = 10_000, []
+    count, found = ground.many(10_000), []
     for key, title, url, requests in (
             ("tls", "over TLS, HTTP/1.1", ground.nginx.tls_url, count),
             ("http2", "over HTTP/2", ground.nginx.http2_url, 2 * count)):
@@ -127,7 +127,7 @@ def by_tls(ground, wanted):
 
 
 def big(ground, wanted):
-    count, length = 200, 5_000_000
+    count, length = ground.many(200), 5_000_000
     # The server reads all of a body, and asks itself then: a request more.
     around = {"url": ground.nginx.reading_url, "length": length, "requests": 2 * count}
     curl = ground.curl_parallel(count, **around)
@@ -142,7 +142,7 @@ def big(ground, wanted):
 
 
 def checksum(ground, wanted):
-    count = 10_000
+    count = ground.many(10_000)
     without = ground.ours("drainq, files without checksums", count, checksums=False)
     return [Row("checksum", f"CPU for 1,000 operations with checksums, of {count:,}", "s", cpu_of_thousand,
                 [ground.ours("drainq", count), without],
@@ -168,7 +168,7 @@ def ordered(ground, wanted):
 
 
 def envelope(ground, wanted):
-    count, slow = 5_000, ground.slow(5)
+    count, slow = ground.many(5_000), ground.slow(5)
     single = ground.ours("drainq, libcurl, one a request", count, url=slow.url)
     return [Row("envelope", f"drain {count:,}, 5 ms a request, in batches of 100 with an envelope", "operations/s", rate, [
         ground.ours("drainq, libcurl, batch: 100", count, url=slow.url, batch=100, envelope=True), single],
@@ -176,7 +176,7 @@ def envelope(ground, wanted):
 
 
 def runs(ground, wanted):
-    count, slow, found = 4_000, ground.slow(20), []
+    count, slow, found = ground.many(4_000), ground.slow(20), []
     for text, url, aim in (
             ("20 ms a request", slow.url, [Aim("8 runs ≥ 6 × one run", "1 run", at_least=6)]), ("nginx", None, [])):
         one, *more = (ground.several_runs(number, count, url) for number in (1, 2, 4, 8, 16))
@@ -189,7 +189,7 @@ def runs(ground, wanted):
 
 
 def slow_directory(ground, wanted):
-    count = 4_000
+    count = ground.many(4_000)
     alone = ground.on_slow_directory(ground.ours("drainq, --concurrency 1", count, at_once=1))
     return [Row("slow-directory", f"drain {count:,}, 1 ms more for each metadata call, --concurrency 50", "operations/s", rate,
                 [ground.on_slow_directory(ground.ours("drainq, --concurrency 50", count, at_once=50)), alone],
@@ -198,7 +198,7 @@ def slow_directory(ground, wanted):
 
 def adaptive(ground, wanted):
     """What `--concurrency auto` finds."""
-    count, roomy, narrow = 8_000, ground.slow(50), ground.slow(50, room=3)
+    count, roomy, narrow = ground.many(8_000), ground.slow(50), ground.slow(50, room=3)
     five = ground.ours("drainq, --concurrency 5", count, url=roomy.url)
     minute = [ground.for_a_minute(f"drainq, --concurrency {words}", narrow, words) for words in ("auto", 3, 5)]
     delivered = lambda program, sample: (program.count - sample["left"]) / sample["wall"]
@@ -244,24 +244,24 @@ def adding(ground, wanted):
 
 
 def bulk(ground, wanted):
-    count = 10_000
+    count = ground.many(10_000)
     return [Row("bulk", f"add {count:,}, durable", "operations/s", rate, [
         ground.adding(count, 1),
         ground.c_adding("C, syncs shared by 10,000", count, 1, batch=count),
         ground.c_adding("C, each synced", count, 1, batch=1),
-        ground.dirq_adding("dirq with fsync", count, 1, synced=True), ground.nullmailer(1_000, 1),
+        ground.dirq_adding("dirq with fsync", count, 1, synced=True), ground.nullmailer(ground.many(1_000), 1),
     ], [Aim("≥ 12,000/s", at_least=12_000)])]
 
 
 def taking(ground, wanted):
     found = []
     script = "import heapq, os, sys; print(heapq.nsmallest(int(sys.argv[2]), os.listdir(sys.argv[1])))"
-    for count in (100_000, 1_000_000):
+    for count in map(ground.many, (100_000, 1_000_000)):
         words = ("run", "--limit", 5, "--concurrency", 5)
         ours = ground.on_standing_queue("drainq run --limit 5", count, *words, requests=5)
         limit = ground.taking("C: readdir, parse, heap", lambda: [ground.c_take()], count)
         programs = [ours, limit, ground.taking("python3: listdir, heapq", lambda: [python_itself, "-c", script], count)]
-        if count == 100_000:
+        if count == ground.many(100_000):
             programs.append(ground.dirq("requests", count, take=5))
         title = f"take 5 of {count:,}"
         found.append(Row("take", title, "ms", milliseconds, programs,
@@ -271,9 +271,9 @@ def taking(ground, wanted):
 
 
 def memories(ground, wanted):
-    count = 100_000
+    count = ground.many(100_000)
     return [Row("memory", f"memory while draining {count:,}", "MB", memory, [
-        ground.ours("drainq, libcurl", count), ground.ours("drainq, libcurl, 1,000 only", 1_000),
+        ground.ours("drainq, libcurl", count), ground.ours("drainq, libcurl, a hundredth", count // 100),
         ground.ours("drainq, URLSession", count, transport="urlsession"), ground.curl_parallel(count),
         ground.syslog_ng(count)], [Aim("≤ 60 MB, all processes", at_most=60)])]
 
@@ -281,8 +281,8 @@ def memories(ground, wanted):
 def growth(ground, wanted):
     """The cost of one more operation: a run of 1,000 less one that takes a single one, so that listing is not in it.
     And what the whole run costs."""
-    few, more = 1, 1_000
-    sizes = (1_000, 10_000, 100_000, 1_000_000)
+    few, more = 1, ground.many(1_000)
+    sizes = tuple(map(ground.many, (1_000, 10_000, 100_000, 1_000_000)))
     whole = {}
     for size in sizes:
         words = ("run", "--concurrency", 5, "--limit")
@@ -306,7 +306,7 @@ def growth(ground, wanted):
     found = [
         Row("growth", "each further operation, by wall time", "µs", each(seconds), programs, also=singles),
         Row("growth", "each further operation, by CPU time", "µs", each(cpu_seconds), programs, aims),
-        Row("growth", "run --limit 1000, whole", "ms", milliseconds, programs),
+        Row("growth", f"run --limit {more}, whole", "ms", milliseconds, programs),
         Row("growth", "run --limit 1, whole", "ms", milliseconds, singles)]
     return found
 

@@ -57,6 +57,7 @@ package struct RequestForm: Sendable {
     package var sendsBodiesAsTheyAre: Bool {
         route.batch == nil && body == nil && route.require.isEmpty && route.compress == .none
             && route.headersCommand == nil && route.awsSigning == nil
+            && !templates.contains(where: \.usesPayload) && url?.usesPayload != true
     }
 
     private var templates: [Template] { fields.map(\.value) + [body, batchBody].compactMap(\.self) }

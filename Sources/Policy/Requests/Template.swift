@@ -60,6 +60,13 @@ package struct Template: Hashable, Sendable {
         }
     }
 
+    /// Whether it takes the payload, or a member of it.
+    var usesPayload: Bool {
+        parts.contains { part in
+            if case .value(.payload, _, _) = part { true } else { false }
+        }
+    }
+
     /// The literal parts of the template.
     package var literals: [String] {
         parts.compactMap { part in

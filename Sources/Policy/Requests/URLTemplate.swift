@@ -22,6 +22,7 @@ struct URLTemplate {
 
     var secretNames: [String] { template.secretNames }
     var keptNames: [String] { template.keptNames }
+    var usesPayload: Bool { template.usesPayload }
 
     func expanded(_ values: TemplateValues) throws(RequestError) -> String {
         if let constant { return constant }
