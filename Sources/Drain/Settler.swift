@@ -10,6 +10,8 @@ final class Settler {
     let spool: SpoolDirectory
     let configuration: Configuration
     private(set) var world: World
+    /// The source of jitter, drawn once.
+    private lazy var chance = SharedChance(using: &world.generator)
     let tally: RunTally
     let book: DestinationBook
     let operations: OperationBook
@@ -42,7 +44,7 @@ final class Settler {
     func settle(_ answer: AttemptAnswer, as verdict: Verdict? = nil) -> [Settlement] {
         let now = world.now()
         let attempt = answer.attempt
-        let shared = SharedChance(using: &world.generator)
+        let shared = SharedChance(using: &chance)
         return attempt.members.map { member in
             var chance = shared
             var settlement = Settlement.decide(

@@ -91,6 +91,10 @@ def draining(ground, wanted):
     }
     found = []
     if "drain" in wanted:
+        # As both come, without a number.
+        found.append(Row("drain", f"drain {count:,}, concurrency by default", "operations/s", rate, [
+            ground.ours("drainq, libcurl", count, at_once="auto"), ground.curl_parallel(count, limit=50),
+            ground.c_with_claims(count)], [Aim("≥ 0.85 × curl -Z", "curl -Z", at_least=0.85)]))
         found.append(Row("drain", titles["drain"], "operations/s", rate, [
             libcurl, curl, limit, ground.c_with_claims(count), ground.c_over_sockets(count), ground.syslog_ng(count), ground.dirq("aiohttp", count),
             requests, ground.dirq("httpx", count), ground.xargs(few), ground.parallel(few), loop, ground.wrk(),

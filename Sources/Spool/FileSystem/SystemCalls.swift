@@ -50,7 +50,9 @@ package struct SystemCalls {
 
 extension SystemCalls {
     package static var real: SystemCalls {
-        SystemCalls(
+        // Asked once: no process of drainq changes it.
+        let user = geteuid()
+        return SystemCalls(
             open: { (directory, path, flags, mode) throws(Errno) in
                 try checked { openat(directory, path, flags | O_CLOEXEC, mode_t(mode)) }
             },
@@ -90,7 +92,7 @@ extension SystemCalls {
                 return FileStatus(&status)
             },
             realPath: { (descriptor) throws(Errno) in try openedPath(descriptor) },
-            user: { geteuid() },
+            user: { user },
             lock: { (descriptor) throws(Errno) in
                 do throws(Errno) {
                     try checked { flock(descriptor, LOCK_EX | LOCK_NB) }
