@@ -101,7 +101,7 @@ final class Dispatcher {
     /// Begins what may begin now; returns how long until more may, where only limits are in the way.
     private func begin() -> Duration? {
         queue.isKeptWaiting = queue.lost > 0 && inFlight.values.contains { clock.now() - $0.began > Self.longWait }
-        while inFlight.count < sender.concurrency {
+        while sender.hasRoom(beside: inFlight.count) {
             let wait = max(sender.pace.wait(at: tally.elapsed), conditions.delay)
             if wait > .zero, queue.hasWork { return wait }
             if let work = queue.nextUrgent(at: tally.elapsed) {
@@ -127,7 +127,7 @@ final class Dispatcher {
     /// Each counts as in flight. One whose destination has a rate, or that others go with in a batch, is the last of them.
     private func nextTurns() -> [Turn] {
         var turns: [Turn] = []
-        var isLast = !settler.claims.isSlowToTake || sender.pace.isSpaced
+        var isLast = !settler.claims.isSlowToTake || sender.pace.isSpaced || sender.sendsLargeBodies
         repeat {
             let free = sender.concurrency - inFlight.count - turns.count
             guard let turn = queue.next(free: free, at: tally.elapsed) else { break }

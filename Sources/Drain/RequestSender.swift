@@ -9,6 +9,15 @@ final class RequestSender {
     private let world: World
     /// Upper bound of the attempts in flight.
     let concurrency: Int
+    /// Whether nobody has asked for so many in flight: then large bodies keep to `mostBytes`.
+    private let adapts: Bool
+    /// The large bodies in flight that are in memory, by ticket, and their bytes together.
+    private var largeBodies: [Int: Int] = [:]
+    private var largeBytes = 0
+    /// Bodies from this size on count.
+    private static let large = 64 << 10
+    /// With so many bytes in flight no attempt follows beyond the first few.
+    private static let mostBytes = 32 << 20
     /// Changes each request before it is sent.
     private let adjust: (inout OutgoingRequest) -> Void
     /// The rate at which attempts begin, over all destinations.
@@ -19,12 +28,13 @@ final class RequestSender {
 
     init(
         _ spool: SpoolDirectory, _ configuration: Configuration, _ world: World, concurrency: Int,
-        rate: Rate? = nil, adjust: @escaping (inout OutgoingRequest) -> Void = { _ in }
+        adapts: Bool = false, rate: Rate? = nil, adjust: @escaping (inout OutgoingRequest) -> Void = { _ in }
     ) {
         self.spool = spool
         self.configuration = configuration
         self.world = world
         self.concurrency = concurrency
+        self.adapts = adapts
         self.adjust = adjust
         pace = Pace(interval: rate?.interval)
     }
@@ -67,8 +77,20 @@ final class RequestSender {
         attempt.began = world.now()
         try sink.submit(request, ticket: sent + 1)
         sent += 1
+        if adapts, let length = request.body?.count, length >= Self.large {
+            largeBodies[sent] = length
+            largeBytes += length
+        }
         return nil
     }
+
+    /// Whether one more attempt may be in flight beside so many.
+    func hasRoom(beside inFlight: Int) -> Bool {
+        inFlight < concurrency && (inFlight < AdaptiveConcurrency.initial || largeBytes < Self.mostBytes)
+    }
+
+    /// Whether the next attempt is to be seen before another one is begun: bodies are large.
+    var sendsLargeBodies: Bool { !largeBodies.isEmpty }
 
     /// Sends what has been gathered for one call, before something that takes long.
     func flush() { sink?.flush() }
@@ -77,13 +99,18 @@ final class RequestSender {
     func reports(
         until deadline: ContinuousClock.Instant, wakeup: Int32
     ) throws(SinkError) -> [(ticket: Int, report: AttemptReport)] {
-        try sink?.reports(until: deadline, wakeup: wakeup) ?? []
+        let reports = try sink?.reports(until: deadline, wakeup: wakeup) ?? []
+        if !largeBodies.isEmpty {
+            for (ticket, _) in reports { largeBytes -= largeBodies.removeValue(forKey: ticket) ?? 0 }
+        }
+        return reports
     }
 
     /// Ends what is in flight without a report, and the agents. The next request begins others.
     func close() {
         sink?.close()
         sink = nil
+        (largeBodies, largeBytes) = ([:], 0)
     }
 
     private func open() -> any Sink {

@@ -32,7 +32,9 @@ package final class Run {
         // A person who says `--now`, or names the operations, overrides the conditions.
         let asked = options.ignoresBackoff ? Conditions() : configuration.conditions
         conditions = MachineConditions(asked, world, book, tally)
-        sender = RequestSender(spool, configuration, world, concurrency: options.concurrency.most, rate: options.rate)
+        sender = RequestSender(
+            spool, configuration, world, concurrency: options.concurrency.most,
+            adapts: options.concurrency == .auto, rate: options.rate)
     }
 
     /// Runs, and returns what it came to. Throws only where nothing was attempted: the queue cannot be read or claimed in.

@@ -50,6 +50,23 @@ import Testing
         }
     }
 
+    @Test func `large bodies that are in memory keep it from growing beyond what memory is for`() throws {
+        let bench = try Bench()
+        bench.configuration.limits.operationBytes = 16 << 20
+        // What is compressed is not left in its file.
+        bench.configuration.defaultRoute.compress = .gzip
+        let body = [UInt8](repeating: 0x61, count: 4 << 20)
+        let operations = (0..<30).map { number in
+            let header = OperationHeader(
+                id: OperationID("large-\(number)")!, type: .default, createdAt: bench.now + .microseconds(number),
+                contentType: "text/plain")
+            return Operation(header: header, body: body)
+        }
+        try bench.spool.accept(operations)
+        let summary = try bench.run()
+        #expect(summary.delivered == 30 && summary.mostInFlight == 8)
+    }
+
     @Test func `beside another run it takes no more than its share`() throws {
         let bench = try Bench()
         try bench.add(400)
