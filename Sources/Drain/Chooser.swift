@@ -56,7 +56,7 @@ package struct Chooser {
         kinds = OperationKinds(configuration, destinations, options, parked: parked, ranks: peers.count)
     }
 
-    /// How long a listing waits for the names lock. Each holder but a listing has it for a few renames.
+    /// How long a listing waits for the names lock. Each holder but a listing has it for some renames.
     static let patience: Duration = .seconds(5)
 
     // MARK: - Whose turn it is

@@ -16,7 +16,7 @@ func hold(_ arguments: HoldArguments, environment: [String: String]) throws(Comm
                 hint: "name it, and nothing else that chooses: drainq hold --destination D --reason TEXT")
         }
         let action = Action(verb: "hold", states: [.new, .deferred, .held], objection: objectionToHolding) {
-            queue, entry, _ in try queue.spool.hold(entry) != nil
+            queue, entry, _ throws(SpoolError) in try queue.spool.hold(entry) != nil
         }
         return try action.perform(arguments.action, on: queue)
     }
@@ -34,7 +34,8 @@ func release(_ arguments: ReleaseArguments, environment: [String: String]) throw
             try queue.record(
                 .released, of: closed, isRehearsal: arguments.action.isRehearsal, isJSON: arguments.action.isJSON)
         }
-        let action = Action(verb: "release", states: [.held], objection: objectionToReleasing) { queue, entry, moment in
+        let action = Action(verb: "release", states: [.held], objection: objectionToReleasing) {
+            queue, entry, moment throws(SpoolError) in
             try queue.spool.release(entry, now: moment.now) != nil
         }
         return try action.perform(arguments.action, on: queue)

@@ -4,7 +4,8 @@ import Spool
 
 /// `drainq retry`: back to the queue with no attempts counted, due at once, or one after the other at a rate.
 func retry(_ arguments: RetryArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
-    var action = Action(verb: "retry", states: [.failed], objection: objectionToMoving) { queue, entry, moment in
+    var action = Action(verb: "retry", states: [.failed], objection: objectionToMoving) {
+        queue, entry, moment throws(SpoolError) in
         try queue.spool.retry(entry, now: moment.now, notBefore: moment.due) != nil
     }
     action.onQuarantined = { queue, item, moment, isRehearsal in
@@ -26,8 +27,9 @@ func retry(_ arguments: RetryArguments, environment: [String: String]) throws(Co
 /// `drainq drop`: gone for good, by a person's word.
 func drop(_ arguments: DropArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     var action = Action(verb: "drop", states: [.new, .deferred, .held, .failed], objection: objectionToMoving) {
-        queue, entry, _ in try queue.spool.drop(entry)
+        queue, entry, _ throws(SpoolError) in try queue.spool.drop(entry)
     }
+    action.changesNames = false
     action.onQuarantined = { queue, item, _, isRehearsal in
         try isRehearsal || queue.spool.drop(item) ? .done : .gone
     }
@@ -49,7 +51,9 @@ struct Action {
     /// Why it cannot be done to this one; `nil` when it can. Filters pass over what it objects to.
     var objection: (Entry) -> String?
     /// False where a run was faster.
-    var body: (OpenQueue, Entry, Moment) throws -> Bool
+    var body: (OpenQueue, Entry, Moment) throws(SpoolError) -> Bool
+    /// Whether it gives operations that wait another name, which needs the names lock.
+    var changesNames = true
     /// What is done to a file in quarantine, where `--state quarantined` or its name asks for it; `nil` where that makes
     /// no sense. With `isRehearsal` nothing is changed.
     var onQuarantined: ((OpenQueue, QuarantineItem, Moment, _ isRehearsal: Bool) throws -> Answer)?
@@ -85,7 +89,7 @@ struct Action {
 
     init(
         verb: String, states: Set<ShownState>, objection: @escaping (Entry) -> String?,
-        body: @escaping (OpenQueue, Entry, Moment) throws -> Bool
+        body: @escaping (OpenQueue, Entry, Moment) throws(SpoolError) -> Bool
     ) {
         self.verb = verb
         self.states = states
@@ -187,34 +191,53 @@ struct Action {
 
     /// So many share a sync.
     private static let batchSize = 1000
+    /// For so many the names lock is kept: others that wait for it have it soon.
+    private static let lockedSize = 100
 
     private func perform(
         on batch: some Sequence<Entry>, _ queue: OpenQueue, _ options: ActionOptions, _ moment: inout Moment,
         _ status: inout ExitStatus, _ hasBegun: inout Bool
     ) throws {
         var done: [(entry: Entry, moment: Moment)] = []
-        var work = Result<Void, any Error>.success(())
+        var refused: [(id: OperationID, reason: String)] = []
+        func perform(on entry: Entry) throws(SpoolError) {
+            if let reason = objection(entry) {
+                refused.append((entry.name.id, reason))
+                return
+            }
+            let isDone = if options.isRehearsal { true } else { try body(queue, entry, moment) }
+            if isDone {
+                done.append((entry, moment))
+                moment = moment.next(spacing)
+            } else {
+                refused.append((entry.name.id, "a run has just taken it"))
+            }
+        }
+        var left = Array(batch)[...]
+        var work = Result<Void, SpoolError>.success(())
         try queue.spool.together {
-            work = Result {
-                for entry in batch {
-                    let id = entry.name.id
-                    if let reason = objection(entry) {
-                        status = .failed
-                        Messages.error("cannot \(verb) '\(id)': \(reason)", hint: pasted("show", id.description))
-                    } else if try options.isRehearsal || body(queue, entry, moment) {
-                        hasBegun = true
-                        done.append((entry, moment))
-                        moment = moment.next(spacing)
-                    } else {
-                        status = .failed
-                        Messages.error(
-                            "cannot \(verb) '\(id)': a run has just taken it", hint: pasted("show", id.description))
+            work = Result { () throws(SpoolError) in
+                while !left.isEmpty {
+                    let some = left.prefix(Self.lockedSize)
+                    left.removeFirst(some.count)
+                    guard changesNames, !options.isRehearsal, some.count > 1 else {
+                        for entry in some { try perform(on: entry) }
+                        continue
+                    }
+                    // Nothing is said meanwhile: who reads that may be slow.
+                    try queue.spool.withNamesLock { () throws(SpoolError) in
+                        for entry in some { try perform(on: entry) }
                     }
                 }
             }
         }
+        hasBegun = hasBegun || !done.isEmpty
         // Each answered change is durable, even if the work ended early.
         for (entry, moment) in done { answer(entry.name.id, entry, moment, options) }
+        for (id, reason) in refused {
+            status = .failed
+            Messages.error("cannot \(verb) '\(id)': \(reason)", hint: pasted("show", id.description))
+        }
         try work.get()
     }
 
