@@ -42,7 +42,7 @@ import Testing
             + #""reason":"status 401","since":"2026-11-21T09:15:00.250Z","status":401},"#
             + #""lastSuccess":"2026-11-21T09:15:00.250Z","window":1},"#
             + #""office":{"coolDownUntil":"2026-11-21T09:15:01.250Z","coolDowns":1,"failures":5,"lastFailure":"dns","lastFailureAt":"2026-11-21T09:15:00.250Z","#
-            + #""notBefore":"2026-11-21T09:16:00.250Z","overload":{"at":"2026-11-21T09:15:00.250Z","inFlight":4,"times":1},"#
+            + #""notBefore":"2026-11-21T09:16:00.250Z","overload":{"at":"2026-11-21T09:15:00.250Z","inFlight":5,"times":1},"#
             + #""paused":true,"#
             + #""window":1}},"version":1}"#
         #expect(try text(ledger) == expected)

@@ -1,3 +1,4 @@
+import CSystem
 import Drain
 import Policy
 import Spool
@@ -191,8 +192,9 @@ struct Action {
 
     /// So many share a sync.
     private static let batchSize = 1000
-    /// For so many the names lock is kept: others that wait for it have it soon.
-    private static let lockedSize = 100
+    /// For so many the names lock is kept; then others that look for it may take it for so long, in microseconds.
+    private static let lockedSize = 250
+    private static let pause: UInt32 = 1000
 
     private func perform(
         on batch: some Sequence<Entry>, _ queue: OpenQueue, _ options: ActionOptions, _ moment: inout Moment,
@@ -213,6 +215,8 @@ struct Action {
                 refused.append((entry.name.id, "a run has just taken it"))
             }
         }
+        // A failed sync comes after the moves as well.
+        defer { hasBegun = hasBegun || !done.isEmpty }
         var left = Array(batch)[...]
         var work = Result<Void, SpoolError>.success(())
         try queue.spool.together {
@@ -228,10 +232,10 @@ struct Action {
                     try queue.spool.withNamesLock { () throws(SpoolError) in
                         for entry in some { try perform(on: entry) }
                     }
+                    if !left.isEmpty { usleep(Self.pause) }
                 }
             }
         }
-        hasBegun = hasBegun || !done.isEmpty
         // Each answered change is durable, even if the work ended early.
         for (entry, moment) in done { answer(entry.name.id, entry, moment, options) }
         for (id, reason) in refused {

@@ -41,6 +41,8 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
     package private(set) var limit: Int
     /// The runs that share the destination.
     private var runs = 1
+    /// Whether a round has ended since their number is known. Before that the others may have more than their share.
+    private var hasShared = false
     /// The number of attempts begun, and the last one that a delivery was noted of.
     private var begun = 0
     private var counted = 0
@@ -84,8 +86,9 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
         return borne
     }
 
-    /// Notes a refusal for lack of room. Returns how many attempts of all runs were too many.
-    package mutating func refused(_ start: Start) -> Int {
+    /// Notes a refusal for lack of room. Returns how many attempts of all runs were too many; `nil` where that cannot be said,
+    /// because the others may not have made room yet for this run.
+    package mutating func refused(_ start: Start) -> Int? {
         if start.round >= lastRefusal.next {
             isStarting = false
             lastRefusal.limit = limit
@@ -93,6 +96,7 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
             beginRound()
             lastRefusal.next = round
         }
+        guard runs == 1 || hasShared else { return nil }
         // One refusal is no proof that half as many are too many.
         return max(start.inFlight, lastRefusal.limit / 2 + 1) * runs
     }
@@ -107,6 +111,7 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
             isStarting = isStarting || overload == nil
         }
         self.runs = runs
+        hasShared = false
         beginRound()
         keep(below: overload, at: now)
     }
@@ -118,6 +123,7 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
     }
 
     private mutating func adapt() {
+        hasShared = true
         let usual = durations.sorted()[durations.count / 4]
         // At the initial limit nothing is compared: a server that has become slower altogether is not crowded.
         if limit <= Self.initial || unhindered.map({ usual < $0 }) ?? true { unhindered = usual }

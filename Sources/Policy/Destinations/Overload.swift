@@ -28,7 +28,9 @@ package struct Overload: Hashable, Sendable {
 
     /// The overload after one more refusal at `now`, of so many attempts in flight.
     package func joined(by inFlight: Int, at now: Timestamp) -> Overload {
-        if inFlight < self.inFlight { return Overload(inFlight: inFlight, at: now) }
+        // A run knows its own attempts, and takes the others to have as many: one refusal is no proof of less than half.
+        let fewer = max(inFlight, self.inFlight / 2 + 1)
+        if fewer < self.inFlight { return Overload(inFlight: fewer, at: now) }
         guard isToBeTried(at: now) else { return self }
         return Overload(inFlight: self.inFlight, at: now, times: min(times, Self.mostTimes) + 1)
     }

@@ -7,7 +7,7 @@
 /// - A run that decides an order holds it from the first directory read for `Precedence` to the last one of its choice, and
 ///   never while it sends.
 /// - Whoever moves an operation within `new/` and `deferred/`, or back into them, holds it for that move, or for
-///   a hundred of them: `retry`, `hold`, `release`, recovery, and the removal of earlier generations. A run recovers also
+///   some hundreds of them: `retry`, `hold`, `release`, recovery, and the removal of earlier generations. A run recovers also
 ///   without the sequence lock.
 ///
 /// Three kinds of changes need no lock:
