@@ -65,10 +65,9 @@ extension Chooser {
         var sequence: SequenceKey?
         var isHead = true
         if kind.isSequential {
-            let entry = Entry(state: state, name: EntryName(name))
-            sequence = kind.route.sequence(of: entry.name, to: kind.destination)
+            sequence = kind.route.sequence(of: name, to: kind.destination)
             if let sequence {
-                guard let place = place(of: entry, name, in: sequence, kind, &listing) else { return }
+                guard let place = place(of: name, in: state, sequence, kind, &listing) else { return }
                 isHead = place == .head
             }
         }
@@ -94,12 +93,12 @@ extension Chooser {
     /// Returns where an operation stands in its sequence; `nil` where it is not to be sent, because older ones wait or
     /// because a newer one stands for it.
     private func place(
-        of entry: Entry, _ name: ListedName, in sequence: SequenceKey, _ kind: OperationKinds.Kind,
+        of name: ListedName, in state: QueueState, _ sequence: SequenceKey, _ kind: OperationKinds.Kind,
         _ listing: inout Listing
     ) -> Place? {
-        guard let turn = listing.precedence?.turn(of: entry.name, of: kind.route, to: kind.destination, mark: name.mark)
+        guard let turn = listing.precedence?.turn(of: name, of: kind.route, to: kind.destination, mark: name.mark)
         else { return nil }
-        let holder = listing.failed.holder(of: entry.name, of: kind.route, to: kind.destination)
+        let holder = listing.failed.holder(of: name, of: kind.route, to: kind.destination)
         let place: Place
         switch turn {
         case .free: place = .head
@@ -112,6 +111,7 @@ extension Chooser {
             guard isNamed(newer) || isNamed(name) && !isMerged else { return nil }
             // What may not be sent by itself is not sent with another one either.
             if isMerged, !eligibility(of: name, kind).mayBeMerged(gate: name.gate) { return nil }
+            let entry = Entry(state: state, name: EntryName(name))
             listing.pass.superseded.append(
                 Pass.Superseded(entry: entry, newer: newer, sequence: sequence, isMerged: isMerged))
             return nil

@@ -56,7 +56,7 @@ package struct Chooser {
         kinds = OperationKinds(configuration, destinations, options, parked: parked, ranks: peers.count)
     }
 
-    /// How long a listing waits for the names lock. Each holder but a listing has it for some renames.
+    /// How long a listing waits for the names lock. Each holder but a listing has it for milliseconds at a time.
     static let patience: Duration = .seconds(5)
 
     // MARK: - Whose turn it is
@@ -95,21 +95,21 @@ package struct Chooser {
 
     func takePrecedence(_ kinds: inout OperationKinds) throws(SpoolError) -> Precedence {
         var precedence = Precedence(apart: apart)
-        try spool.forEachStandingName { name, state in
-            let kind = kinds.kind(of: name)
-            guard kind.isSequential else { return }
-            let isOutOfReach = state == .claimed || !kind.isAskedFor || isSetAside(name)
-            let standing: Precedence.Standing =
-                if isOutOfReach {
-                    .outOfReach
-                } else if isNamed(name) {
-                    .waiting(eligibility(of: name, kind))
-                } else {
-                    .passedOver(eligibility(of: name, kind))
-                }
-            precedence.note(
-                EntryName(name), standing, of: kind.route, to: kind.destination, mark: isOutOfReach ? 0 : name.mark)
-        }
+        repeat {
+            try spool.forEachStandingName { name, state in
+                let kind = kinds.kind(of: name)
+                guard kind.isSequential else { return }
+                let standing: Precedence.Standing =
+                    if state == .claimed || !kind.isAskedFor || isSetAside(name) {
+                        .outOfReach
+                    } else if isNamed(name) {
+                        .waiting(eligibility(of: name, kind))
+                    } else {
+                        .passedOver(eligibility(of: name, kind))
+                    }
+                precedence.note(name, standing, of: kind.route, to: kind.destination, mark: name.mark)
+            }
+        } while precedence.needsAnotherListing()
         return precedence
     }
 

@@ -79,6 +79,8 @@ package final class SpoolDirectory {
     /// Opened when the names lock is taken first.
     var namesLock: LockFile?
     var holdsNames = false
+    /// Since when `together` keeps the names lock from one move to the next; `nil` where each move takes it for itself.
+    var namesKeptSince: Duration?
     /// Opened when the ids lock is taken first.
     var idsLock: LockFile?
     var holdsIDs = false

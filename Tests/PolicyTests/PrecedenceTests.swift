@@ -40,8 +40,7 @@ import Testing
 
     private func turns(_ texts: [String], _ route: Route) -> [String] {
         let rows = texts.map { Self.row($0, route) }
-        var precedence = Precedence()
-        for row in rows.reversed() { precedence.note(row.name, row.standing, of: route, to: row.destination) }
+        var precedence = Precedence(rows.reversed())
         return rows.map { row in
             switch precedence.turn(of: row.name, of: route, to: row.destination) {
             case .free: "free"
@@ -57,34 +56,82 @@ import Testing
     private static let routes = [Route(ordering: .key), Route(ordering: .strict), Route(coalesce: true)]
 
     /// Whether both listings have seen the same of the sequence of `a`.
-    private func isSettled(_ first: [String], _ second: [String], _ route: Route) -> Bool {
-        var precedence = Precedence()
-        func mark(_ row: Row) -> UInt64 {
-            let bytes = Array(row.name.description.utf8)
-            return bytes.withUnsafeBufferPointer { ListedName($0)!.mark }
-        }
-        for row in first.map({ Self.row($0, route) }) {
-            precedence.note(row.name, row.standing, of: route, to: row.destination, mark: mark(row))
-        }
+    private func isSettled(_ first: [String], _ second: [String], _ route: Route, _ knownAtOnce: Int) -> Bool {
+        var precedence = Precedence(first.map { Self.row($0, route) }, knownAtOnce: knownAtOnce)
         for row in second.map({ Self.row($0, route) }) {
-            _ = precedence.turn(of: row.name, of: route, to: row.destination, mark: mark(row))
+            _ = precedence.turn(of: row.name, of: route, to: row.destination, mark: row.mark)
         }
         return precedence.isSettled(route.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!)
     }
 
-    @Test(arguments: routes)
-    func `two listings of the same names settle a sequence`(route: Route) {
+    @Test(arguments: routes, [0, 1000])
+    func `two listings of the same names settle a sequence`(route: Route, knownAtOnce: Int) {
         let names = ["a@1:k=due", "b@2:k=due", "c@3:k=deferred", "d@4:k=held"]
-        #expect(isSettled(names, names.reversed(), route))
+        #expect(isSettled(names, names.reversed(), route, knownAtOnce))
+        #expect(isSettled([names[0]], [names[0]], route, knownAtOnce))
     }
 
-    @Test(arguments: routes)
-    func `a name that is missed, met twice, new or another one leaves its sequence in doubt`(route: Route) {
+    @Test(arguments: routes, [0, 1000])
+    func `a name that is missed, met twice, new or another one leaves its sequence in doubt`(
+        route: Route, knownAtOnce: Int
+    ) {
+        func isSettled(_ first: [String], _ second: [String]) -> Bool {
+            self.isSettled(first, second, route, knownAtOnce)
+        }
         let names = ["a@1:k=due", "b@2:k=due"]
         for others in [["b@2:k=due"], names + ["a@1:k=due"], names + ["c@3:k=due"], ["a@1:k=held", "b@2:k=due"]] {
-            #expect(!isSettled(names, others, route), "\(others)")
+            #expect(!isSettled(names, others), "\(others)")
         }
-        #expect(!isSettled([], ["a@1:k=due"], route))
+        for others in [[], names, ["a@1:k=held"], ["a@1:k=due", "a@1:k=due"]] {
+            #expect(!isSettled(["a@1:k=due"], others), "\(others)")
+        }
+        #expect(!isSettled([], ["a@1:k=due"]))
+    }
+
+    // MARK: - Many sequences
+
+    @Test func `a sequence that is met late is described in a second listing, where it has several operations`() {
+        let route = Route(ordering: .key)
+        let rows = ["a@1:k=due", "b@2:m=due", "c@3:n=due", "d@4:m=due"].map { Self.row($0, route) }
+        for (knownAtOnce, count) in [(0, 2), (1, 2), (2, 1), (1000, 1)] {
+            var listings = 0
+            var precedence = Precedence(rows, knownAtOnce: knownAtOnce) { listings += 1 }
+            let turns = rows.map { precedence.turn(of: $0.name, of: route, to: $0.destination) }
+            #expect(turns == [.free, .free, .free, .inLine] && listings == count)
+        }
+    }
+
+    @Test func `the last of a sequence that goes between two listings leaves it in doubt`() {
+        let route = Route(ordering: .key)
+        let rows = ["a@1:k=due", "b@2:k=due"].map { Self.row($0, route) }
+        var precedence = Precedence(knownAtOnce: 0)
+        precedence.note(rows)
+        let first = precedence.needsAnotherListing()
+        precedence.note([rows[1]])
+        let second = precedence.needsAnotherListing()
+        #expect(first && !second)
+        for row in rows { _ = precedence.turn(of: row.name, of: route, to: row.destination, mark: row.mark) }
+        #expect(!precedence.isSettled(route.sequence(of: rows[0].name, to: Self.place)!))
+    }
+
+    @Test func `one that is claimed is met twice, and still alone`() {
+        let route = Route(ordering: .key)
+        let row = Self.row("a@1:k=claimed", route)
+        var listings = 0
+        _ = Precedence([row, row], knownAtOnce: 0) { listings += 1 }
+        #expect(listings == 1)
+    }
+
+    @Test func `a hundred thousand lone sequences are told apart`() {
+        let route = Route(ordering: .key)
+        var precedence = Precedence(knownAtOnce: 0)
+        let rows = (0..<100_000).map { Self.row("i\($0)@1:k\($0)=due", route) }
+        precedence.note(rows)
+        let isCrowded = precedence.needsAnotherListing()
+        #expect(!isCrowded)
+        for row in rows { _ = precedence.turn(of: row.name, of: route, to: row.destination, mark: row.mark) }
+        #expect(rows.allSatisfy { precedence.isSettled(route.sequence(of: $0.name, to: $0.destination)!) })
+        #expect(!precedence.isSettled(route.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!))
     }
 
     @Test func `what is chosen is confirmed up to the first name that is not`() {
@@ -255,8 +302,8 @@ import Testing
         return older.isEmpty ? .free : .inLine
     }
 
-    @Test(arguments: 0..<300 as Range<UInt64>)
-    func `one pass knows what comparing each with each would`(seed: UInt64) {
+    @Test(arguments: 0..<300 as Range<UInt64>, [0, 2, 1000])
+    func `one pass knows what comparing each with each would`(seed: UInt64, knownAtOnce: Int) {
         var generator = SeededGenerator(seed: seed)
         let types = ["t", "u"].map { TypeName($0)! }
         let routes = types.map { type in
@@ -276,8 +323,7 @@ import Testing
             row.destination = places[Int.random(in: 0..<5, using: &generator) == 0 ? 1 : 0]
             return row
         }
-        var precedence = Precedence()
-        for row in rows { precedence.note(row.name, row.standing, of: row.route, to: row.destination) }
+        var precedence = Precedence(rows, knownAtOnce: knownAtOnce)
         for row in rows {
             let turn = precedence.turn(of: row.name, of: row.route, to: row.destination)
             let expected = Self.expected(row, among: rows)
@@ -296,5 +342,31 @@ import Testing
         for (_, rows) in bySequence where rows.allSatisfy({ $0.standing == .waiting(.due) }) {
             #expect(rows.contains { precedence.turn(of: $0.name, of: $0.route, to: $0.destination) == .free })
         }
+    }
+}
+
+extension Precedence {
+    /// Notes the rows as often as it has to be; `list` is called each time.
+    fileprivate init(
+        _ rows: [PrecedenceTests.Row], knownAtOnce: Int = 1000, _ list: () -> Void = {}
+    ) {
+        self.init(knownAtOnce: knownAtOnce)
+        repeat {
+            list()
+            note(rows)
+        } while needsAnotherListing()
+    }
+
+    fileprivate mutating func note(_ rows: [PrecedenceTests.Row]) {
+        for row in rows {
+            note(row.name, row.standing, of: row.route, to: row.destination, mark: row.mark)
+        }
+    }
+}
+
+extension PrecedenceTests.Row {
+    fileprivate var mark: UInt64 {
+        let bytes = Array(name.description.utf8)
+        return bytes.withUnsafeBufferPointer { ListedName($0)!.mark }
     }
 }

@@ -78,6 +78,71 @@ struct NamesLockTests {
         try other().withNamesLock(patience: patience) { () throws(SpoolError) in }
     }
 
+    // MARK: - Many operations
+
+    /// A process whose clock moves a millisecond with each look at it, and that says when it locks, unlocks, moves and sleeps.
+    private func counting(_ log: @escaping (String) -> Void) throws -> SpoolDirectory {
+        var system = SystemCalls.real
+        let real = system
+        var clock = Duration.zero
+        system.elapsed = {
+            clock += .milliseconds(1)
+            return clock
+        }
+        system.sleep = { log("sleep \($0.wholeMicroseconds)") }
+        system.lock = { (descriptor) throws(Errno) in
+            log("lock")
+            return try real.lock(descriptor)
+        }
+        system.unlock = { (descriptor) throws(Errno) in
+            log("unlock")
+            try real.unlock(descriptor)
+        }
+        system.fsync = { (descriptor) throws(Errno) in log("fsync") }
+        system.renameNoReplace = { (root, from, to) throws(Errno) in
+            log("move")
+            try real.renameNoReplace(root, from, to)
+        }
+        return try queue.open(system)
+    }
+
+    @Test func `many operations share the names lock, which is free before they are synced`() throws {
+        let entries = try queue.add(["a", "b", "c"])
+        var log: [String] = []
+        let open = try counting { log.append($0) }
+        try open.together { for entry in entries { _ = try? open.hold(entry) } }
+        #expect(log == ["lock", "move", "move", "move", "unlock", "fsync"])
+        #expect(try queue.entries().allSatisfy(\.name.isHeld))
+    }
+
+    @Test func `many operations leave the names lock free now and then`() throws {
+        let entries = try queue.add((0..<100).map { "a\($0)" })
+        var log: [String] = []
+        var others = 0
+        let other = try queue.open()
+        let open = try counting { call in
+            log.append(call)
+            if call == "sleep 2000" {
+                try? other.withNamesLock(patience: .zero) { () throws(SpoolError) in others += 1 }
+            }
+        }
+        try open.together { for entry in entries { _ = try? open.hold(entry) } }
+        let turns = log.split(separator: "unlock").map { turn in turn.count { $0 == "move" } }
+        #expect(turns.allSatisfy { $0 <= 20 } && turns.reduce(0, +) == 100)
+        #expect(log.count { $0 == "lock" } == log.count { $0 == "unlock" })
+        #expect(others == log.count { $0 == "sleep 2000" } && others >= 4)
+    }
+
+    @Test func `operations that are dropped together do not take the names lock`() throws {
+        let entries = try queue.add(["a", "b"])
+        let lister = try queue.open()
+        let open = try other()
+        try lister.withNamesLock { () throws(SpoolError) in
+            try open.together { for entry in entries { _ = try? open.drop(entry) } }
+        }
+        #expect(try queue.entries().isEmpty)
+    }
+
     // MARK: - Places
 
     @Test func `a kept place stands in its sequence until it is given up`() throws {

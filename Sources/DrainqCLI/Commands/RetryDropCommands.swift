@@ -30,7 +30,6 @@ func drop(_ arguments: DropArguments, environment: [String: String]) throws(Comm
     var action = Action(verb: "drop", states: [.new, .deferred, .held, .failed], objection: objectionToMoving) {
         queue, entry, _ throws(SpoolError) in try queue.spool.drop(entry)
     }
-    action.changesNames = false
     action.onQuarantined = { queue, item, _, isRehearsal in
         try isRehearsal || queue.spool.drop(item) ? .done : .gone
     }
@@ -53,8 +52,6 @@ struct Action {
     var objection: (Entry) -> String?
     /// False where a run was faster.
     var body: (OpenQueue, Entry, Moment) throws(SpoolError) -> Bool
-    /// Whether it gives operations that wait another name, which needs the names lock.
-    var changesNames = true
     /// What is done to a file in quarantine, where `--state quarantined` or its name asks for it; `nil` where that makes
     /// no sense. With `isRehearsal` nothing is changed.
     var onQuarantined: ((OpenQueue, QuarantineItem, Moment, _ isRehearsal: Bool) throws -> Answer)?
@@ -153,9 +150,8 @@ struct Action {
                 .sorted { ($1.name.createdAt, $1.name.id) < ($0.name.createdAt, $0.name.id) } + entries
         }
         var hasBegun = false
-        while !entries.isEmpty {
-            let batch = entries.prefix(Self.batchSize)
-            entries.removeFirst(batch.count)
+        for start in stride(from: 0, to: entries.count, by: Self.batchSize) {
+            let batch = entries[start..<min(start + Self.batchSize, entries.count)]
             do {
                 try perform(on: batch, queue, options, &moment, &status, &hasBegun)
             } catch let error as SpoolError {
@@ -192,9 +188,6 @@ struct Action {
 
     /// So many share a sync.
     private static let batchSize = 1000
-    /// For so many the names lock is kept; then others that look for it may take it for so long, in microseconds.
-    private static let lockedSize = 250
-    private static let pause: UInt32 = 1000
 
     private func perform(
         on batch: some Sequence<Entry>, _ queue: OpenQueue, _ options: ActionOptions, _ moment: inout Moment,
@@ -217,24 +210,9 @@ struct Action {
         }
         // A failed sync comes after the moves as well.
         defer { hasBegun = hasBegun || !done.isEmpty }
-        var left = Array(batch)[...]
         var work = Result<Void, SpoolError>.success(())
         try queue.spool.together {
-            work = Result { () throws(SpoolError) in
-                while !left.isEmpty {
-                    let some = left.prefix(Self.lockedSize)
-                    left.removeFirst(some.count)
-                    guard changesNames, !options.isRehearsal, some.count > 1 else {
-                        for entry in some { try perform(on: entry) }
-                        continue
-                    }
-                    // Nothing is said meanwhile: who reads that may be slow.
-                    try queue.spool.withNamesLock { () throws(SpoolError) in
-                        for entry in some { try perform(on: entry) }
-                    }
-                    if !left.isEmpty { usleep(Self.pause) }
-                }
-            }
+            work = Result { () throws(SpoolError) in for entry in batch { try perform(on: entry) } }
         }
         // Each answered change is durable, even if the work ended early.
         for (entry, moment) in done { answer(entry.name.id, entry, moment, options) }

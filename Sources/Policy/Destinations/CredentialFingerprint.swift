@@ -19,10 +19,11 @@ package struct CredentialFingerprint: Hashable, Sendable, CustomStringConvertibl
         of leads: [DestinationTable.Lead], _ settings: DestinationSettings, sources: [String: SecretSource],
         values: [String: String], salt: String
     ) {
-        let configuration =
-            leads.flatMap { lead in [lead.type?.description ?? "", "\(lead.route.whatMayBeBlamed)"] }
-            + ["\(settings.connection)", "\(settings.transport)"]
-            + sources.sorted { $0.key < $1.key }.flatMap { ["\($0.key)", "\($0.value)"] }
+        var configuration = leads.flatMap { lead -> [String] in
+            [lead.type?.description ?? "", "\(lead.route.whatMayBeBlamed)"]
+        }
+        configuration += ["\(settings.connection)", "\(settings.transport)"]
+        for (name, source) in sources.sorted(by: { $0.key < $1.key }) { configuration += [name, "\(source)"] }
         let credentials = sources.keys.sorted().flatMap { name -> [String] in
             if sources[name]?.hasEffects == true { return [name] }
             return values[name].map { [name, "is", $0] } ?? [name, "is missing"]

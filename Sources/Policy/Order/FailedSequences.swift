@@ -15,7 +15,7 @@ package struct FailedSequences: Sendable {
     }
 
     /// The failed operation that an operation is held behind; `nil` where it is held behind none.
-    package func holder(of name: EntryName, of route: Route, to destination: Destination) -> OperationID? {
+    package func holder(of name: some SequencedName, of route: Route, to destination: Destination) -> OperationID? {
         if failed.isEmpty { return nil }
         guard let sequence = route.sequence(of: name, to: destination), let oldest = failed[sequence],
             oldest < Age(name)

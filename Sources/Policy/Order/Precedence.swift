@@ -1,5 +1,6 @@
 /// Decides which operation goes before which, where operations wait for each other or replace each other. It is told every
-/// name of the queue in a first pass, and then answers for each operation that waits. Names of other routes cost nothing.
+/// name of the queue, once more if it `needsAnotherListing`, and then answers for each operation that waits. Names of other
+/// routes cost nothing.
 ///
 /// The older of two is the one with the earlier `createdAt`, then with the smaller id.
 ///
@@ -76,30 +77,52 @@ package struct Precedence: Sendable {
 
     private var groups: [SequenceKey: Group] = [:]
     private var lines: [SequenceKey: Line] = [:]
+    /// The sequences that were met when so many others were known already.
+    private var lone = LoneSequences()
+    /// So many sequences and groups are known from the first listing on.
+    private let knownAtOnce: Int
+    private var isSecondListing = false
     /// Groups whose operations are sent one after the other, although their routes coalesce.
     private let apart: Set<SequenceKey>
 
-    package init(apart: Set<SequenceKey> = []) {
+    /// Beyond `knownAtOnce` sequences those with one operation take 16 bytes each, and those with more a second listing.
+    package init(apart: Set<SequenceKey> = [], knownAtOnce: Int = 10_000) {
         self.apart = apart
+        self.knownAtOnce = knownAtOnce
     }
 
-    private func group(of name: EntryName, _ route: Route, _ destination: Destination) -> SequenceKey? {
+    private func group(of name: some SequencedName, _ route: Route, _ destination: Destination) -> SequenceKey? {
         guard route.coalesce, let group = route.group(of: name, to: destination), !apart.contains(group) else {
             return nil
         }
         return group
     }
 
-    /// Takes in one name. All are noted before the first question. `mark` (`ListedName.mark`) is that of a name that will
-    /// be met again, and 0 of any other.
+    /// Whether all names are to be noted once more before the first question. Asked after each listing.
+    package mutating func needsAnotherListing() -> Bool {
+        defer { isSecondListing = true }
+        return !isSecondListing && lone.hasCrowded
+    }
+
+    /// Takes in one name, with its `ListedName.mark`. All are noted before the first question. One that is out of reach may be
+    /// met twice.
     package mutating func note(
-        _ name: EntryName, _ standing: Standing, of route: Route, to destination: Destination, mark: UInt64 = 0
+        _ name: some SequencedName, _ standing: Standing, of route: Route, to destination: Destination, mark: UInt64
     ) {
         guard let sequence = route.sequence(of: name, to: destination) else { return }
-        let age = Age(name)
         let group = group(of: name, route, destination)
         // Within a key all that is older is superseded or out of reach: the group says everything.
         let isGroup = group == sequence
+        if isSecondListing {
+            guard lone.isCrowded(sequence) else { return }
+        } else if lines.count + groups.count >= knownAtOnce,
+            isGroup ? groups[sequence] == nil : lines[sequence] == nil
+        {
+            return lone.note(sequence, mark: mark)
+        }
+        let age = Age(name)
+        // What is out of reach is not asked for.
+        let mark = standing == .outOfReach ? 0 : mark
         if let group {
             groups[group, default: Group()].take(age, standing, name.gate, isGroup ? mark : 0)
             if isGroup { return }
@@ -114,12 +137,12 @@ package struct Precedence: Sendable {
     /// Whose turn it is. To be asked for every name that waits: a deferred one may be superseded too, and is then to be
     /// taken away; whether it is free says nothing about its time. The name counts as met again.
     package mutating func turn(
-        of name: EntryName, of route: Route, to destination: Destination, mark: UInt64 = 0
+        of name: some SequencedName, of route: Route, to destination: Destination, mark: UInt64 = 0
     ) -> Turn {
         guard let sequence = route.sequence(of: name, to: destination) else { return .free }
-        let age = Age(name)
         var isOutdated: Turn?
         if let key = group(of: name, route, destination), let index = groups.index(forKey: key) {
+            let age = Age(name)
             let group = groups.values[index]
             if let newest = group.newest, age < newest { isOutdated = .superseded(by: newest.id) }
             if key == sequence {
@@ -130,9 +153,11 @@ package struct Precedence: Sendable {
             }
         }
         guard let index = lines.index(forKey: sequence) else {
-            // The first listing had no name of this sequence.
+            // It is alone in its sequence, or was not noted at all.
+            lone.meet(sequence, mark: mark)
             return isOutdated ?? .free
         }
+        let age = Age(name)
         lines.values[index].unmet &-= mark
         if let isOutdated { return isOutdated }
         if !lines.values[index].undecided.isEmpty { decide(index) }
@@ -146,8 +171,7 @@ package struct Precedence: Sendable {
     package func isSettled(_ sequence: SequenceKey) -> Bool {
         if let line = lines[sequence] { return line.unmet == 0 }
         if let group = groups[sequence] { return group.unmet == 0 }
-        // It was not noted at all, and yet met.
-        return false
+        return lone.isSettled(sequence)
     }
 
     private mutating func decide(_ index: Dictionary<SequenceKey, Line>.Index) {
@@ -175,7 +199,7 @@ struct Age: Hashable, Comparable, Sendable {
     let id: OperationID
 
     /// By its rank where the ordering is told.
-    init(_ name: EntryName, by ordering: Ordering = .any) {
+    init(_ name: some SequencedName, by ordering: Ordering = .any) {
         createdAt = ordering.rank(of: name.createdAt)
         id = name.id
     }

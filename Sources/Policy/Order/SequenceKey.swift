@@ -6,6 +6,21 @@ package enum SequenceKey: Hashable, Sendable {
     case key(Digest, of: TypeName?, to: Digest)
 }
 
+/// What a name says of an operation's place among others: a name to keep, or one of a listing.
+package protocol SequencedName {
+    var createdAt: Timestamp { get }
+    var id: OperationID { get }
+    var type: TypeName { get }
+    var keyDigest: Digest? { get }
+    var gate: EntryName.Gate { get }
+}
+
+extension EntryName: SequencedName {}
+
+extension ListedName: SequencedName {
+    package var type: TypeName { TypeName(self) }
+}
+
 extension Route {
     /// The sequence that an entry of this route belongs to; `nil` where it waits for no other.
     ///
@@ -17,7 +32,7 @@ extension Route {
     ///
     /// An operation without a key is in no sequence. One whose own url leads elsewhere is in another: it is another thing
     /// that it changes.
-    package func sequence(of name: EntryName, to destination: Destination) -> SequenceKey? {
+    package func sequence(of name: some SequencedName, to destination: Destination) -> SequenceKey? {
         switch ordering {
         case .strict: .destination(destination.digest)
         case .key: name.keyDigest.map { .key($0, of: nil, to: destination.digest) }
@@ -26,7 +41,7 @@ extension Route {
     }
 
     /// The operations of which the newest replaces the others where the route coalesces; `nil` without a key.
-    package func group(of name: EntryName, to destination: Destination) -> SequenceKey? {
+    package func group(of name: some SequencedName, to destination: Destination) -> SequenceKey? {
         name.keyDigest.map { .key($0, of: name.type, to: destination.digest) }
     }
 }

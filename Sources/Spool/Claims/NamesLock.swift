@@ -6,9 +6,11 @@
 ///
 /// - A run that decides an order holds it from the first directory read for `Precedence` to the last one of its choice, and
 ///   never while it sends.
-/// - Whoever moves an operation within `new/` and `deferred/`, or back into them, holds it for that move, or for
-///   some hundreds of them: `retry`, `hold`, `release`, recovery, and the removal of earlier generations. A run recovers also
-///   without the sequence lock.
+/// - Whoever moves an operation within `new/` and `deferred/`, or back into them, holds it for that move: `retry`, `hold`,
+///   `release`, recovery, and the removal of earlier generations. A run recovers also without the sequence lock.
+///
+/// A person's command that moves many operations keeps the lock from one to the next (`together`), for `longestKept` at most;
+/// then it leaves the lock free for `shortestGap`, so that a run and an `add` that wait for it get it soon.
 ///
 /// Three kinds of changes need no lock:
 ///
@@ -23,29 +25,47 @@ extension SpoolDirectory {
     /// How long a process waits for the names lock: longer than a listing of ten million names takes.
     static let namesPatience: Duration = .seconds(30)
 
+    /// How long `together` keeps the names lock from one move to the next.
+    static let longestKept: Duration = .milliseconds(20)
+    /// How long `together` leaves the names lock free then: longer than the first pauses of a process that waits for it.
+    static let shortestGap: Duration = .milliseconds(2)
+
     /// Calls `body` while no other process holds the names lock. Throws EWOULDBLOCK, and does not call it, where the lock
     /// is not free within `patience`. The end of the process gives the lock back too.
     package func withNamesLock<Result>(
         patience: Duration = SpoolDirectory.namesPatience, _ body: () throws(SpoolError) -> Result
     ) throws(SpoolError) -> Result {
         if holdsNames { return try body() }
-        let lock = try lockNames(patience)
+        if let since = namesKeptSince, system.elapsed() - since >= Self.longestKept {
+            giveNamesBack()
+            system.sleep(Self.shortestGap)
+        }
+        if namesKeptSince == nil {
+            try lockNames(patience)
+            if postponed != nil { namesKeptSince = system.elapsed() }
+        }
         holdsNames = true
         defer {
             holdsNames = false
-            lock.unlock()
+            if namesKeptSince == nil { namesLock?.unlock() }
         }
         return try body()
     }
 
-    private func lockNames(_ patience: Duration) throws(SpoolError) -> LockFile {
+    /// Unlocks what `together` has kept.
+    func giveNamesBack() {
+        if namesKeptSince == nil { return }
+        namesKeptSince = nil
+        namesLock?.unlock()
+    }
+
+    private func lockNames(_ patience: Duration) throws(SpoolError) {
         let path = QueuePath("state/names.lock")
-        return try attempt("lock", path) { () throws(Errno) in
+        try attempt("lock", path) { () throws(Errno) in
             let lock = if let namesLock { namesLock } else { try LockFile(path, self) }
             namesLock = lock
             var waiting = Waiting(patience)
             while try !lock.tryLock() { try waiting.pause(system) }
-            return lock
         }
     }
 }

@@ -4,10 +4,12 @@ package import Policy
 /// and the answer says so.
 extension SpoolDirectory {
     /// Does what a person asks for many operations, and makes all of it durable when `body` has returned: a directory is
-    /// synced once, and not for each of them. An error that is thrown means that none of it is promised.
+    /// synced once, and not for each of them, and the names lock is kept from one to the next. An error that is thrown
+    /// means that none of it is promised.
     package func together(_ body: () -> Void) throws(SpoolError) {
         postponed = ([], [])
         body()
+        giveNamesBack()
         sharedScratch?.close()
         sharedScratch = nil
         let (gained, lost) = postponed ?? ([], [])
