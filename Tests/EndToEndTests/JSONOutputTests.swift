@@ -31,7 +31,7 @@ struct JSONOutputTests {
         try receiver()
         #expect(
             Set(witness.unseen).subtracting(Self.elsewhere) == [],
-            "these fields of OutputObject+Table.swift were never printed: let a function below run a command that does")
+            "these fields were never printed: let a function below run a command that does")
     }
 
     @Test func `summaries and meanings of the table are fit for a manual`() {

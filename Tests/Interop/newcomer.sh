@@ -65,7 +65,7 @@ follow() {
     'swift build '*)
         cd "$root"
         if [[ ! ${DRAINQ_WHOLE-} ]]; then
-            block=$(sed "s#^swift build -c release\$#true#; s#\.build/release/#$(dirname "$(realpath "$binary")")/#" <<<"$block")
+            block=$(sed "s#^swift build -c release .*#true#; s#\.build/release/#$(dirname "$(realpath "$binary")")/#" <<<"$block")
         fi
         ;;
     *) cd "$world" ;;

@@ -73,7 +73,7 @@ private func row(
         Table.Cell(view.id), Table.Cell(view.type),
         Table.Cell(view.state, ShownState(rawValue: view.state)?.paint ?? .plain),
         Table.Cell(InWords.moment(createdAt, from: now)),
-        Table.Cell(attemptsInWords(view)), Table.Cell(waiting?.words(now, named: named) ?? "-"),
+        Table.Cell(view.attemptsInWords), Table.Cell(waiting?.words(now, named: named) ?? "-"),
         Table.Cell(last ?? "-"),
     ]
 }

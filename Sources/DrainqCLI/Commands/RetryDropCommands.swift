@@ -261,22 +261,3 @@ struct Action {
         }
     }
 }
-
-/// One line of `retry --json`, `drop --json`, `hold --json` and `release --json`.
-struct ActionResult: Encodable {
-    var id: String?
-    /// In which it was.
-    var state: String?
-    /// The path of a file in quarantine.
-    var path: String?
-    /// Not before this time, as `retry --rate` spreads them.
-    var due: String?
-    /// The destination that was held or released.
-    var destination: String?
-}
-
-extension ActionResult {
-    init(id: OperationID? = nil, state: String, path: String? = nil, due: Timestamp?) {
-        self.init(id: id?.description, state: state, path: path, due: due?.rfc3339)
-    }
-}

@@ -183,32 +183,3 @@ private struct Answering {
     }
 
 }
-
-/// One line of `send --json`, schema 1.
-private struct SendResult: Encodable {
-    var id: String?
-    /// `delivered`, `queued`, `deferred` (with `--no-queue`) or `failed`; absent for input that is no operation.
-    var outcome: String?
-    var status: Int?
-    var rule: String?
-    var error: String?
-    /// The answer's body, as text where it is UTF-8.
-    var answer: String?
-    var answerBase64: String?
-
-    init(error: String) {
-        self.error = error
-    }
-
-    init(_ id: OperationID, _ outcome: String, _ record: AttemptRecord?, error: String? = nil, answer: [UInt8]? = nil) {
-        self.id = id.description
-        self.outcome = outcome
-        status = record?.status
-        rule = record?.rule
-        self.error = error ?? record?.error
-        if let answer {
-            self.answer = String(validating: answer, as: UTF8.self)
-            if self.answer == nil { answerBase64 = Base64.encode(answer) }
-        }
-    }
-}

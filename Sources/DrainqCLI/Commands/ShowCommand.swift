@@ -65,7 +65,7 @@ private struct Showing {
             view.add(stored.operation)
             view.waitsFor = waiting.flatMap(WaitView.init)
             let hold = known.states[view.destination]?.hold.map(HoldView.init)
-            if asJSON { return JSONLine.write(Story(view, stored.operation, hold)) }
+            if asJSON { return JSONLine.write(Story(entry: view, operation: stored.operation, destinationHold: hold)) }
             tell(
                 StoryReport(
                     view: view, operation: stored.operation, waiting: waiting, hold: hold, now: now, terminal: terminal
@@ -77,47 +77,5 @@ private struct Showing {
         if !isFirst { standardOutput.line("") }
         isFirst = false
         lines.forEach(standardOutput.line)
-    }
-}
-
-/// One line of `show --json`, schema 1: what `list` says, and the whole of the operation.
-private struct Story: Encodable {
-    var entry: EntryView
-    var header: OperationHeader
-    var bodyLength: Int
-    var body: String?
-    var history: [RecordView]
-    var answer: AnswerView?
-    var destinationHold: HoldView?
-
-    init(_ entry: EntryView, _ operation: Operation, _ hold: HoldView?) {
-        self.entry = entry
-        header = operation.header
-        bodyLength = header.bodyFile?.length ?? operation.body.count
-        body = header.bodyFile == nil ? String(validating: operation.body, as: UTF8.self) : nil
-        history = operation.attempts.map(RecordView.init)
-        answer = operation.keptAnswer.map(AnswerView.init)
-        destinationHold = hold
-    }
-
-    private enum Key: String, CodingKey {
-        case method, url, contentType, expiresAt, idempotencyKey, bodyFile, bodyLength, body, history
-        case answer, destinationHold
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        try entry.encode(to: encoder)
-        var container = encoder.container(keyedBy: Key.self)
-        try container.encodeIfPresent(header.method, forKey: .method)
-        try container.encodeIfPresent(header.url, forKey: .url)
-        try container.encodeIfPresent(header.contentType, forKey: .contentType)
-        try container.encodeIfPresent(header.expiresAt?.rfc3339, forKey: .expiresAt)
-        try container.encodeIfPresent(header.idempotencyKey, forKey: .idempotencyKey)
-        try container.encodeIfPresent(header.bodyFile?.path, forKey: .bodyFile)
-        try container.encode(bodyLength, forKey: .bodyLength)
-        try container.encodeIfPresent(body, forKey: .body)
-        try container.encode(history, forKey: .history)
-        try container.encodeIfPresent(answer, forKey: .answer)
-        try container.encodeIfPresent(destinationHold, forKey: .destinationHold)
     }
 }

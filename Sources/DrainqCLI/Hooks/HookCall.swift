@@ -6,7 +6,6 @@ import Spool
 struct HookCall {
     /// The object on its standard input, schema 1.
     struct Document: Encodable {
-        var schema = 1
         var event: String
         var queue: String
         var time: String

@@ -22,7 +22,6 @@ struct LogLine<Event: Encodable>: Encodable {
 /// A message in words.
 struct MessageView: Encodable {
     var event = "message"
-    var schema = 1
     var message: String
     var hint: String?
 }

@@ -1,5 +1,7 @@
+import Drain
+
 /// One line of `add --json` and `import --json`.
-struct AddResult: Encodable {
+struct AddResult: JSONObject {
     var id: String?
     /// Where it is now, or where the one of that id is already.
     var state: String?
@@ -9,4 +11,14 @@ struct AddResult: Encodable {
     var error: String?
     var source: String?
     var line: Int?
+
+    static let fields: [JSONField<AddResult>] = [
+        .maybe("id", .text, "the operation, if it is in the queue", \.id),
+        .maybe("state", .word(ShownState.allCases.map(\.rawValue)), "its state, unless it was added just now", \.state),
+        .maybe("duplicate", .flag, "true if the id was in the queue already; nothing was changed", \.duplicate),
+        .maybe("replaced", .flag, "true if it replaced the operation of that id", \.replaced),
+        .maybe("error", .text, "the reason why it was not added", \.error),
+        .maybe("source", .text, "the input file", \.source),
+        .maybe("line", .count, "the line of the input", \.line),
+    ]
 }

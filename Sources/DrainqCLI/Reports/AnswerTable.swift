@@ -1,13 +1,19 @@
 import Policy
 
 /// The meaning of every answer on a route: the object of `explain --json` without an answer, schema 1, and its text.
-struct AnswerTable: Encodable {
+struct AnswerTable: JSONObject {
     /// Answers next to each other that one rule decides alike.
-    struct Row: Encodable {
+    struct Row: JSONObject {
         /// `404`, `500-599`, `timeout`.
         var answers: String
         var outcome: String
         var rule: String
+
+        static let fields: [JSONField<Row>] = [
+            .field("answers", .text, "a status, a range of them, or an error", \.answers),
+            .field("outcome", .word(RecordView.outcomes), "the outcome", \.outcome),
+            .field("rule", .text, "the rule that decides", \.rule),
+        ]
     }
 
     var route: RouteView
@@ -19,6 +25,17 @@ struct AnswerTable: Encodable {
     var retry: ScheduleView
     var retryRateLimited: ScheduleView?
     var expiresAfter: String?
+
+    static let fields: [JSONField<AnswerTable>] = [
+        .field("route", .object(RouteView.self), "the route", \.route),
+        .maybe("rules", .list(.object(WrittenRule.self)), "the `answers` of the route, which decide first", \.rules),
+        .field("answers", .list(.object(Row.self)), "the outcome of each answer", \.answers),
+        .maybe("provided", .text, "the condition that a 2xx must meet besides", \.provided),
+        .maybe("otherwise", .word(RecordView.outcomes), "the outcome if it does not", \.otherwise),
+        .field("retry", .object(ScheduleView.self), "the schedule of the next attempts", \.retry),
+        .maybe("retryRateLimited", .object(ScheduleView.self), "the schedule after 429", \.retryRateLimited),
+        .maybe("expiresAfter", .text, "the age at which an operation fails", \.expiresAfter),
+    ]
 }
 
 extension AnswerTable {

@@ -1,35 +1,53 @@
 import Policy
 
 /// The meaning of one answer on a route: the object of `explain --json`, schema 1, and its text.
-struct Explanation: Encodable {
+struct Explanation: JSONObject {
     var answer: String
     var route: RouteView
     var outcome: String
     var rule: String
-    /// The file and the line of the rule; only of one that is written in a file.
     var written: String?
-    /// Rules that decide instead where the answer has in it what they ask for; only where the status alone is known.
     var unless: [WrittenRule]?
-    /// What has to be true of the answer besides, and what it means otherwise; only of a delivery.
     var provided: String?
     var otherwise: String?
-    /// What a batch's answer means for each of its operations.
     var members: [MemberView]?
-    /// What becomes of the operation.
     var operation: String
     var countsAttempt: Bool
-    /// Who is to blame; only of what is no delivery.
     var accused: String?
-    /// What becomes of the destination, a sentence each; `it` is the destination.
     var destination: [String]
-    /// When the next attempts are; only where there is one.
     var retry: ScheduleView?
+
+    static let fields: [JSONField<Explanation>] = [
+        .field("answer", .text, "the status or error", \.answer),
+        .field("route", .object(RouteView.self), "the route", \.route),
+        .field("outcome", .word(RecordView.outcomes), "the outcome", \.outcome),
+        .field("rule", .text, "the rule that decides", \.rule),
+        .maybe("written", .text, "the file and the line of the rule, if it is written in a file", \.written),
+        .maybe(
+            "unless", .list(.object(WrittenRule.self)),
+            "rules that decide instead if the answer meets their conditions; not with --answer", \.unless),
+        .maybe("provided", .text, "the condition that the answer must meet besides", \.provided),
+        .maybe("otherwise", .word(RecordView.outcomes), "the outcome if it does not", \.otherwise),
+        .maybe(
+            "members", .list(.object(MemberView.self)),
+            "what the answer to a batch means for each of its operations; only with --answer", \.members),
+        .field("operation", .text, "the effect on the operation", \.operation),
+        .field("countsAttempt", .flag, "whether it counts as an attempt", \.countsAttempt),
+        .maybe("accused", .word(Accused.allCases.map(\.rawValue)), "who is to blame, if it is no delivery", \.accused),
+        .field("destination", .list(.text), "the effects on the destination, a sentence each", \.destination),
+        .maybe("retry", .object(ScheduleView.self), "the schedule of the next attempts", \.retry),
+    ]
 }
 
 /// A rule of `answers`, and where it is written.
-struct WrittenRule: Encodable {
+struct WrittenRule: JSONObject {
     var rule: String
     var written: String?
+
+    static let fields: [JSONField<WrittenRule>] = [
+        .field("rule", .text, "the rule", \.rule),
+        .maybe("written", .text, "its file and line", \.written),
+    ]
 
     init(_ rule: AnswerRule, on explained: ExplainedRoute) {
         self.rule = rule.description
@@ -41,10 +59,16 @@ struct WrittenRule: Encodable {
 }
 
 /// The meaning of an answer for one operation of a batch.
-struct MemberView: Encodable {
+struct MemberView: JSONObject {
     var outcome: String
     var rule: String
     var written: String?
+
+    static let fields: [JSONField<MemberView>] = [
+        .field("outcome", .word(RecordView.outcomes), "the outcome", \.outcome),
+        .field("rule", .text, "the rule that decides", \.rule),
+        .maybe("written", .text, "the file and the line of the rule", \.written),
+    ]
 
     init(_ verdict: Verdict, on explained: ExplainedRoute) {
         outcome = verdict.outcome.rawValue
@@ -54,34 +78,49 @@ struct MemberView: Encodable {
 }
 
 /// The route that is explained.
-struct RouteView: Encodable {
+struct RouteView: JSONObject {
     var type: String
     var method: String
-    /// A template, without the values of secrets.
     var url: String?
-    /// How its bodies are compressed; none where they are not.
     var compress: String?
     var destination: String
     var transport: String?
-    /// Why this transport; or, without one, why none can do it.
     var transportReason: String
-    /// The names of the values of earlier answers that its requests send.
     var sendsKept: [String]?
-    /// Those of them that are not there for the key in question; only where there is one.
     var lacksKept: [String]?
+
+    static let fields: [JSONField<RouteView>] = [
+        .field("type", .text, "its type", \.type),
+        .field("method", .text, "its method", \.method),
+        .maybe("url", .text, "its URL, a template", \.url),
+        .maybe("compress", .word([Compression.gzip.rawValue]), "the compression of its bodies", \.compress),
+        .field("destination", .text, "the destination of the route", \.destination),
+        .maybe(
+            "transport", .word(Transport.allCases.map(\.rawValue)), "the transport of its requests, if there is one",
+            \.transport),
+        .field("transportReason", .text, "the reason for that transport, or for none", \.transportReason),
+        .maybe("sendsKept", .list(.text), "the names of the kept values that it sends, and waits for", \.sendsKept),
+        .maybe("lacksKept", .list(.text), "those that are missing for the key; only with --key", \.lacksKept),
+    ]
 }
 
 /// A schedule in numbers and words.
-struct ScheduleView: Encodable {
-    /// The first ones, without jitter.
+struct ScheduleView: JSONObject {
     var delays: [String]
-    /// The delay that repeats after those; none where the attempts end before.
     var thenEvery: String?
     var jitter: Double
     var attemptsAllowed: Int?
     var maxAge: String?
 
     private static let shown = 8
+
+    static let fields: [JSONField<ScheduleView>] = [
+        .field("delays", .list(.text), "the first delays, without jitter", \.delays),
+        .maybe("thenEvery", .text, "each delay after those", \.thenEvery),
+        .field("jitter", .number, "the most that is added to each, as a fraction of it", \.jitter),
+        .maybe("attemptsAllowed", .count, "the number of attempts after which it fails", \.attemptsAllowed),
+        .maybe("maxAge", .text, "the age at which it fails", \.maxAge),
+    ]
 
     init(_ schedule: BackoffSchedule) {
         let most = schedule.attempts.map { $0 -| 1 } ?? .max

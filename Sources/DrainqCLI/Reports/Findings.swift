@@ -1,15 +1,23 @@
 import Policy
+import Spool
 
 /// The findings of `check`, printed as they are found.
 struct Findings {
     /// One line of `check --json`.
-    struct Line: Encodable {
+    struct Line: JSONObject {
         /// `ok`, `note`, `problem` or `repaired`.
         var finding: String
         /// Of what is wrong with the directory: `leftover`, `deadRun`.
         var damage: String?
         var text: String
         var hint: String?
+
+        static let fields: [JSONField<Line>] = [
+            .field("finding", .word(["ok", "note", "problem", "repaired"]), "the kind of finding", \.finding),
+            .maybe("damage", .word(Damage.words), "the damage of the directory", \.damage),
+            .field("text", .text, "the finding in words", \.text),
+            .maybe("hint", .text, "a remedy", \.hint),
+        ]
     }
 
     let asJSON: Bool

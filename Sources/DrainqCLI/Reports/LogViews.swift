@@ -5,7 +5,6 @@ import Spool
 /// A destination is held from now on.
 struct HeldView: Encodable {
     var event = "held"
-    var schema = 1
     var destination: String
     var status: Int?
     var error: String?
@@ -23,13 +22,11 @@ struct HeldView: Encodable {
 
 struct ReleasedView: Encodable {
     var event = "released"
-    var schema = 1
     var destination: String
 }
 
 struct SupersededView: Encodable {
     var event = "superseded"
-    var schema = 1
     var id: String
     var type: String
     var destination: String
@@ -47,7 +44,6 @@ struct SupersededView: Encodable {
 /// An operation that a run which died had claimed, and that waits again.
 struct RecoveredView: Encodable {
     var event = "recovered"
-    var schema = 1
     var id: String
     var type: String
     var interruptions: Int

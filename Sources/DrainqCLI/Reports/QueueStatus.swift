@@ -4,33 +4,56 @@ import Policy
 import Spool
 
 /// The object of `status --json`, schema 1.
-struct QueueStatus: Encodable {
+struct QueueStatus: JSONObject {
     /// One destination: what waits for it, and what runs remember of it.
-    struct Row: Encodable {
+    struct Row: JSONObject {
         var destination: String
         var new = 0
         var deferred = 0
         var held = 0
         var claimed = 0
         var failed = 0
-        /// How many of those that wait are younger than each of `QueueCount.ages`, and `older`.
         var ages: [String: Int] = [:]
         var oldest: String?
         var nextDue: String?
         var paused = false
-        /// The server has asked for time until then.
         var retryAfterUntil: String?
-        /// `closed`, `open` or `half-open`.
         var circuitBreaker = "closed"
-        /// The circuit breaker stays open until then.
         var coolDownUntil: String?
         var failures: Int?
         var lastFailure: String?
-        /// Upper bound on attempts in flight after a failure; `nil` if the concurrency limit alone bounds them.
         var window: Int?
-        /// So many attempts in flight were too many for its server.
         var overload: Int?
         var lastSuccess: String?
+
+        static let fields: [JSONField<Row>] = [
+            .field("destination", .text, "the name of the destination", \.destination),
+            .field("new", .count, "operations never attempted", \.new),
+            .field("deferred", .count, "operations that wait for another attempt", \.deferred),
+            .field("held", .count, "operations that are held, or whose destination is", \.held),
+            .field("claimed", .count, "operations in flight", \.claimed),
+            .field("failed", .count, "operations that failed for good", \.failed),
+            .field(
+                "ages", .map(.count),
+                "how many operations that wait are younger than each of `1m`, `5m`, `1h`, `6h`, `1d` and `3d` and in no younger "
+                    + "group, and how many are `older`", \.ages),
+            .maybe("oldest", .time, "the creation of the oldest waiting operation", \.oldest),
+            .maybe("nextDue", .time, "the earliest time of the next attempt", \.nextDue),
+            .field("paused", .flag, "whether a person has paused it", \.paused),
+            .maybe(
+                "retryAfterUntil", .time, "the end of the time that its server asked for, as by Retry-After",
+                \.retryAfterUntil),
+            .field(
+                "circuitBreaker", .word(["closed", "open", "half-open"]),
+                "open after failures in a row, half-open while one attempt is to show whether the server is back",
+                \.circuitBreaker),
+            .maybe("coolDownUntil", .time, "the time until which the circuit breaker stays open", \.coolDownUntil),
+            .maybe("failures", .count, "failures in a row", \.failures),
+            .maybe("lastFailure", .text, "the last of these failures", \.lastFailure),
+            .maybe("window", .count, "the most attempts in flight, while that is fewer than usual", \.window),
+            .maybe("overload", .count, "so many attempts in flight were too many for its server", \.overload),
+            .maybe("lastSuccess", .time, "the time of the last delivery to it", \.lastSuccess),
+        ]
 
         init(_ tally: QueueCount.Tally) {
             let state = tally.state
@@ -62,14 +85,22 @@ struct QueueStatus: Encodable {
     }
 
     /// A destination that nothing is sent to until somebody or something ends it.
-    struct Hold: Encodable {
+    struct Hold: JSONObject {
         var destination: String
         var reason: String
         var since: String
         var byHand: Bool
-        /// When it is tried with one operation; none where only a person ends it, or while it is paused.
         var nextProbe: String?
         var operations: Int
+
+        static let fields: [JSONField<Hold>] = [
+            .field("destination", .text, "the name of the destination", \.destination),
+            .field("reason", .text, "the reason of the hold", \.reason),
+            .field("since", .time, "the start of the hold", \.since),
+            .field("byHand", .flag, "whether a person holds it", \.byHand),
+            .maybe("nextProbe", .time, "the time of the next probe", \.nextProbe),
+            .field("operations", .count, "operations that wait for it", \.operations),
+        ]
     }
 
     var at: String
@@ -78,31 +109,49 @@ struct QueueStatus: Encodable {
     var states: [String: Int] = [:]
     var destinations: [Row] = []
     var holds: [Hold] = []
-    /// Operations that are held although their destination is not.
     var heldByThemselves = 0
-    /// Operations that are held behind one of their sequence that failed for good.
     var heldBehindFailed = 0
     var oldest: String?
     var nextDue: String?
-    /// Waiting operations that may be tried now.
     var due = 0
-    /// Waiting operations that an older one of their sequence goes before.
     var behind = 0
-    /// Waiting operations that a newer one stands for.
     var superseded = 0
-    /// Waiting operations that go with a newer one, in one request.
     var merged = 0
-    /// Waiting operations that need a value which no answer has left for their key.
     var lackingKept = 0
-    /// Why a run would attempt nothing now: the configuration's conditions, or a network that is away.
     var conditions: String?
-    /// What this machine has of a network now: a `NetworkKind`.
     var network = NetworkKind.online.rawValue
-    /// Operations that runs and `send` have delivered, since the queue is there.
     var deliveredTotal = 0
-    /// When the last of them was delivered.
     var lastSuccess: String?
     var lastRun: SummaryView?
+
+    static let fields: [JSONField<QueueStatus>] = [
+        .field("at", .time, "the time of this status", \.at),
+        .field("queue", .text, "the queue directory", \.queue),
+        .field("paused", .flag, "whether the queue is paused", \.paused),
+        .field("states", .map(.count), "the operations and files in each state", \.states),
+        .field("destinations", .list(.object(Row.self)), "each destination with its operations", \.destinations),
+        .field("holds", .list(.object(Hold.self)), "destinations that are held", \.holds),
+        .field("heldByThemselves", .count, "operations that are held by themselves", \.heldByThemselves),
+        .field(
+            "heldBehindFailed", .count, "operations that are held behind one of their sequence that failed",
+            \.heldBehindFailed),
+        .maybe("oldest", .time, "the creation of the oldest waiting operation", \.oldest),
+        .maybe("nextDue", .time, "the earliest time of the next attempt", \.nextDue),
+        .field("due", .count, "operations that are due now", \.due),
+        .field("behind", .count, "operations that wait for an older one of their sequence", \.behind),
+        .field("superseded", .count, "operations that a newer one replaces; the next run removes them", \.superseded),
+        .field("merged", .count, "operations that go with a newer one, in one request", \.merged),
+        .field("lackingKept", .count, "operations that wait for a kept value", \.lackingKept),
+        .maybe("conditions", .text, "why network or power would keep a run from attempting anything", \.conditions),
+        .field(
+            "network", .word(NetworkKind.allCases.map(\.rawValue)),
+            "what this machine has of a network: none, its own subnets, a way out, or one that costs, which is looked for "
+                + "where `conditions.network` is `unmetered`", \.network),
+        .field(
+            "deliveredTotal", .count, "operations that runs and `drainq send` have delivered in all", \.deliveredTotal),
+        .maybe("lastSuccess", .time, "the time of the last delivery", \.lastSuccess),
+        .maybe("lastRun", .object(SummaryView.self), "the summary of the last run that had something to do", \.lastRun),
+    ]
 }
 
 extension QueueStatus.Hold {

@@ -51,7 +51,7 @@ struct StoryReport {
             text = waiting?.sentence(now, id: operation.header.id, destination: view.destination) ?? "it waits"
         }
         if view.attempts > 0 || !operation.attempts.isEmpty {
-            text += view.attempts == 0 ? "; no attempt counted" : "; attempts: \(attemptsInWords(view))"
+            text += view.attempts == 0 ? "; no attempt counted" : "; attempts: \(view.attemptsInWords)"
         }
         var lines = terminal.wrapped(escapedForDisplay("\(state.rawValue): \(text)"))
         lines[0] = terminal.painted(state.rawValue, state.paint) + lines[0].dropFirst(state.rawValue.count)

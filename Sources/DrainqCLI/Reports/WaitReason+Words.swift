@@ -62,7 +62,7 @@ extension WaitReason {
 }
 
 /// What an operation waits for, in `list --json` and `show --json`; none where it waits for nothing but a run.
-struct WaitView: Encodable {
+struct WaitView: JSONObject {
     static let words = [
         "time", "release", "older", "newer", "merged", "failed", "kept", "resume", "destinationPaused",
         "destinationHeld",
@@ -74,6 +74,17 @@ struct WaitView: Encodable {
     /// The name of the kept value that is missing.
     var name: String?
     var until: String?
+
+    static let fields: [JSONField<WaitView>] = [
+        .field(
+            "what", .word(words),
+            "its time, a release of its own, an older operation that goes first, a newer one that replaces it "
+                + "or that it is merged into, an older one that failed and holds it, a value that no answer has left for its key, the end of a pause of the queue, or the pause, hold, retry-after or open circuit breaker of its destination",
+            \.what),
+        .maybe("id", .text, "the other operation", \.id),
+        .maybe("name", .text, "the name of that value", \.name),
+        .maybe("until", .time, "the end of that, or the next probe of a hold", \.until),
+    ]
 
     init?(_ waiting: WaitReason) {
         switch waiting {

@@ -1,5 +1,5 @@
 /// One line of `wait --json`, schema 1.
-struct WaitResult: Encodable {
+struct WaitResult: JSONObject {
     enum Outcome: String, Encodable, CaseIterable {
         case delivered, failed, quarantined, gone, waiting, unknown
     }
@@ -11,4 +11,16 @@ struct WaitResult: Encodable {
     var error: String?
     var answer: String?
     var answerBase64: String?
+
+    static let fields: [JSONField<WaitResult>] = [
+        .field("id", .text, "the operation", \.id),
+        .field(
+            "outcome", .word(Outcome.allCases.map(\.rawValue)), "the outcome; waiting if the time was over before",
+            \.outcome),
+        .maybe("status", .count, "the status of the last answer", \.status),
+        .maybe("rule", .text, "the rule that decided", \.rule),
+        .maybe("error", .text, "the reason why it was not delivered", \.error),
+        .maybe("answer", .text, "the body of the kept answer, if it is UTF-8", \.answer),
+        .maybe("answerBase64", .text, "the body of the kept answer, if it is not UTF-8", \.answerBase64),
+    ]
 }

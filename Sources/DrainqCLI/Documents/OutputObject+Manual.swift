@@ -1,0 +1,56 @@
+extension ManualWriter {
+    /// All of drainq-json(5).
+    mutating func outputs() {
+        lines += [
+            #".\" Made from Sources/DrainqCLI/Documents/OutputObject+Table.swift; DRAINQ_RECORD=1 swift test --filter DocumentTests"#,
+            ".Dd November 22, 2026", ".Dt DRAINQ-JSON 5", ".Os", ".Sh NAME", ".Nm drainq-json",
+            ".Nd what drainq prints as JSON", ".Sh DESCRIPTION",
+        ]
+        prose(
+            """
+            With --json a command of drainq prints an object on each line, as soon as there is one. Every such object has \
+            `schema`, the version of its format, which is \(OutputObject.schema) for all of them: fields may be added, and \
+            none changes its meaning. Members that do not apply are omitted, and no member is null. Times are RFC 3339 in UTC.
+            """)
+        objects()
+        lines += [".Sh SEE ALSO", ".Xr drainq 1 ,", ".Xr jq 1 ,", ".Xr drainq-queue 5"]
+    }
+
+    /// A list for each object, and in it one for each object within. What has been told is pointed to.
+    private mutating func objects() {
+        lines.append(".Sh OBJECTS")
+        var told: [(fields: [OutputObject.Field], name: String)] = []
+        for object in OutputObject.table {
+            let title = object.title.prefix(1).uppercased() + object.title.dropFirst()
+            // `An` alone is a macro.
+            lines.append(".Ss \\&\(title)")
+            prose("Printed by \(object.printedBy.map { "`drainq \($0)`" }.joined(separator: ", ")).")
+            var fields = object.fields.filter { $0.name != "schema" }
+            if let base = told.first(where: { fields.count > $0.fields.count && fields.starts(with: $0.fields) }) {
+                prose("It has the fields of \(base.name), and:")
+                fields.removeFirst(base.fields.count)
+            }
+            list(fields, &told)
+            told.append((fields, "`\(title)`"))
+        }
+    }
+
+    private mutating func list(
+        _ fields: [OutputObject.Field], _ told: inout [(fields: [OutputObject.Field], name: String)]
+    ) {
+        lines.append(".Bl -tag -width \"idempotencyKey\" -compact")
+        for field in fields {
+            lines.append(".It Li \(field.name)")
+            var words = "\(field.kind.words)\(field.isOptional ? ", optional" : ""): \(field.meaning)"
+            let inner = field.kind.inner
+            let before = told.first { $0.fields == inner }
+            if let before, !inner.isEmpty { words += "; with the fields of \(before.name)" }
+            prose(words)
+            if before == nil, !inner.isEmpty {
+                list(inner, &told)
+                told.append((inner, "`\(field.name)` above"))
+            }
+        }
+        lines.append(".El")
+    }
+}

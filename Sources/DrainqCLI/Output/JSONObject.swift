@@ -1,0 +1,79 @@
+/// An object that `--json` prints. A field stands once: its name, what drainq-json(5) says of it, and where its value comes
+/// from.
+protocol JSONObject: Encodable {
+    /// In the order of the manual; what is printed is sorted by name.
+    static var fields: [JSONField<Self>] { get }
+}
+
+extension JSONObject {
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: JSONFieldName.self)
+        for field in Self.fields { try field.encode(self, &container) }
+    }
+}
+
+/// A field of an object that `--json` prints.
+struct JSONField<Object>: Sendable {
+    fileprivate typealias Container = KeyedEncodingContainer<JSONFieldName>
+
+    let documented: OutputObject.Field
+    fileprivate let encode: @Sendable (Object, inout Container) throws -> Void
+
+    /// A field that every object has.
+    static func field<Value: Encodable & SendableMetatype>(
+        _ name: String, _ kind: OutputObject.Kind, _ meaning: String, _ value: @escaping @Sendable (Object) -> Value
+    ) -> JSONField {
+        JSONField(documented: OutputObject.Field(name, kind, meaning)) { object, container in
+            try container.encode(value(object), forKey: JSONFieldName(name))
+        }
+    }
+
+    /// A field that is left out where there is nothing to say, and never null.
+    static func maybe<Value: Encodable & SendableMetatype>(
+        _ name: String, _ kind: OutputObject.Kind, _ meaning: String, _ value: @escaping @Sendable (Object) -> Value?
+    ) -> JSONField {
+        JSONField(documented: .maybe(name, kind, meaning)) { object, container in
+            try container.encodeIfPresent(value(object), forKey: JSONFieldName(name))
+        }
+    }
+
+    /// The field that tells objects of one stream apart.
+    static func event(_ word: String) -> JSONField {
+        field("event", .word([word]), "what kind of object this is") { _ in word }
+    }
+
+    private init(
+        documented: OutputObject.Field, encode: @escaping @Sendable (Object, inout Container) throws -> Void
+    ) {
+        self.documented = documented
+        self.encode = encode
+    }
+
+    /// The same field of an object that has this one's in it.
+    func of<Outer>(_ part: @escaping @Sendable (Outer) -> Object) -> JSONField<Outer> {
+        JSONField<Outer>(documented: documented) { [encode] outer, container in try encode(part(outer), &container) }
+    }
+}
+
+private struct JSONFieldName: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(_ name: String) { stringValue = name }
+
+    init?(stringValue: String) { self.stringValue = stringValue }
+
+    init?(intValue: Int) { nil }
+}
+
+extension OutputObject {
+    init<Object: JSONObject>(_ title: String, by printedBy: [String], _ object: Object.Type) {
+        self.init(title, by: printedBy, object.fields.map(\.documented))
+    }
+}
+
+extension OutputObject.Kind {
+    static func object<Object: JSONObject>(_ object: Object.Type) -> OutputObject.Kind {
+        .object(object.fields.map(\.documented))
+    }
+}

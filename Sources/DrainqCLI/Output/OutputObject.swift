@@ -1,0 +1,90 @@
+/// One kind of object that `--json` prints, as drainq-json(5) has it. Its fields are those that a `JSONObject` is encoded by;
+/// only what has foreign bytes in it is written another way, and held against this by a test.
+struct OutputObject: Hashable, Sendable {
+    /// The version of all of them: fields may be added to it, and none changes its meaning.
+    static let schema = JSONLine.schema
+
+    /// The title of the object: lower case, no period.
+    var title: String
+    /// The commands that print it, as written after `drainq`.
+    var printedBy: [String]
+    var fields: [Field]
+
+    init(_ title: String, by printedBy: [String], _ fields: [Field]) {
+        self.title = title
+        self.printedBy = printedBy
+        self.fields = [Field("schema", .count, "the version of this format, \(Self.schema)")] + fields
+    }
+
+    struct Field: Hashable, Sendable {
+        var name: String
+        var kind: Kind
+        var isOptional: Bool
+        /// Lower case, no period.
+        var meaning: String
+
+        init(_ name: String, _ kind: Kind, _ meaning: String) {
+            self.init(name: name, kind: kind, isOptional: false, meaning: meaning)
+        }
+
+        private init(name: String, kind: Kind, isOptional: Bool, meaning: String) {
+            self.name = name
+            self.kind = kind
+            self.isOptional = isOptional
+            self.meaning = meaning
+        }
+
+        /// A field that is left out where there is nothing to say, and never null.
+        static func maybe(_ name: String, _ kind: Kind, _ meaning: String) -> Field {
+            Field(name: name, kind: kind, isOptional: true, meaning: meaning)
+        }
+    }
+
+    indirect enum Kind: Hashable, Sendable {
+        case text
+        /// One of these texts.
+        case word([String])
+        /// RFC 3339, UTC.
+        case time
+        /// A whole number.
+        case count
+        case number
+        case flag
+        case anything
+        case object([Field])
+        /// An object whose names are not fixed.
+        case map(Kind)
+        case list(Kind)
+    }
+}
+
+extension OutputObject.Kind {
+    /// As the manual has it.
+    var words: String {
+        switch self {
+        case .text: "text"
+        case .word(let words):
+            words.dropLast(2).map { "`\($0)`, " }.joined() + words.suffix(2).map { "`\($0)`" }.joined(separator: " or ")
+        case .time: "time"
+        case .count: "whole number"
+        case .number: "number"
+        case .flag: "true or false"
+        case .anything: "any value"
+        case .object: "object"
+        case .map(.anything): "object"
+        case .map(let kind): "object of \(kind.words)s"
+        case .list(.object), .list(.map): "array of objects"
+        case .list(.list): "array of arrays"
+        case .list(let kind): "array of \(kind.words)s"
+        }
+    }
+
+    /// The fields of what is in it.
+    var inner: [OutputObject.Field] {
+        switch self {
+        case .object(let fields): fields
+        case .map(let kind), .list(let kind): kind.inner
+        case .text, .word, .time, .count, .number, .flag, .anything: []
+        }
+    }
+}

@@ -1,0 +1,198 @@
+import Drain
+import Policy
+import Spool
+
+/// An operation in `list --json` and `run --dry-run --json`.
+struct EntryView: JSONObject {
+    var id: String
+    var type: String
+    var state: String
+    var destination: String
+    var key: String?
+    var createdAt: String
+    var due: String?
+    var notBefore: String?
+    var attempts: Int
+    var attemptsAllowed: Int?
+    var interruptions: Int?
+    var lastStatus: Int?
+    var lastError: String?
+    var lastAttempt: String?
+    var rule: String?
+    var path: String
+    var run: String?
+    var waitsFor: WaitView?
+
+    static let states = ShownState.allCases.filter { $0 != .quarantined }.map(\.rawValue)
+
+    static let fields: [JSONField<EntryView>] = [
+        .field("id", .text, "the id of the operation", \.id),
+        .field("type", .text, "the type of the operation", \.type),
+        .field("state", .word(states), "the state of the operation", \.state),
+        .field("destination", .text, "the destination, by the present configuration", \.destination),
+        .maybe("key", .text, "the key of the operation", \.key),
+        .field("createdAt", .time, "the time of its creation", \.createdAt),
+        .maybe("due", .time, "the time of the next attempt, by the schedule", \.due),
+        .maybe("notBefore", .time, "the time before which a run does not send it, as `add` was told", \.notBefore),
+        .field("attempts", .count, "the attempts that were counted", \.attempts),
+        .maybe("attemptsAllowed", .count, "the number of attempts after which it fails", \.attemptsAllowed),
+        .maybe(
+            "interruptions", .count, "how often a run died with it since the last attempt that ended", \.interruptions),
+        .maybe("lastStatus", .count, "the status of the last answer", \.lastStatus),
+        .maybe("lastError", .text, "the name of the error, if there was no usable answer", \.lastError),
+        .maybe("lastAttempt", .time, "the start of the last attempt", \.lastAttempt),
+        .maybe("rule", .text, "the rule that decided", \.rule),
+        .field("path", .text, "its file in the queue directory", \.path),
+        .maybe("run", .text, "the run that has claimed it", \.run),
+        .maybe("waitsFor", .object(WaitView.self), "the reason why a run does not send it now", \.waitsFor),
+    ]
+
+    /// What the name alone says; `add` adds the rest.
+    init(_ entry: Entry, destination: String, route: Route, isHeldWithOthers: Bool = false) {
+        let name = entry.name
+        id = name.id.description
+        type = name.type.description
+        state = ShownState(of: entry, isHeldWithOthers: isHeldWithOthers).rawValue
+        self.destination = destination
+        createdAt = name.createdAt.rfc3339
+        switch name.gate {
+        case .open: break
+        case .notBefore(let moment): notBefore = moment.rfc3339
+        case .due(let moment): due = moment.rfc3339
+        }
+        attempts = name.attempts
+        attemptsAllowed = route.retry.attemptsAllowed
+        interruptions = name.interruptions > 0 ? name.interruptions : nil
+        path = entry.path
+        run = entry.claimedBy
+    }
+
+    mutating func add(_ operation: Operation) {
+        key = operation.header.key
+        if let last = operation.attempts.last {
+            lastStatus = last.status
+            lastError = last.error
+            lastAttempt = last.at.rfc3339
+            rule = last.rule
+        }
+    }
+
+    /// `3 of 8`, or the bare count where only the age ends it.
+    var attemptsInWords: String { attemptsAllowed.map { "\(attempts) of \($0)" } ?? "\(attempts)" }
+}
+
+/// One line of `show --json`: what `list` says, and the whole of the operation.
+struct Story: JSONObject {
+    var entry: EntryView
+    var operation: Operation
+    var destinationHold: HoldView?
+
+    static let fields: [JSONField<Story>] =
+        EntryView.fields.map { $0.of(\.entry) } + [
+            .maybe("method", .text, "the operation's own method", \.header.method),
+            .maybe("url", .text, "the operation's own URL", \.header.url),
+            .maybe("contentType", .text, "the media type of the body", \.header.contentType),
+            .maybe("expiresAt", .time, "the time at which it fails if it is not delivered") {
+                $0.header.expiresAt?.rfc3339
+            },
+            .maybe("idempotencyKey", .text, "the idempotency key, if it is not the id", \.header.idempotencyKey),
+            .maybe("bodyFile", .text, "the file that is the body", \.header.bodyFile?.path),
+            .field("bodyLength", .count, "the bytes of the body") {
+                $0.header.bodyFile?.length ?? $0.operation.body.count
+            },
+            .maybe("body", .text, "the body, if it is UTF-8 and not in a file of its own") {
+                $0.header.bodyFile == nil ? String(validating: $0.operation.body, as: UTF8.self) : nil
+            },
+            .field("history", .list(.object(RecordView.self)), "the attempts, the first one first") {
+                $0.operation.attempts.map(RecordView.init)
+            },
+            .maybe("answer", .object(AnswerView.self), "the answer to the delivery, if `keepAnswer` keeps it") {
+                $0.operation.keptAnswer.map(AnswerView.init)
+            },
+            .maybe("destinationHold", .object(HoldView.self), "the hold of its destination", \.destinationHold),
+        ]
+
+    private var header: OperationHeader { operation.header }
+}
+
+/// Why a destination is held.
+struct HoldView: JSONObject {
+    var reason: String
+    var since: String
+    var byHand: Bool
+
+    static let fields: [JSONField<HoldView>] = [
+        .field("reason", .text, "the reason of the hold", \.reason),
+        .field("since", .time, "the start of the hold", \.since),
+        .field("byHand", .flag, "whether a person holds it", \.byHand),
+    ]
+
+    init(_ hold: DestinationState.Hold) {
+        reason = hold.reason
+        since = hold.since.rfc3339
+        byHand = hold.isByHand
+    }
+}
+
+/// An attempt in the history of an operation.
+struct RecordView: JSONObject {
+    var at: String
+    var durationMs: Int
+    var outcome: String
+    var status: Int?
+    var error: String?
+    var rule: String
+    var retryAfter: Int?
+    var excerpt: String?
+    var accused: String?
+    var counted: Bool?
+
+    static let outcomes = Outcome.allCases.map(\.rawValue)
+
+    static let fields: [JSONField<RecordView>] = [
+        .field("at", .time, "the start of the attempt", \.at),
+        .field("durationMs", .count, "the duration in milliseconds", \.durationMs),
+        .field("outcome", .word(outcomes), "the outcome", \.outcome),
+        .maybe("status", .count, "the status of the answer", \.status),
+        .maybe("error", .text, "the name of the error", \.error),
+        .field("rule", .text, "the rule that decided", \.rule),
+        .maybe("retryAfter", .count, "the seconds that the server asked for", \.retryAfter),
+        .maybe(
+            "excerpt", .text, "the beginning of the answer, without secrets and control characters", \.excerpt),
+        .maybe(
+            "accused", .word(Accused.allCases.map(\.rawValue)), "who is to blame, if it was not delivered", \.accused),
+        .maybe("counted", .flag, "whether it counts as an attempt, if that does not follow from the rest", \.counted),
+    ]
+
+    init(_ record: AttemptRecord) {
+        at = record.at.rfc3339
+        durationMs = Int(clamping: record.duration.wholeMicroseconds / 1000)
+        outcome = record.outcome.rawValue
+        status = record.status
+        error = record.error
+        rule = record.rule
+        retryAfter = record.retryAfter
+        excerpt = record.excerpt
+        accused = record.accused?.rawValue
+        counted = record.counted
+    }
+}
+
+/// A kept answer.
+struct AnswerView: JSONObject {
+    var contentType: String?
+    var body: String?
+    var bodyBase64: String?
+
+    static let fields: [JSONField<AnswerView>] = [
+        .maybe("contentType", .text, "its media type", \.contentType),
+        .maybe("body", .text, "its body, if it is UTF-8", \.body),
+        .maybe("bodyBase64", .text, "its body, if it is not UTF-8", \.bodyBase64),
+    ]
+
+    init(_ answer: KeptAnswer) {
+        contentType = answer.contentType
+        body = String(validating: answer.body, as: UTF8.self)
+        bodyBase64 = body == nil ? Base64.encode(answer.body) : nil
+    }
+}

@@ -1,0 +1,200 @@
+import Drain
+import Policy
+import Spool
+
+/// An attempt in `run --json` and in the log.
+struct AttemptView: JSONObject {
+    var id: String
+    var type: String
+    var destination: String
+    var record: RecordView
+    var attempts: Int
+    var attemptsAllowed: Int?
+    var due: String?
+
+    static let fields: [JSONField<AttemptView>] =
+        [
+            .event("attempt"),
+            .field("id", .text, "the operation", \.id),
+            .field("type", .text, "its type", \.type),
+            .field("destination", .text, "the destination of the request", \.destination),
+        ]
+        + RecordView.fields.filter { !["retryAfter", "counted"].contains($0.documented.name) }.map { $0.of(\.record) }
+        + [
+            .field("attempts", .count, "the attempts of this operation that were counted", \.attempts),
+            .maybe("attemptsAllowed", .count, "the number of attempts after which it fails", \.attemptsAllowed),
+            .maybe("due", .time, "the time of the next attempt", \.due),
+        ]
+
+    init(_ event: AttemptEvent) {
+        id = event.id.description
+        type = event.type.description
+        destination = event.destination
+        record = RecordView(event.record)
+        // An older value that failed is not in failed/, where a newer one stands for it.
+        if event.settlement.disposition == .superseded { record.outcome = "superseded" }
+        if event.record.outcome == .delivered { record.excerpt = nil }
+        attempts = event.attempts
+        attemptsAllowed = event.attemptsAllowed
+        due = event.nextDue?.rfc3339
+    }
+}
+
+/// A file in quarantine, in `list --json`, `show --json` and `run --json`.
+struct QuarantineView: JSONObject {
+    var id: String?
+    var createdAt: String?
+    var at: String?
+    var reason: String?
+    var originalName: String?
+    var source: String?
+    var path: String
+
+    static let fields: [JSONField<QuarantineView>] = [
+        .event("quarantined"),
+        .maybe("id", .text, "the id, if the file has the name of an operation", \.id),
+        .field("state", .word(["quarantined"]), "where it is") { _ in "quarantined" },
+        .maybe("createdAt", .time, "the creation of the operation, by that name", \.createdAt),
+        .maybe("at", .time, "the time when it went into quarantine", \.at),
+        .maybe("reason", .text, "the reason", \.reason),
+        .maybe("originalName", .text, "its earlier name", \.originalName),
+        .maybe("source", .text, "its origin", \.source),
+        .field("path", .text, "its file in the queue directory", \.path),
+    ]
+
+    init(_ item: QuarantineItem) {
+        id = item.name?.id.description
+        createdAt = item.name?.createdAt.rfc3339
+        at = item.at?.rfc3339
+        reason = item.reason
+        originalName = item.originalName
+        source = item.source
+        path = "quarantine/\(item.fileName)"
+    }
+}
+
+/// The summary of a run, in `run --json`, in the log, and in the queue's record of its last run.
+struct SummaryView: JSONObject, Decodable {
+    var startedAt: String
+    var durationMs: Int
+    var end: String
+    var exitStatus: Int32
+    var attempts: Int
+    var delivered: Int
+    var deferred: Int
+    var waiting: Int
+    var held: Int
+    var paused: Int
+    var ambiguous: Int
+    var superseded: Int
+    var failed: Int
+    var expired: Int
+    var quarantined: Int
+    var recovered: Int
+    var cutOff: Int
+    var inputOutputErrors: Int
+    var leftDue: Int
+    var nextDue: String?
+    var conditions: String?
+    /// Absent in what older versions have written.
+    var spentMs: SpentView?
+    /// The same.
+    var mostInFlight: Int?
+
+    static let fields: [JSONField<SummaryView>] = [
+        .event("summary"),
+        .field("startedAt", .time, "the start of the run", \.startedAt),
+        .field("durationMs", .count, "the duration in milliseconds", \.durationMs),
+        .field(
+            "end", .text,
+            "the end of the run: `done`, `paused`, `busy`, `max-time`, a signal, or why it could not go on", \.end),
+        .field("exitStatus", .count, "its exit status", \.exitStatus),
+        .field("attempts", .count, "attempts that were made", \.attempts),
+        .field("delivered", .count, "operations that were delivered", \.delivered),
+        .field("deferred", .count, "operations that wait for another attempt", \.deferred),
+        .field(
+            "waiting", .count,
+            "operations whose destination has its circuit breaker open, was rate limited, or lacks the network or power that `conditions` asks for",
+            \.waiting),
+        .field("held", .count, "operations whose destination is held", \.held),
+        .field("paused", .count, "operations whose destination is paused", \.paused),
+        .field("ambiguous", .count, "operations held by themselves, because their outcome is unknown", \.ambiguous),
+        .field("superseded", .count, "operations that a newer one has replaced", \.superseded),
+        .field("failed", .count, "operations that failed for good", \.failed),
+        .field("expired", .count, "failed operations whose time was over", \.expired),
+        .field("quarantined", .count, "files that went into quarantine", \.quarantined),
+        .field("recovered", .count, "operations of dead runs that were put back", \.recovered),
+        .field("cutOff", .count, "attempts cut off by the end of the run", \.cutOff),
+        .field("inputOutputErrors", .count, "errors of files and directories", \.inputOutputErrors),
+        .field("leftDue", .count, "operations that are still due", \.leftDue),
+        .maybe("nextDue", .time, "when the next operation is due", \.nextDue),
+        .maybe("conditions", .text, "why network or power kept the run from attempting anything", \.conditions),
+        .maybe("spentMs", .object(SpentView.self), "the use of that time, in milliseconds", \.spentMs),
+        .maybe("mostInFlight", .count, "the most attempts in flight at one moment", \.mostInFlight),
+    ]
+
+    struct SpentView: JSONObject, Decodable {
+        var choosing: Int
+        var claiming: Int
+        var waiting: Int
+        var settling: Int
+        var syncing: Int
+
+        static let fields: [JSONField<SpentView>] = [
+            .field("choosing", .count, "recovering, admitting files, listing, deciding", \.choosing),
+            .field("claiming", .count, "claiming and reading operations, making their requests", \.claiming),
+            .field("waiting", .count, "waiting for answers, for a rate, or for what comes due", \.waiting),
+            .field("settling", .count, "recording attempts, removing and moving files", \.settling),
+            .field("syncing", .count, "syncing to the disk", \.syncing),
+        ]
+
+        init(_ spent: TimeSpent) {
+            func milliseconds(_ activity: TimeSpent.Activity) -> Int {
+                Int(clamping: spent[activity].wholeMicroseconds / 1000)
+            }
+            choosing = milliseconds(.choosing)
+            claiming = milliseconds(.claiming)
+            waiting = milliseconds(.waiting)
+            settling = milliseconds(.settling)
+            syncing = milliseconds(.syncing)
+        }
+    }
+
+    init(_ summary: RunSummary, _ status: ExitStatus) {
+        spentMs = SpentView(summary.timeSpent)
+        mostInFlight = summary.mostInFlight
+        startedAt = summary.startedAt.rfc3339
+        durationMs = Int(clamping: summary.duration.wholeMicroseconds / 1000)
+        end =
+            switch summary.end {
+            case .done: "done"
+            case .paused: "paused"
+            case .busy: "busy"
+            case .timeUp: "max-time"
+            case .signal(let number): "signal \(number)"
+            case .broken(let reason): reason
+            }
+        exitStatus = status.rawValue
+        attempts = summary.attempts
+        delivered = summary.delivered
+        deferred = summary.deferred
+        waiting = summary.waiting
+        held = summary.held
+        paused = summary.paused
+        ambiguous = summary.ambiguous
+        superseded = summary.superseded
+        failed = summary.failed
+        expired = summary.expired
+        quarantined = summary.quarantined
+        recovered = summary.recovered
+        cutOff = summary.cutOff
+        inputOutputErrors = summary.inputOutputErrors
+        leftDue = summary.leftDue
+        nextDue = summary.nextDue?.rfc3339
+        conditions = summary.conditions
+    }
+
+    var didSomething: Bool {
+        attempts + failed + quarantined + recovered + ambiguous + superseded + inputOutputErrors > 0
+    }
+}
