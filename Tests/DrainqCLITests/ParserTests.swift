@@ -151,6 +151,8 @@ struct ParserTests {
             ("run --quiet -v", "options '--verbose' and '--quiet' exclude each other", nil),
             ("add --delay 5m --at now", "options '--delay' and '--at' exclude each other", nil),
             ("status x", "unexpected operand 'x'", "'drainq status --help' lists its options"),
+            ("status ./q", "unexpected operand './q'", "a queue is named by --queue: drainq status --queue ./q"),
+            ("init q", "unexpected operand 'q'", "a queue is named by --queue: drainq init --queue q"),
             ("show", "drainq show needs an operand", "usage: drainq show [OPTIONS] ID..."),
             ("add ''", "an operand is empty", nil),
             ("completions", "drainq completions needs an operand", "usage: drainq completions SHELL"),

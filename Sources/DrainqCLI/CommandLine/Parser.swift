@@ -142,8 +142,14 @@ struct Parser {
         }
         switch CommandDescription.of(command).operands {
         case .none:
+            let isQueue =
+                OptionDescription.row(.queue, of: command) != nil
+                && (command == .initialize || operand.contains("/"))
             throw UsageError(
-                "unexpected operand '\(operand)'", hint: "'drainq \(command.rawValue) --help' lists its options")
+                "unexpected operand '\(operand)'",
+                hint: isQueue
+                    ? "a queue is named by --queue: \(pasted(command.rawValue, "--queue", operand))"
+                    : "'drainq \(command.rawValue) --help' lists its options")
         case .files, .ids, .optionalIDs, .selection, .optionalSelection, .anything:
             if operand.isEmpty { throw UsageError("an operand is empty") }
         case .answer:
