@@ -42,7 +42,8 @@ package func excerpt(of bytes: some Collection<UInt8>, limit: Int = 200) -> Stri
 }
 
 extension Unicode.Scalar {
-    fileprivate var isUnsafeForDisplay: Bool {
+    /// Whether it could steer a terminal or forge a line.
+    var isUnsafeForDisplay: Bool {
         switch value {
         case 0...0x1F, 0x7F...0x9F: true
         // Arabic letter mark, zero-width space, marks, separators, embeddings, isolates, invisible operators, BOM.

@@ -40,7 +40,7 @@ import Testing
                 text.unicodeScalars.append(letters.randomElement(using: &generator)!)
             }
             let hasControl = text.unicodeScalars.contains { $0.properties.generalCategory == .control }
-            guard let value = KeptValue(json: JSONValue.quoted(text).utf8) else {
+            guard let value = KeptValue(json: JSONText.quoted(text).utf8) else {
                 #expect(text.isEmpty || hasControl)
                 continue
             }

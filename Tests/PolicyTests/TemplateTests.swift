@@ -259,7 +259,7 @@ import Testing
             for _ in 0..<Int.random(in: 0...12, using: &generator) {
                 text.unicodeScalars.append(letters.randomElement(using: &generator)!)
             }
-            let payload = "{\"s\":\(JSONValue.quoted(text))}"
+            let payload = "{\"s\":\(JSONText.quoted(text))}"
             let route = Route(
                 url: "https://a/?q={payload.s}",
                 body: #"{"v":{payload.s},"t":"{payload.s}","p":{payload},"q":"{payload}"}"#)

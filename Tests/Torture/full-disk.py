@@ -18,7 +18,7 @@ import socket
 import subprocess
 import tempfile
 
-from torture import Queue, Receiver, end, expect, mounted, own_mounts, scratch, test, until
+from torture import Queue, Receiver, end, expect, made, mounted, own_mounts, scratch, test, until
 
 own_mounts("full disk")
 
@@ -211,7 +211,7 @@ with test("minimumFree keeps add out in time, and delivers") as told:
         told.append(f"{kind}: {len(ids)} taken")
 
 with test("without room for what an answer leaves nothing is sent that leaves something, and all goes on when there is") as told:
-    for kind, disk in disks(receiver := Receiver('200 body={"id":"made"}')):
+    for kind, disk in disks(receiver := Receiver(made)):
         queue = disk.queue
         document = json.loads((queue.path / "drainq.json").read_text())
         document["routes"]["create"] = {"keep": {"id": "/id"}}

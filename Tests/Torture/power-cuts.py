@@ -32,7 +32,8 @@ import tempfile
 import threading
 import time
 
-from torture import Queue, Receiver, effort, end, expect, mounted, own_mounts, parse, scratch, strace, test
+from torture import (
+    Queue, Receiver, add_chains, effort, end, expect, made, mounted, own_mounts, parse, scratch, strace, test, with_chain)
 
 own_mounts("power cuts")
 workers = 2
@@ -98,28 +99,6 @@ def values_of_keys(queue):
     return names
 
 
-# An answer with something to keep.
-made = '200 body={"id":"made"}'
-
-
-def with_chain(document):
-    """The configuration with a route whose operations send what the answer to another one has left, if one leaves any."""
-    default = document["routes"]["default"]
-    if "keep" in default:
-        document["routes"]["next"] = {"url": default["url"].replace("/{id}", "/{kept.id}/{id}"), "keep": {}}
-    return document
-
-
-def chains(queue):
-    """Operations whose answers leave a value for others of their key, and those others."""
-    path = queue.path / "drainq.json"
-    path.write_text(json.dumps(with_chain(json.loads(path.read_text()))))
-    for key in "abc":
-        for name, kind in ((f"create-{key}", "default"), (f"next-{key}", "next")):
-            queue("add", "--key", key, "--type", kind, "--id", name, input=json.dumps(name))
-    return [f"{name}-{key}" for key in "abc" for name in ("create", "next")]
-
-
 def exported():
     """Operations of another queue: new ones, deferred ones and failed ones."""
     other = Queue(Receiver("503").url, route={"retry": {"base": "1ms", "max": "1ms", "attempts": 2, "jitter": 0}})
@@ -139,7 +118,7 @@ scenarios = [
     Scenario("run, failed", "run", answers=["400"], ready=waiting(4)),
     Scenario("run, with retention", "run", ready=waiting(4), retention={"delivered": "1d"}),
     Scenario("run, coalescing", "run", ready=values_of_keys, route={"coalesce": True}),
-    Scenario("run, chains", "run", answers=[made], ready=chains, route={"keep": {"id": "/id"}}),
+    Scenario("run, chains", "run", answers=[made], ready=add_chains, route={"keep": {"id": "/id"}}),
     Scenario("run, files of others", "run", ready=of_others),
     Scenario("retry", "retry", "--all", "--json", ready=failed),
 ]

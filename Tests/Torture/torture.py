@@ -141,6 +141,28 @@ class Queue:
         return {header["id"]: body for header, body in (parse(path.read_bytes()) for path in paths)}
 
 
+# An answer with something to keep.
+made = '200 body={"id":"made"}'
+
+
+def with_chain(document):
+    """The configuration with a route whose operations send what the answer to another one has left, if one leaves any."""
+    default = document["routes"]["default"]
+    if "keep" in default:
+        document["routes"]["next"] = {"url": default["url"].replace("/{id}", "/{kept.id}/{id}"), "keep": {}}
+    return document
+
+
+def add_chains(queue):
+    """Adds operations whose answers leave a value for others of their key, and those others; returns the ids."""
+    path = queue.path / "drainq.json"
+    path.write_text(json.dumps(with_chain(json.loads(path.read_text()))))
+    for key in "abc":
+        for name, kind in ((f"create-{key}", "default"), (f"next-{key}", "next")):
+            queue("add", "--key", key, "--type", kind, "--id", name, input=json.dumps(name))
+    return [f"{name}-{key}" for key in "abc" for name in ("create", "next")]
+
+
 def listed(path):
     """The entries of a directory by name; none where it is gone."""
     with contextlib.suppress(FileNotFoundError):

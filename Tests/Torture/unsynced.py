@@ -24,7 +24,7 @@ import re
 import shutil
 import tempfile
 
-from torture import Queue, Receiver, effort, end, expect, listed, parse, scratch, test
+from torture import Queue, Receiver, add_chains, effort, end, expect, listed, made, parse, scratch, test, with_chain
 
 rows = ("new", "deferred", "failed", "delivered", "claimed")
 calls = "openat,write,fsync,syncfs,mkdirat,renameat,renameat2,linkat,unlinkat"
@@ -323,26 +323,6 @@ def put(count):
     return lambda queue: queue("add", input=lines(count))
 
 
-# An answer with something to keep.
-made = '200 body={"id":"made"}'
-
-
-def with_chain(document):
-    """The configuration with a route whose operations send what the answer to another one has left, if one leaves any."""
-    default = document["routes"]["default"]
-    if "keep" in default:
-        document["routes"]["next"] = {"url": default["url"].replace("/{id}", "/{kept.id}/{id}"), "keep": {}}
-    return document
-
-
-def put_chains(queue):
-    path = queue.path / "drainq.json"
-    path.write_text(json.dumps(with_chain(json.loads(path.read_text()))))
-    for key in "abc":
-        queue("add", "--key", key, "--id", f"create-{key}", input="1")
-        queue("add", "--key", key, "--id", f"next-{key}", "--type", "next", input="1")
-
-
 def exported():
     other = Queue("http://localhost/")
     put(12)(other)
@@ -369,7 +349,7 @@ scenarios = [
     scenario("retry", "retry --all", put_failed),
     scenario("hold", "hold --all", put(3)),
     scenario("drop", "drop --all", put(3)),
-    scenario("chains", "run", put_chains, answers=[made], route={"keep": {"id": "/id"}}),
+    scenario("chains", "run", add_chains, answers=[made], route={"keep": {"id": "/id"}}),
 ]
 
 

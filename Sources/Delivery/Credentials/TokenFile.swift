@@ -66,7 +66,7 @@ struct TokenFile: ~Copyable {
     func keep(_ value: String, from now: Timestamp, until end: Timestamp) {
         let text =
             "{\"from\":\"\(now.compactMicroseconds)\",\"until\":\"\(end.compactMicroseconds)\",\"access_token\":"
-            + "\(JSONValue.quoted(value))}\n"
+            + "\(JSONText.quoted(value))}\n"
         guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else { return }
         let content = Array(text.utf8)
         if content.withUnsafeBytes({ write(descriptor, $0.baseAddress, $0.count) }) != content.count {

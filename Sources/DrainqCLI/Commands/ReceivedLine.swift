@@ -28,8 +28,7 @@ struct ReceivedLine {
 
     private func columns(of request: ReceivedRequest) -> String {
         let key = Self.key(of: request) ?? "-"
-        return "\(request.method) \(request.target) \(request.bodyLength) \(key)".unicodeScalars
-            .map { Self.isControl($0) ? "\\u{\(String($0.value, radix: 16))}" : String($0) }.joined()
+        return escapedForDisplay("\(request.method) \(request.target) \(request.bodyLength) \(key)")
     }
 
     private func event(of request: ReceivedRequest) -> String {
@@ -59,68 +58,23 @@ struct ReceivedLine {
     static func value(of body: [UInt8]) -> String {
         if let json = jsonOnOneLine(body) { return json }
         if let text = String(validating: body, as: UTF8.self) { return string(text) }
-        return "{\"base64\":\"\(base64(body))\"}"
+        return "{\"base64\":\"\(Base64.encode(body))\"}"
     }
 
-    /// The same JSON without line breaks, which stand only between its tokens, and with control characters, which stand
-    /// only in its strings, escaped. `nil` if the bytes are not one JSON value.
+    /// The same JSON without line breaks, which stand only between its tokens. `nil` if the bytes are not one JSON value.
     private static func jsonOnOneLine(_ body: [UInt8]) -> String? {
         var scanner = JSONScanner(body)
         do throws(JSONSyntaxError) {
             guard let value = try scanner.next(), try scanner.next() == nil else { return nil }
-            let text = String(decoding: body[value], as: UTF8.self)
-            return text.unicodeScalars.map { scalar in
-                switch scalar {
-                case "\n", "\r", "\t": " "
-                default: isControl(scalar) ? unicodeEscape(scalar) : String(scalar)
-                }
-            }.joined()
+            let blanks = Set("\n\r\t".utf8)
+            let line = body[value].map { blanks.contains($0) ? UInt8(ascii: " ") : $0 }
+            return JSONText.escapedForDisplay(String(decoding: line, as: UTF8.self))
         } catch {
             return nil
         }
     }
 
     static func string(_ text: String) -> String {
-        var json = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": json += "\\\""
-            case "\\": json += "\\\\"
-            case "\n": json += "\\n"
-            case "\r": json += "\\r"
-            case "\t": json += "\\t"
-            default:
-                json += isControl(scalar) ? unicodeEscape(scalar) : String(scalar)
-            }
-        }
-        return json + "\""
-    }
-
-    private static func unicodeEscape(_ scalar: Unicode.Scalar) -> String {
-        let digits = String(scalar.value, radix: 16)
-        return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-    }
-
-    /// C0, C1, and what turns the direction of writing or breaks a line.
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0...0x1F, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
-        default: false
-        }
-    }
-
-    private static func base64(_ bytes: [UInt8]) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
-            var bits = 0
-            for offset in 0..<3 { bits = bits << 8 | (offset < group.count ? Int(group[start + offset]) : 0) }
-            for place in 0..<4 {
-                text.append(place <= group.count ? alphabet[bits >> (18 - 6 * place) & 63] : UInt8(ascii: "="))
-            }
-        }
-        return String(decoding: text, as: UTF8.self)
+        JSONText.escapedForDisplay(JSONText.quoted(text))
     }
 }

@@ -49,7 +49,7 @@ extension JSONCondition: CustomStringConvertible {
         case .exists(true): "\(place) exists"
         case .exists(false): "\(place) does not exist"
         case .equals(let value): "\(place) equals \(escapedForDisplay(value.description))"
-        case .contains(let part): "\(place) contains \(escapedForDisplay(JSONValue.quoted(part)))"
+        case .contains(let part): "\(place) contains \(escapedForDisplay(JSONText.quoted(part)))"
         case .unset: "\(place) is not set"
         case .notEmpty: "\(place) is not empty"
         }
@@ -61,7 +61,7 @@ extension JSONCondition: CustomStringConvertible {
         case .exists(true): "\(place) does not exist"
         case .exists(false): "\(place) exists"
         case .equals(let value): "\(place) does not equal \(escapedForDisplay(value.description))"
-        case .contains(let part): "\(place) does not contain \(escapedForDisplay(JSONValue.quoted(part)))"
+        case .contains(let part): "\(place) does not contain \(escapedForDisplay(JSONText.quoted(part)))"
         case .unset: "\(place) is set"
         case .notEmpty: "\(place) is empty"
         }

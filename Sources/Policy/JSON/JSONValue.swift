@@ -141,31 +141,12 @@ extension JSONValue: CustomStringConvertible {
         case .null: "null"
         case .bool(let value): value ? "true" : "false"
         case .number(let text): text
-        case .string(let text): JSONValue.quoted(text)
+        case .string(let text): JSONText.quoted(text)
         case .array(let elements): "[" + elements.map(\.description).joined(separator: ",") + "]"
         case .object(let members):
             "{"
-                + members.sorted { $0.key < $1.key }.map { "\(JSONValue.quoted($0.key)):\($0.value)" }
+                + members.sorted { $0.key < $1.key }.map { "\(JSONText.quoted($0.key)):\($0.value)" }
                 .joined(separator: ",") + "}"
         }
-    }
-
-    /// The text as a JSON string, in its quotes.
-    package static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\r": result += "\\r"
-            case "\t": result += "\\t"
-            case _ where scalar.value < 0x20:
-                let hex = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
     }
 }

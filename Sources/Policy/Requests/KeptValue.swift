@@ -29,7 +29,7 @@ package struct KeptValue: Hashable, Sendable {
         if text.isEmpty { throw .empty }
         if text.utf8.count > Self.longest { throw .tooLong }
         if text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) { throw .control }
-        return JSONValue.quoted(text)
+        return JSONText.quoted(text)
     }
 
     /// Reads back what `json` was; `nil` for anything that is no value to be kept.

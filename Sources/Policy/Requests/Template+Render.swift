@@ -98,8 +98,8 @@ extension Template {
     private static func escaped(_ text: String, in place: Place) -> String {
         switch place {
         case .path, .query, .form: text.percentEncoded
-        case .jsonValue: JSONValue.quoted(text)
-        case .jsonString: String(JSONValue.quoted(text).dropFirst().dropLast())
+        case .jsonValue: JSONText.quoted(text)
+        case .jsonString: String(JSONText.quoted(text).dropFirst().dropLast())
         case .header, .text: text
         }
     }

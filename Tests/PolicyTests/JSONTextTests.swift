@@ -1,0 +1,25 @@
+import Policy
+import Testing
+
+@Suite struct JSONTextTests {
+    private static let texts = [
+        "", "plain", "\"\\/", "\n\r\t\u{0}\u{1F}\u{7F}", "é\u{9B}", "\u{202E}abc\u{2066}", "\u{200B}\u{FEFF}",
+        "\u{E0041}\u{1F600}",
+    ]
+
+    @Test(arguments: texts)
+    func `a text that is quoted is read as it was`(text: String) throws {
+        #expect(try JSONValue(Array(JSONText.quoted(text).utf8)) == .string(text))
+    }
+
+    @Test(arguments: texts)
+    func `JSON that is escaped for display is the same JSON, and steers no terminal`(text: String) throws {
+        let shown = JSONText.escapedForDisplay(JSONText.quoted(text))
+        #expect(try JSONValue(Array(shown.utf8)) == .string(text))
+        #expect(escapedForDisplay(shown) == shown)
+    }
+
+    @Test func `what is outside of the basic plane is escaped in two halves`() {
+        #expect(JSONText.escapedForDisplay("\"\u{E0041}\u{1F600}\"") == "\"\\udb40\\udc41\u{1F600}\"")
+    }
+}
