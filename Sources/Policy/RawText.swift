@@ -5,6 +5,10 @@ extension String {
     /// Carries the bytes: any bytes, of which none is lost.
     package init(raw bytes: some Collection<UInt8>) {
         let bytes = Array(bytes)
+        if bytes.allSatisfy({ $0 < 0x80 }) {
+            self = String(decoding: bytes, as: UTF8.self)
+            return
+        }
         if !bytes.contains(0xF4), let text = String(validating: bytes, as: UTF8.self) {
             self = text
             return

@@ -4,6 +4,11 @@ import Testing
 @testable import DrainqCLI
 
 struct TableTests {
+    @Test func `run has all global options, so that they can be looked for in its rows`() {
+        let all = OptionDescription.table.filter { $0.group == .global }
+        #expect(Set(all).subtracting(OptionDescription.of(.run)) == [])
+    }
+
     @Test func `every command and every option has its row`() {
         for name in CommandName.allCases {
             #expect(CommandDescription.of(name).name == name, "CommandTable.swift has the row of another command")

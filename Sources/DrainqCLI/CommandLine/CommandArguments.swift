@@ -10,10 +10,9 @@ protocol CommandArguments: Sendable {
 extension CommandArguments {
     mutating func take(operands: [String]) {}
 
-    /// Reads what was given. Throws at the first value that is not understood.
-    init(_ given: [GivenOption], operands: [String]) throws(UsageError) {
+    /// Reads what was given by the `options`. Throws at the first value that is not understood.
+    init(_ given: [GivenOption], by options: [Option<Self>], operands: [String]) throws(UsageError) {
         self.init()
-        let options = Self.options
         for one in given {
             guard let option = options.first(where: { $0.description.name == one.name }) else { continue }
             do throws(ValueDefect) {

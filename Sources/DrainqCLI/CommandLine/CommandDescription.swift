@@ -38,8 +38,9 @@ package struct CommandDescription: Sendable {
         self.exclusive = exclusive
         self.examples = examples
         self.isHidden = isHidden
-        options = Arguments.options.map(\.description) + (isHidden ? [] : [.help, .version])
-        read = { given, operands throws(UsageError) in make(try Arguments(given, operands: operands)) }
+        let own = Arguments.options
+        options = own.map(\.description) + (isHidden ? [] : [.help, .version])
+        read = { given, operands throws(UsageError) in make(try Arguments(given, by: own, operands: operands)) }
     }
 
     /// The commands that documents show, in the order of the table.

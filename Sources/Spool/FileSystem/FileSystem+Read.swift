@@ -20,10 +20,10 @@ extension FileSystem {
 
     /// Reads proc_pid_mountinfo(5): `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`.
     package init?(ofMount id: some StringProtocol, in mountInfo: String) {
-        for line in mountInfo.split(separator: "\n") {
-            let fields = line.split(separator: " ")
-            guard fields.count > 6, fields[0] == id, let dash = fields.dropFirst(6).firstIndex(of: "-"),
-                fields.endIndex > dash + 3
+        let head = Array("\(id) ".utf8)
+        for line in mountInfo.utf8.split(separator: UInt8(ascii: "\n")) where line.starts(with: head) {
+            let fields = Substring(line).split(separator: " ")
+            guard fields.count > 6, let dash = fields.dropFirst(6).firstIndex(of: "-"), fields.endIndex > dash + 3
             else { continue }
             let options = fields[5].split(separator: ",") + fields[dash + 3].split(separator: ",")
             self.init(type: String(fields[dash + 1]), options: Set(options.map(String.init)))
