@@ -307,7 +307,7 @@ def record(page, rows, where):
     table += [".El", ".Pp", *textwrap.wrap(f"On {where}, {datetime.date.today():%B %Y}.", 78)]
     begin, end = '.\\" figures: Tests/Benchmarks/sizing.py --record\n', '.\\" end of figures\n'
     head, rest = text.split(begin)
-    page.write_text(head + begin + "\n".join(table) + "\n" + end + rest.split(end)[1])
+    page.write_text(head + begin + "\n".join(table) + "\n" + end + rest.split(end, 1)[1])
 
 
 def main():
