@@ -30,7 +30,9 @@ package struct QueueCount {
     private let known: KnownDestinations
     private let now: Timestamp
     private var waitReasons: WaitReasons
-    private var byDestination: [Digest: Tally] = [:]
+    private var counted: [Tally] = []
+    /// The places of destinations in `counted`.
+    private var places: [Digest: Int] = [:]
     package private(set) var states: [ShownState: Int] = [:]
     /// Operations that are held although their destination is not.
     package private(set) var heldByThemselves = 0
@@ -66,39 +68,39 @@ package struct QueueCount {
         states[.quarantined] = try spool.quarantined().count
         // Destinations for which nothing waits have their row too.
         for (name, state) in known.states where !state.isBlank {
-            let destination = Destination(named: name)
-            byDestination[destination.digest] = tally(of: destination)
+            _ = place(of: Destination(named: name))
         }
     }
 
     /// The count of each destination that has operations or a stored state, by name.
-    package var tallies: [Tally] { byDestination.values.sorted { $0.destination.name < $1.destination.name } }
+    package var tallies: [Tally] { counted.sorted { $0.destination.name < $1.destination.name } }
 
-    private func tally(of destination: Destination) -> Tally {
-        if let tally = byDestination[destination.digest] { return tally }
+    private mutating func place(of destination: Destination) -> Int {
+        if let place = places[destination.digest] { return place }
         let state = known.states[destination.name] ?? DestinationState()
-        return Tally(destination, state, known.availability(of: destination, at: now))
+        places[destination.digest] = counted.count
+        counted.append(Tally(destination, state, known.availability(of: destination, at: now)))
+        return counted.count - 1
     }
 
     private mutating func take(_ entry: Entry) {
         let destination = known.table.destination(of: entry.name)
         let state = ShownState(of: entry, isHeldWithOthers: known.holds(entry.name))
         states[state, default: 0] += 1
-        var tally = tally(of: destination)
-        defer { byDestination[destination.digest] = tally }
+        let place = place(of: destination)
         switch state {
-        case .new, .deferred, .claimed, .failed: tally.operations[state, default: 0] += 1
+        case .new, .deferred, .claimed, .failed: counted[place].operations[state, default: 0] += 1
         case .held:
-            tally.operations[state, default: 0] += 1
+            counted[place].operations[state, default: 0] += 1
             if known.isHeld(destination) { break }
             if entry.name.isHeld { heldByThemselves += 1 } else { heldBehindFailed += 1 }
         case .quarantined, .delivered: return
         }
         if state == .failed { return }
-        tally.oldest = min(tally.oldest ?? entry.name.createdAt, entry.name.createdAt)
+        counted[place].oldest = min(counted[place].oldest ?? entry.name.createdAt, entry.name.createdAt)
         let age = now - entry.name.createdAt
         let group = Self.ages.first { age < $0.limit }?.word ?? "older"
-        tally.ages[group, default: 0] += 1
+        counted[place].ages[group, default: 0] += 1
         guard let waiting = waitReasons.waiting(of: entry) else { return }
         switch waiting {
         case .older: behind += 1
@@ -109,6 +111,6 @@ package struct QueueCount {
         }
         guard let time = waiting.until(now) else { return }
         if time <= now { due += 1 }
-        tally.next = min(tally.next ?? time, max(time, now))
+        counted[place].next = min(counted[place].next ?? time, max(time, now))
     }
 }

@@ -13,7 +13,33 @@ package struct WaitReasons {
     private let parked: [Digest: [OperationID: Timestamp]]
     /// Looks for what operations need of earlier answers.
     private let chooser: Chooser
-    private var keptNames: [TypeName: Set<String>] = [:]
+    private var kinds: [Kind.Key: Kind] = [:]
+    /// Most names are of the same kind as the one before.
+    private var last: Kind?
+
+    /// The properties that operations of one type and origin share.
+    private final class Kind {
+        struct Key: Hashable {
+            var type: TypeName
+            var origin: Digest?
+        }
+
+        let key: Key
+        let route: Route
+        let destination: Destination
+        let longestDelay: Duration
+        let keptNames: Set<String>
+        let parked: [OperationID: Timestamp]
+
+        init(_ key: Key, _ route: Route, _ destination: Destination, parked: [OperationID: Timestamp]) {
+            self.key = key
+            self.route = route
+            self.destination = destination
+            self.parked = parked
+            longestDelay = route.longestDelay
+            keptNames = route.keptNames
+        }
+    }
 
     /// Lists the queue once where a route orders or coalesces, as a run does, but takes no lock. Never opens a file.
     /// `named`: the run sends these operations and no others.
@@ -37,14 +63,17 @@ package struct WaitReasons {
     package mutating func waiting(of entry: Entry) -> WaitReason? {
         guard entry.state == .new || entry.state == .deferred else { return nil }
         let name = entry.name
-        let route = configuration.route(of: name.type)
-        let destination = known.table.destination(of: name)
+        let kind = kind(of: name)
+        let (route, destination) = (kind.route, kind.destination)
         let turn = precedence?.turn(of: name, of: route, to: destination) ?? .free
-        let isParked = parked[destination.digest]?[name.id] != nil
-        let eligibility = eligibility(of: name, route)
+        let parkedUntil = kind.parked.isEmpty ? nil : kind.parked[name.id]
+        let eligibility = Policy.eligibility(
+            of: name, at: now, longestDelay: kind.longestDelay, ignoringBackoff: false)
         if case .superseded(let newer) = turn {
             if !route.mergesPayloads { return .newer(newer) }
-            if eligibility.mayBeMerged(gate: name.gate), eligibility != .due || !isParked { return .merged(newer) }
+            if eligibility.mayBeMerged(gate: name.gate), eligibility != .due || parkedUntil == nil {
+                return .merged(newer)
+            }
         }
         var own: Timestamp?
         switch eligibility {
@@ -54,23 +83,28 @@ package struct WaitReasons {
         }
         if let failed = known.failedHolder(of: name) { return .failed(failed) }
         if case .blocked(let older) = turn { return .older(older) }
-        if let lack = chooser.lack(name.keyDigest, keptNames(of: name.type, route)) { return .kept(lack) }
+        if let lack = chooser.lack(name.keyDigest, kind.keptNames) { return .kept(lack) }
         if case .closed(let block) = availability(of: destination) {
             guard let own, let until = block.until, until < own else { return .destination(block) }
         }
-        if own == nil, let until = parked[destination.digest]?[name.id] { return .witness(until: until) }
+        if own == nil, let parkedUntil { return .witness(until: parkedUntil) }
         return own.map { .time($0) } ?? (isPaused ? .resume : .nothing)
     }
 
-    private mutating func keptNames(of type: TypeName, _ route: Route) -> Set<String> {
-        if let names = keptNames[type] { return names }
-        let names = route.keptNames
-        keptNames[type] = names
-        return names
+    private mutating func kind(of name: EntryName) -> Kind {
+        let key = Kind.Key(type: name.type, origin: name.originDigest)
+        if let last, last.key == key { return last }
+        let kind = kinds[key] ?? makeKind(key, like: name)
+        last = kind
+        return kind
     }
 
-    private func eligibility(of name: EntryName, _ route: Route) -> Eligibility {
-        Policy.eligibility(of: name, at: now, longestDelay: route.longestDelay, ignoringBackoff: false)
+    private mutating func makeKind(_ key: Kind.Key, like name: EntryName) -> Kind {
+        let destination = known.table.destination(of: name)
+        let kind = Kind(
+            key, configuration.route(of: name.type), destination, parked: parked[destination.digest] ?? [:])
+        kinds[key] = kind
+        return kind
     }
 
     private mutating func availability(of destination: Destination) -> Availability {

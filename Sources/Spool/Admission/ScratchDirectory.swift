@@ -28,8 +28,10 @@ final class ScratchDirectory {
     /// a directory: of long ones there are fewer.
     func nextPath() -> QueuePath {
         count += 1
-        let number = String(count)
-        return QueuePath(in: directory.path, (String(repeating: "0", count: 64 - number.utf8.count) + number).utf8)
+        var name = [UInt8](repeating: UInt8(ascii: "0"), count: 64)
+        let number = Array(String(count).utf8)
+        name.replaceSubrange(64 - number.count..<64, with: number)
+        return QueuePath(in: directory.path, name)
     }
 
     /// The path of a file that is named as an operation is.
