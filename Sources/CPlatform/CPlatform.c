@@ -59,6 +59,7 @@ int csystem_process_descriptor(int process) {
 #endif
 }
 
+#ifdef DEBUG
 __attribute__((weak)) int __llvm_profile_write_file(void);
 
 void csystem_flush_coverage(void) {
@@ -66,6 +67,7 @@ void csystem_flush_coverage(void) {
     if (__llvm_profile_write_file) __llvm_profile_write_file();
 #endif
 }
+#endif
 
 static char *const *arguments;
 

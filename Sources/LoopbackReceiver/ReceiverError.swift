@@ -11,6 +11,6 @@ package struct ReceiverError: Error, Hashable, Sendable, CustomStringConvertible
 
     /// `cannot listen at 'http://127.0.0.1:80': Permission denied`
     package var description: String {
-        "cannot \(action) '\(address)': \(String(cString: strerror(code)))"
+        "cannot \(action) '\(address)': \(Errno(code))"
     }
 }

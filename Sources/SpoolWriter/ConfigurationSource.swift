@@ -1,3 +1,5 @@
+import CSystem
+
 internal import Configuration
 internal import Policy
 internal import Spool

@@ -1,3 +1,4 @@
+import CSystem
 import Delivery
 import Foundation
 import Policy

@@ -118,12 +118,4 @@ import Testing
         #expect(capped.isRateLimited)
         #expect(!answer(503).isRateLimited)
     }
-
-    @Test func `durations are shown as a configuration writes them`() {
-        let table: [(Duration, String)] = [
-            (.zero, "0s"), (.milliseconds(500), "500ms"), (.seconds(90), "90s"), (.seconds(300), "5m"),
-            (.seconds(7200), "2h"), (.seconds(259_200), "3d"), (.milliseconds(1500), "1500ms"),
-        ]
-        for (duration, text) in table { #expect(duration.inWords == text) }
-    }
 }

@@ -29,7 +29,7 @@ int csystem_spawn_change_directory(posix_spawn_file_actions_t *actions, const ch
 /// no such thing.
 int csystem_process_descriptor(int process);
 
-/// Writes the coverage counters of a process that ends by _exit(2); nothing unless built with coverage.
+/// Writes the coverage counters of a process that ends by _exit(2). Debug builds have it, and no product.
 void csystem_flush_coverage(void);
 
 /// The time of the last modification in nanoseconds since 1970; one that 64 bits do not hold (after 2262, before 1677) is the

@@ -210,15 +210,6 @@ final class Agent {
     }
 }
 
-/// `errno`, as a thrown value.
-struct Errno: Error, CustomStringConvertible {
-    let number: Int32
-
-    init(_ number: Int32) { self.number = number }
-
-    var description: String { String(cString: strerror(number)) }
-}
-
 extension Duration {
     /// For poll(2): rounded up, never negative, never endless.
     var pollMilliseconds: Int32 {

@@ -33,7 +33,7 @@ package struct ExternalCommand: Sendable {
             let child = try ExternalChild.start(self, input: input, outputLimit: outputLimit)
             return child.waitForEnd(within: timeout)
         } catch {
-            return ExternalCommandResult(ending: .notStarted(errno: error.number))
+            return ExternalCommandResult(ending: .notStarted(errno: error.code))
         }
     }
 }
@@ -66,7 +66,7 @@ package struct ExternalCommandResult: Sendable {
         case .exited(0): nil
         case .exited(let status): "exited with status \(status)"
         case .killed(let signal): "was killed by signal \(signal) (\(String(cString: strsignal(signal))))"
-        case .timedOut(let duration): "did not end within \(duration.inWords)"
+        case .timedOut(let duration): "did not end within \(duration.quantity)"
         case .notStarted(let errno): "cannot be started: \(Errno(errno))"
         }
     }

@@ -63,7 +63,7 @@ package struct ReceiveCommand: Sendable {
             switch self {
             case .answer(let error): error.description
             case .listening(let error): error.description
-            case .urlFile(let path, let code): "cannot write '\(path)': \(String(cString: strerror(code)))"
+            case .urlFile(let path, let code): "cannot write '\(path)': \(Errno(code))"
             }
         }
     }

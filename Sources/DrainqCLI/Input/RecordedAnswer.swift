@@ -1,3 +1,4 @@
+import CSystem
 import Policy
 import Spool
 

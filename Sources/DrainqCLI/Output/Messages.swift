@@ -84,7 +84,7 @@ package final class Output: Sendable {
                 if state.whenClosed == .endProcess { endByBrokenPipe() }
             } else if errno != EINTR {
                 state.isClosed = true
-                state.failure = String(cString: strerror(errno))
+                state.failure = Errno(errno).description
             }
         }
         state.pending.removeAll(keepingCapacity: true)

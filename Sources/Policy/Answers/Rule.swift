@@ -63,7 +63,7 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
         case .attemptsUsedUp(let allowed, let last):
             "attempts used up (\(allowed) of \(allowed)); last \(last)"
         case .ageUsedUp(let age, let last):
-            "age used up (\(age.inWords)); last \(last)"
+            "age used up (\(age.quantity)); last \(last)"
         case .expired(let moment):
             "expired at \(moment.rfc3339)"
         case .request(let error):
@@ -82,21 +82,8 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
             "no answer has left '{kept.\(name)}' for its key"
         case .ambiguous(let since, let wasInterrupted, let keyTTL):
             "\(Self.ambiguous) \(wasInterrupted ? "an attempt interrupted after" : "the attempt at") \(since.rfc3339) "
-                + "may have been received, and the server forgets keys after \(keyTTL.inWords); "
+                + "may have been received, and the server forgets keys after \(keyTTL.quantity); "
                 + "drainq retry sends it again"
         }
-    }
-}
-
-extension Duration {
-    /// As a configuration writes it, in the largest unit that is exact: `500ms`, `90s`, `5m`, `2h`, `3d`.
-    package var inWords: String {
-        let milliseconds = wholeMicroseconds / 1000
-        if milliseconds % 1000 != 0 { return "\(milliseconds)ms" }
-        for (unit, length) in [("d", Int64(86_400_000)), ("h", 3_600_000), ("m", 60_000)]
-        where milliseconds != 0 && milliseconds % length == 0 {
-            return "\(milliseconds / length)\(unit)"
-        }
-        return "\(milliseconds / 1000)s"
     }
 }

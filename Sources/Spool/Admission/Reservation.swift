@@ -1,3 +1,4 @@
+import CSystem
 package import Policy
 
 /// The id of one operation that `send` attempts before it is in any queue: row W, a file `reserved` with the id in it.

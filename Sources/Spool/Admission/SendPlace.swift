@@ -1,3 +1,4 @@
+import CSystem
 package import Policy
 
 /// The place of one operation in its sequence, kept by a process that may still send it: row W, an empty file under the

@@ -1,3 +1,4 @@
+import CSystem
 import Policy
 
 /// What others have written, read as an operation.

@@ -1,3 +1,4 @@
+import CSystem
 package import Policy
 
 /// What `retry` does with a file in quarantine.

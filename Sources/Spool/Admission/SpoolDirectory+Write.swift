@@ -1,3 +1,4 @@
+import CSystem
 import Policy
 
 /// Row W → that of each file.

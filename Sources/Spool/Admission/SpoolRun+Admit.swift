@@ -1,3 +1,4 @@
+import CSystem
 package import Policy
 
 /// What others have dropped into `new/`.

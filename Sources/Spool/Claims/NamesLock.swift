@@ -1,3 +1,5 @@
+import CSystem
+
 /// The names lock: while a process holds it, no other process gives an operation that waits another name.
 ///
 /// `readdir` may return neither the old nor the new name of a file that is renamed while its directory is read. A run that

@@ -1,3 +1,5 @@
+import CSystem
+
 /// The right to attempt operations whose order matters: those of routes that are ordered or coalesced. One run, or one
 /// `send`, has it.
 ///

@@ -1,3 +1,4 @@
+import CSystem
 package import Policy
 
 /// The slots of a destination: one lock file, `state/slots/DIGEST-NUMBER`, for each attempt that may be in flight over all

@@ -1,3 +1,5 @@
+package import CSystem
+
 /// Why a file cannot be the body of an operation.
 package enum BodyFileRefusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The configuration names no directory that such files may be in.

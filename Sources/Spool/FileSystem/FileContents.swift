@@ -1,4 +1,4 @@
-import CSystem
+package import CSystem
 import Policy
 
 /// Returns the bytes of a file, a pipe or a device, the first `limit` of them.

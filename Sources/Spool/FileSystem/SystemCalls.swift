@@ -1,4 +1,4 @@
-import CSystem
+package import CSystem
 import Policy
 
 /// Every system call of the queue, as closures, so that a test can fail the nth; EINTR is retried here and nowhere else.
@@ -7,6 +7,8 @@ import Policy
 /// keep its lock. The only file that renames or unlinks.
 package struct SystemCalls {
     package typealias Path = UnsafePointer<CChar>
+    /// What a call throws.
+    package typealias Failure = Errno
 
     package var open: (Int32, Path, Int32, UInt32) throws(Errno) -> Int32
     package var close: (Int32) throws(Errno) -> Void

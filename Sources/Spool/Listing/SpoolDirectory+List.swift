@@ -1,3 +1,4 @@
+import CSystem
 package import Policy
 
 /// Listings: names only, nothing is opened, nothing is held.

@@ -1,3 +1,4 @@
+import CSystem
 import Policy
 
 /// Operations as an export says them.

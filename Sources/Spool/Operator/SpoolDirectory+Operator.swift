@@ -1,3 +1,4 @@
+import CSystem
 package import Policy
 
 /// What a person does with operations. Each is one rename of a name that is there or not: a run that was faster wins,

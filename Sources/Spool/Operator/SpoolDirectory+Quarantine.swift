@@ -1,3 +1,4 @@
+import CSystem
 package import Policy
 
 /// What is not an operation, and what is too dangerous to try again, each with its reason beside it.

@@ -1,3 +1,4 @@
+import CSystem
 package import Policy
 
 /// What dead runs left.

@@ -1,16 +1,6 @@
-import CSystem
+package import CSystem
 
-/// Why a system call failed.
-package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
-    package var code: Int32
-
-    package init(_ code: Int32) {
-        self.code = code
-    }
-
-    /// The system's words: `Permission denied`.
-    package var description: String { String(cString: strerror(code)) }
-
+extension Errno {
     /// Whether space or inodes are wanting, or a limit keeps a file from growing (RLIMIT_FSIZE).
     var isFullDisk: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
 
