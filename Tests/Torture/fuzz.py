@@ -24,8 +24,8 @@ from torture import effort, end, expect, here, scratch, test
 sources = here.parent.parent / "Sources"
 # What the targets need, compiled as one module.
 wanted = [
-    "Policy/**/*.swift", "Spool/Admission/Envelope.swift", "Spool/Format/*.swift", "Spool/QueueState.swift",
-    "Spool/FileSystem/Errno.swift", "Spool/FileSystem/FileStatus.swift", "Spool/FileSystem/QueuePath.swift",
+    "CSystem/Errno.swift", "Policy/**/*.swift", "Spool/Admission/Envelope.swift", "Spool/Format/*.swift",
+    "Spool/QueueState.swift", "Spool/FileSystem/Errno+Kinds.swift", "Spool/FileSystem/FileStatus.swift", "Spool/FileSystem/QueuePath.swift",
     "Spool/FileSystem/BodyFileRefusal.swift", "Delivery/Agents/Frame.swift", "Configuration/*.swift",
     "DrainqCLI/CommandLine/PointInTime.swift",
     "LoopbackReceiver/Request*.swift", "LoopbackReceiver/HeaderLine.swift",
@@ -48,11 +48,14 @@ def build():
     module = scratch / "module"
     files = []
     for pattern in wanted:
-        for source in sorted(path for path in sources.glob(pattern) if not unwanted.search(path.name)):
+        found = sorted(path for path in sources.glob(pattern) if not unwanted.search(path.name))
+        expect(found, "no file is called", pattern)
+        for source in found:
             # One module: its parts do not import each other.
             copy = module / str(source.relative_to(sources)).replace("/", "-")
             copy.parent.mkdir(exist_ok=True)
-            copy.write_text(ours.sub("", source.read_text()).replace("import CSystem", "import Glibc"))
+            library = "import Glibc\n" if source.parent.name == "CSystem" else ""
+            copy.write_text(library + ours.sub("", source.read_text()).replace("import CSystem", "import Glibc"))
             files.append(str(copy))
     files.append(str(here / "Fuzz" / "Targets.swift"))
     checksum = scratch / "CRC32C.o"
