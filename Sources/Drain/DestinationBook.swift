@@ -14,7 +14,7 @@ final class DestinationBook {
     private var shared: SharedLedger
     /// From the first pass on with the names that the ledger knows, for operations whose names carry only the digest of
     /// their own origin.
-    private(set) var table: DestinationTable
+    private(set) lazy var table = DestinationTable(configuration)
     private(set) var destinations: [Digest: RunDestination] = [:]
     /// Set until the first pass has been made.
     var isFirstPass = true
@@ -30,7 +30,6 @@ final class DestinationBook {
         self.ignoresBackoff = ignoresBackoff
         self.concurrency = concurrency
         shared = SharedLedger(spool, world.clock)
-        table = DestinationTable(configuration)
     }
 
     /// A cool-down that was there before the run is ignored with `--now`, one that begins in it is not.

@@ -34,7 +34,7 @@ package struct DestinationsFile {
 
     /// Reads the file. `known` is what was read or written last, if there is any.
     func read(knowing known: Content?) throws(SpoolError) -> Content {
-        try Self.decode(try Self.file.contents(in: spool), knowing: known).get()
+        try Self.decode(try Self.file.contents(in: spool), knowing: known)
     }
 
     /// Applies the events in their order, and returns what stands there then. `durable` is for a person's own words, which
@@ -54,7 +54,7 @@ package struct DestinationsFile {
     ) throws(SpoolError) -> Content {
         var result: Result<Content, SpoolError> = .success(Content())
         try Self.file.update(in: spool, durable: durable) { old in
-            result = Self.decode(old, knowing: known)
+            result = Result { () throws(SpoolError) in try Self.decode(old, knowing: known) }
             guard case .success(let content) = result else { return nil }
             var ledger = content.ledger
             if let salt { ledger.adopt(salt: salt) }
@@ -72,7 +72,7 @@ package struct DestinationsFile {
     /// Notes since when this machine has no network; `nil` where it has one again.
     func record(offline: DestinationLedger.Offline?) throws(SpoolError) {
         try Self.file.update(in: spool, durable: false) { old in
-            guard case .success(var ledger) = Self.decode(old), (ledger.offline == nil) != (offline == nil) else {
+            guard var ledger = try? Self.decode(old), (ledger.offline == nil) != (offline == nil) else {
                 return nil
             }
             ledger.offline = offline
@@ -87,7 +87,7 @@ package struct DestinationsFile {
     ) throws(SpoolError) -> Bool {
         var isDue = false
         try Self.file.update(in: spool, durable: false) { old in
-            guard case .success(var ledger) = Self.decode(old),
+            guard var ledger = try? Self.decode(old),
                 ledger[destination].availability(settings, at: now) == .probe
             else { return nil }
             isDue = true
@@ -97,20 +97,19 @@ package struct DestinationsFile {
         return isDue
     }
 
-    private static func decode(_ bytes: [UInt8]?, knowing known: Content?) -> Result<Content, SpoolError> {
-        if let known, known.bytes == bytes { return .success(known) }
-        return decode(bytes).map { Content(bytes: bytes, ledger: $0) }
+    private static func decode(_ bytes: [UInt8]?, knowing known: Content?) throws(SpoolError) -> Content {
+        if let known, known.bytes == bytes { return known }
+        return Content(bytes: bytes, ledger: try decode(bytes))
     }
 
-    static func decode(_ bytes: [UInt8]?) -> Result<DestinationLedger, SpoolError> {
-        guard let bytes else { return .success(DestinationLedger()) }
+    static func decode(_ bytes: [UInt8]?) throws(SpoolError) -> DestinationLedger {
+        guard let bytes else { return DestinationLedger() }
         do {
-            return .success(try JSONDecoder().decode(DestinationLedger.self, from: Data(bytes)))
+            return try JSONDecoder().decode(DestinationLedger.self, from: Data(bytes))
         } catch let newer as DestinationLedger.NewerVersion {
-            return .failure(
-                SpoolError(kind: .newerFormat(newer.version), verb: "read", path: "state/\(file.rawValue)", code: 0))
+            throw SpoolError(kind: .newerFormat(newer.version), verb: "read", path: "state/\(file.rawValue)", code: 0)
         } catch {
-            return .success(DestinationLedger())
+            return DestinationLedger()
         }
     }
 }

@@ -15,14 +15,14 @@ func installedTransports() -> [Transport] {
 extension OpenQueue {
     /// Asks for tokens by a delivery agent of its own, as the destination of their endpoint is asked.
     private func tokenSource() -> TokenSource {
-        let table = DestinationTable(configuration)
+        let settings = { [configuration] in DestinationTable(configuration).settings(ofEndpointOf: $0) }
         return TokenSource(
             directory: RuntimeDirectory(environment: environment), now: { Timestamp.now() },
-            names: { $0.secretNames(settings: table.settings(ofEndpointOf: $0)) },
+            names: { $0.secretNames(settings: settings($0)) },
             ask: { oauth2, secrets in
                 do throws(RequestError) {
                     let request = try oauth2.request(
-                        settings: table.settings(ofEndpointOf: oauth2), secrets: secrets, version: programVersion,
+                        settings: settings(oauth2), secrets: secrets, version: programVersion,
                         available: installedTransports())
                     return OAuth2.answer(in: AgentSink.report(of: request))
                 } catch {

@@ -44,6 +44,7 @@ package struct SharedSelection<Destination: Hashable, Element> {
     /// What is chosen, in the order in which to attempt it.
     package func chosen() -> [Candidate] {
         let own = selections[0].chosen()
+        guard selections.count > 1 else { return own }
         var room = limit - min(own.count, (limit + selections.count - 1) / selections.count)
         var help: [Candidate] = []
         var before = due[0]

@@ -109,7 +109,11 @@ package enum BodySyntax: Hashable, Sendable {
 
     /// `nil` is JSON, which a template is unless a header says otherwise.
     package init(mediaType: String?) {
-        let type = mediaType?.prefix { $0 != ";" }.lowercased() ?? "json"
+        guard let mediaType else {
+            self = .json
+            return
+        }
+        let type = mediaType.prefix { $0 != ";" }.lowercased()
         self = type.contains("json") ? .json : type.contains("x-www-form-urlencoded") ? .form : .text
     }
 }
