@@ -45,25 +45,24 @@ uint32_t csystem_crc32c_portable(uint32_t crc, const void *bytes, size_t count) 
 
 #if defined(__x86_64__)
 
+#define WITH_INSTRUCTIONS __attribute__((target("sse4.2")))
+
 static int has_instructions(void) {
     unsigned a, b, c = 0, d;
     return __get_cpuid(1, &a, &b, &c, &d) && c & bit_SSE4_2;
 }
 
-__attribute__((target("sse4.2")))
-static uint32_t with_instructions(uint32_t crc, const void *bytes, size_t count) {
-    const unsigned char *next = bytes;
-    uint64_t rest = ~crc;
-    for (; count >= 8; count -= 8, next += 8) {
-        uint64_t word;
-        memcpy(&word, next, 8);
-        rest = _mm_crc32_u64(rest, word);
-    }
-    for (; count > 0; count--, next++) rest = _mm_crc32_u8((uint32_t)rest, *next);
-    return ~(uint32_t)rest;
+WITH_INSTRUCTIONS static inline uint32_t add_byte(uint32_t crc, unsigned char byte) {
+    return _mm_crc32_u8(crc, byte);
+}
+
+WITH_INSTRUCTIONS static inline uint32_t add_word(uint32_t crc, uint64_t word) {
+    return (uint32_t)_mm_crc32_u64(crc, word);
 }
 
 #elif defined(__aarch64__)
+
+#define WITH_INSTRUCTIONS __attribute__((target("crc")))
 
 static int has_instructions(void) {
 #if defined(__linux__)
@@ -73,23 +72,67 @@ static int has_instructions(void) {
 #endif
 }
 
-__attribute__((target("crc")))
-static uint32_t with_instructions(uint32_t crc, const void *bytes, size_t count) {
+WITH_INSTRUCTIONS static inline uint32_t add_byte(uint32_t crc, unsigned char byte) {
+    return __crc32cb(crc, byte);
+}
+
+WITH_INSTRUCTIONS static inline uint32_t add_word(uint32_t crc, uint64_t word) {
+    return __crc32cd(crc, word);
+}
+
+#endif
+
+#ifdef WITH_INSTRUCTIONS
+
+// Many bytes are computed as three parts side by side: an instruction takes three cycles, and one begins at each.
+enum { part = 2048 };
+
+// What `part` bytes of zero make of a remainder, by the remainder's bytes.
+static uint32_t after_part[4][256];
+static pthread_once_t after_part_once = PTHREAD_ONCE_INIT;
+
+WITH_INSTRUCTIONS static void fill_after_part(void) {
+    for (int bit = 0; bit < 32; bit++) {
+        uint32_t crc = 1u << bit, *table = after_part[bit / 8];
+        for (int word = 0; word < part / 8; word++) crc = add_word(crc, 0);
+        // Remainders add up: those with this bit are those below it, and the bit alone.
+        for (uint32_t below = 0; below < 1u << bit % 8; below++) table[1u << bit % 8 | below] = table[below] ^ crc;
+    }
+}
+
+static uint32_t moved_by_part(uint32_t crc) {
+    return after_part[0][crc & 0xFF] ^ after_part[1][crc >> 8 & 0xFF] ^ after_part[2][crc >> 16 & 0xFF]
+        ^ after_part[3][crc >> 24];
+}
+
+static inline uint64_t word_at(const unsigned char *place) {
+    uint64_t word;
+    memcpy(&word, place, 8);
+    return word;
+}
+
+WITH_INSTRUCTIONS static uint32_t with_instructions(uint32_t crc, const void *bytes, size_t count) {
     const unsigned char *next = bytes;
     crc = ~crc;
-    for (; count >= 8; count -= 8, next += 8) {
-        uint64_t word;
-        memcpy(&word, next, 8);
-        crc = __crc32cd(crc, word);
+    if (count >= 3 * part) pthread_once(&after_part_once, fill_after_part);
+    for (; count >= 3 * part; count -= 3 * part, next += 3 * part) {
+        uint32_t second = 0, third = 0;
+        for (int place = 0; place < part; place += 8) {
+            crc = add_word(crc, word_at(next + place));
+            second = add_word(second, word_at(next + part + place));
+            third = add_word(third, word_at(next + 2 * part + place));
+        }
+        crc = moved_by_part(moved_by_part(crc) ^ second) ^ third;
     }
-    for (; count > 0; count--, next++) crc = __crc32cb(crc, *next);
+    for (; count >= 8; count -= 8, next += 8) crc = add_word(crc, word_at(next));
+    for (; count > 0; count--, next++) crc = add_byte(crc, *next);
     return ~crc;
 }
 
 #endif
 
 uint32_t csystem_crc32c(uint32_t crc, const void *bytes, size_t count) {
-#if defined(__x86_64__) || defined(__aarch64__)
+#ifdef WITH_INSTRUCTIONS
     static int known; // 0 until it is asked for, then 1 without the instructions and 2 with them.
     int state = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (state == 0) {

@@ -44,6 +44,20 @@ struct ChecksumTests {
         }
     }
 
+    @Test(arguments: [6_143, 6_144, 6_145, 12_287, 12_288, 18_440, 40_961])
+    func `many bytes, which are computed in parts side by side, have the CRC of the tables`(length: Int) {
+        let bytes = (0..<length + 3).map { UInt8(truncatingIfNeeded: $0 &* 167 ^ $0 >> 7) }
+        bytes.withUnsafeBytes { buffer in
+            for start in 0..<3 {
+                let first = buffer.baseAddress! + start
+                for crc: UInt32 in [0, 1, 0x8000_0000, .max] {
+                    #expect(
+                        csystem_crc32c(crc, first, length) == csystem_crc32c_portable(crc, first, length))
+                }
+            }
+        }
+    }
+
     // MARK: - In a file
 
     /// The vector of drainq-queue(5).
