@@ -71,8 +71,16 @@ package final class SpoolDirectory {
     }
     private let renaming = Atomic(true)
 
-    /// Asked for when it matters first.
-    package private(set) lazy var fileSystem = system.fileSystem(root)
+    /// Asked for when it matters first, which may be on several threads.
+    package var fileSystem: FileSystem {
+        knownFileSystem.withLock { known in
+            if let known { return known }
+            let asked = system.fileSystem(root)
+            known = asked
+            return asked
+        }
+    }
+    private let knownFileSystem = Mutex<FileSystem?>(nil)
     /// Stands in the names of this host's runs and writers.
     private(set) lazy var hostTag = String(Digest(of: system.host()).description.prefix(8))
 

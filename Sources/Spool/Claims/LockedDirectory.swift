@@ -68,7 +68,7 @@ final class LockedDirectory {
     /// Whether the lock of a directory of that name says if its owner lives: `false` for another host's, where locks do
     /// not reach that far.
     static func canJudge(_ name: String, _ queue: SpoolDirectory) -> Bool {
-        queue.fileSystem.lockReach == .everyHost || name.dropFirst(24).prefix(8) == queue.hostTag
+        name.dropFirst(24).prefix(8) == queue.hostTag || queue.fileSystem.lockReach == .everyHost
     }
 
     private static func make(

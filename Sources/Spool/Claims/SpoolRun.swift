@@ -62,8 +62,6 @@ package final class SpoolRun {
         self.queue = queue
         self.directory = directory
         confirmation = Mutex(Confirmation(at: queue.system.elapsed()))
-        // Before file workers ask for it at once.
-        _ = queue.fileSystem
     }
 
     /// Whether the directory's own name survives a power cut; `nil` where that has not been asked for yet.
