@@ -12,6 +12,7 @@ has taken, but for what was in flight at the fault; a host that has lost its loc
 What is measured: the time to take over, and what 1, 2 and 4 hosts drain in a second.
 """
 
+import argparse
 import os
 import shutil
 import sys
@@ -22,7 +23,15 @@ from torture import end, own_network, test
 engines = {"local": clusters.directory, "glusterfs": clusters.glusterfs, "cephfs": clusters.cephfs}
 needed = ["ip", "glusterd", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-mds", "ceph-fuse"]
 
-wanted = [word for word in sys.argv[1:] if not word.startswith("-")] or list(engines)
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("engines", metavar="ENGINE", nargs="*", help=f"{', '.join(engines)}: all, if none is named")
+parts = parser.add_mutually_exclusive_group()
+parts.add_argument("--figures", action="store_true", help="measures only")
+parts.add_argument("--faults", action="store_true", help="measures nothing")
+given = parser.parse_args()
+wanted = given.engines or list(engines)
+if unknown := set(wanted) - set(engines):
+    parser.error(f"there is no engine {', '.join(sorted(unknown))}")
 missing = [tool for tool in needed if not shutil.which(tool)]
 if os.geteuid() != 0 or missing:
     print("not ok" if "CI" in os.environ else "ok", "engines # SKIP it needs root, and", *missing)
@@ -31,13 +40,13 @@ if os.geteuid() != 0 or missing:
 own_network()
 for name in wanted:
     with engines[name]() as engine:
-        if "--faults" not in sys.argv:
+        if not given.faults:
             if name == "cephfs":
                 engine.tick(0.5)
             clusters.measure(engine)
             if name == "cephfs":
                 engine.tick(5)
-        if "--figures" in sys.argv:
+        if given.figures:
             continue
         clusters.together(engine)
         if name == "local":

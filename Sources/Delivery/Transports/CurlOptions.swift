@@ -151,20 +151,3 @@ extension OutgoingRequest {
         return fields
     }
 }
-
-extension HeaderField {
-    /// Whether the name is this one, whatever the case of its letters.
-    func isNamed(_ other: StaticString) -> Bool {
-        other.withUTF8Buffer { other in
-            name.utf8.count == other.count
-                && zip(name.utf8, other).allSatisfy { $0.asciiLowercased == $1.asciiLowercased }
-        }
-    }
-}
-
-extension UInt8 {
-    /// A letter of ASCII in lower case; every other byte as it is.
-    var asciiLowercased: UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
-    }
-}

@@ -5,12 +5,17 @@ extension OutgoingRequest {
     ///
     /// Refuses what a transport would change or drop without a word, or hang on.
     var refusal: String? {
-        if !method.utf8.allSatisfy(\.isTokenCharacter) || method.isEmpty {
-            return "the method '\(method)' is not a token"
-        }
+        if !method.isToken { return "the method '\(method)' is not a token" }
         if method == "CONNECT" { return "the method CONNECT asks for a tunnel" }
         if method == "HEAD", hasContent { return "a HEAD request with a body cannot be sent" }
-        return refusalOfURL ?? headers.lazy.compactMap(\.refusal).first ?? refusalByTransport
+        return refusalOfURL ?? refusalOfHeaders ?? refusalByTransport
+    }
+
+    private var refusalOfHeaders: String? {
+        for header in headers {
+            if let defect = header.defectInRequest { return "the header '\(header.name)' \(defect)" }
+        }
+        return nil
     }
 
     private var hasContent: Bool { (bodyLength ?? 0) > 0 }
@@ -68,45 +73,5 @@ extension OutgoingRequest {
             if isScheme { return Substring(url).utf8.dropFirst(scheme.utf8CodeUnitCount) }
         }
         return nil
-    }
-}
-
-extension HeaderField {
-    /// Fields that the transport writes itself; a second one breaks the request, or lets it become two.
-    private static let own: [StaticString] = [
-        "host", "content-length", "transfer-encoding", "connection", "expect", "accept-encoding", "te", "trailer",
-        "upgrade", "keep-alive", "proxy-connection",
-    ]
-
-    fileprivate var refusal: String? {
-        if name.isEmpty || !name.utf8.allSatisfy(\.isTokenCharacter) {
-            return "the header name '\(name)' is not a token"
-        }
-        if Self.own.contains(where: isNamed) { return "the header '\(name)' cannot be set" }
-        if value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7f }) {
-            return "the value of the header '\(name)' contains a control character"
-        }
-        return nil
-    }
-}
-
-extension UInt8 {
-    /// RFC 9110 §5.6.2.
-    fileprivate var isTokenCharacter: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(self)
-        }
-    }
-
-    fileprivate var isHexDigit: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
     }
 }
