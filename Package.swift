@@ -12,14 +12,15 @@ let strict: [SwiftSetting] = [
 ]
 
 /// The functions of libcurl that drainq-urlsession puts before FoundationNetworking's. The linker offers them to a dynamic
-/// library only where they are named.
+/// FoundationNetworking only if they are named. A static one asks for `-lcurl`, and gets a library that is empty.
 let curlOfFoundation: [LinkerSetting] = [
     .unsafeFlags(
-        [
-            "easy_init", "easy_cleanup", "easy_setopt", "easy_getinfo", "multi_setopt", "multi_add_handle",
-            "multi_assign",
-            "multi_socket_action", "multi_info_read",
-        ].flatMap { ["-Xlinker", "--export-dynamic-symbol=curl_\($0)"] }, .when(platforms: [.linux]))
+        ["-L\(Context.packageDirectory)/Sources/CFoundationCurl/linker"]
+            + [
+                "easy_init", "easy_cleanup", "easy_setopt", "easy_getinfo", "multi_setopt", "multi_add_handle",
+                "multi_assign",
+                "multi_socket_action", "multi_info_read",
+            ].flatMap { ["-Xlinker", "--export-dynamic-symbol=curl_\($0)"] }, .when(platforms: [.linux]))
 ]
 
 /// Programs begin in seven eighths of the time where the linker does not offer their symbols to libraries.
@@ -39,7 +40,7 @@ let package = Package(
         .target(name: "CSystem", dependencies: ["CPlatform"], swiftSettings: strict),
         .target(name: "CCurl"),
         .target(name: "CZlib"),
-        .target(name: "CFoundationCurl"),
+        .target(name: "CFoundationCurl", exclude: ["linker"]),
         .target(name: "Policy", swiftSettings: strict),
         .target(name: "Spool", dependencies: ["Policy", "CSystem"], swiftSettings: strict),
         .target(name: "Configuration", dependencies: ["Policy"], swiftSettings: strict),
