@@ -186,8 +186,8 @@ struct Action {
         Messages.notice("\(operations) held behind what failed \(count == 1 ? "goes" : "go") on")
     }
 
-    /// So many share a sync.
-    private static let batchSize = 1000
+    /// The number of operations that share a sync. Their answers wait for it: half a second's worth of renames.
+    private static let batchSize = 20_000
 
     private func perform(
         on batch: some Sequence<Entry>, _ queue: OpenQueue, _ options: ActionOptions, _ moment: inout Moment,
