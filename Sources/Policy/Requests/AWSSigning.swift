@@ -46,8 +46,7 @@ package struct AWSSigning: Hashable, Sendable {
         return texts
     }
 
-    /// Whether the service is S3, which takes the path as sent. Others encode it once more, and take several slashes
-    /// for one.
+    /// Whether this is S3, which takes the path as sent. Others encode it again, and take several slashes for one.
     fileprivate var isS3: Bool { service == "s3" || service.hasPrefix("s3-") }
 
     /// Returns why a request with a body file cannot be signed; `nil` if it can. Only S3 takes a body that the

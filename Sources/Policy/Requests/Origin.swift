@@ -17,11 +17,10 @@ package struct Origin: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let host: String
     package let port: UInt16
 
-    /// Parses the origin of an absolute http or https URL, or of a URL template, whose placeholders stand behind the
-    /// host.
+    /// Parses the origin of an absolute http or https URL, or of a URL template with placeholders behind the host.
     ///
     /// Returns `nil` for anything else, also for user information (`http://user@host/`): credentials do not belong in a
-    /// URL, and text before an `@` that looks like a host has deceived people.
+    /// URL, and a host in front of an `@` deceives readers.
     package init?(url: String) {
         guard let parts = URLParts(url) else { return nil }
         self = parts.origin
@@ -95,8 +94,8 @@ struct URLParts {
         return (host.lowercased(), port)
     }
 
-    /// ASCII letters, digits, `_`, `-` and `.`; other scripts' letters and marks. No percent-encoding: no host that
-    /// resolves has any.
+    /// ASCII letters, digits, `_`, `-`, `.`, other letters and marks. No percent-encoding: no name that resolves has
+    /// it.
     private static func isHostScalar(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return UInt8(ascii: scalar).isIdentifierByte || scalar == "." }
         return scalar.properties.isAlphabetic || scalar.properties.generalCategory == .nonspacingMark

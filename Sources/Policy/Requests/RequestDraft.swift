@@ -75,8 +75,7 @@ extension RequestForm {
             bytes: try body.bytes(values), type: route.bodySyntax == .json ? "application/json" : nil)
     }
 
-    /// Returns the declared type, else `application/octet-stream` for bytes: a transport by itself would call them a
-    /// form.
+    /// Returns the declared type, else `application/octet-stream` if there is a body: transports would call it a form.
     private func contentType(of header: OperationHeader, hasBody: Bool) throws(RequestError) -> String? {
         guard let type = header.contentType ?? (hasBody ? "application/octet-stream" : nil) else { return nil }
         guard HeaderField.canSend(value: type) else {
