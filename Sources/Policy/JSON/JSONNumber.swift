@@ -1,7 +1,6 @@
 /// The value of a JSON number of any size: 1, 1.0 and 10e-1 are equal, and no digit is lost.
 struct JSONNumber: Hashable {
-    /// The value is 0.DIGITS × 10^exponent. `digits` neither begins nor ends with 0; it is empty for 0, which has no
-    /// sign.
+    /// The value is 0.DIGITS × 10^exponent. `digits` has no 0 at either end; it is empty for 0, which has no sign.
     private let isNegative: Bool
     private let digits: [UInt8]
     private let exponent: Int

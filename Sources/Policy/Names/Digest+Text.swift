@@ -34,8 +34,7 @@ extension Digest: CustomStringConvertible {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Returns the number in `digits` lower-case hex digits; `nil` if a byte is no such digit. The caller checks
-    /// bounds.
+    /// Returns the number in `digits` lower-case hex digits; `nil` if a byte is none. The caller checks bounds.
     fileprivate func lowerHex(at offset: Int, digits: Int) -> UInt64? {
         var value: UInt64 = 0
         for index in offset..<offset + digits {

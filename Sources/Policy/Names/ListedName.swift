@@ -1,7 +1,7 @@
-/// A canonical name in the buffer of a listing, checked to its last byte and not copied. It is valid as long as the
-/// bytes.
+/// A canonical name in the buffer of a listing, checked to its last byte and not copied. Valid as long as the bytes.
 ///
-/// A run lists a million names to choose five, and makes an `EntryName`, which has the grammar, of those only.
+/// A run may list a million names to choose five: it makes an `EntryName` of those only. The grammar stands with that
+/// type.
 package struct ListedName {
     package private(set) var createdAt: Timestamp
     /// Empty for the default type.

@@ -1,6 +1,6 @@
 /// Chooses up to `limit` of the due operations, which are offered one at a time in any order.
 ///
-/// The oldest come first (by `createdAt`, then by id). Operations of routes that send the newest first stand behind
+/// The oldest come first (by `createdAt`, then by id). Operations of routes that order the newest first stand behind
 /// them, newest first; "older" and "younger" below, and a `Reach`, mean this rank. Only if more operations are due than
 /// `limit`, each destination first gets an equal share for its oldest; the oldest of the others take the rest. With
 /// more destinations than `limit`, a share is one operation, and those whose oldest has waited longest get one.

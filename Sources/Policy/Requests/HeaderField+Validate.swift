@@ -60,7 +60,7 @@ extension String {
 }
 
 extension UInt8 {
-    /// The lower-case letter of an ASCII letter; every other byte unchanged.
+    /// The byte in lower case if it is an ASCII letter; else the byte itself.
     package var asciiLowercased: UInt8 {
         (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self
     }

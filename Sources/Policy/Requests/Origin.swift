@@ -94,8 +94,7 @@ struct URLParts {
         return (host.lowercased(), port)
     }
 
-    /// ASCII letters, digits, `_`, `-`, `.`, other letters and marks. No percent-encoding: no name that resolves has
-    /// it.
+    /// ASCII letters, digits, `_`, `-`, `.`, other letters and marks. No percent-encoding: no resolvable name has it.
     private static func isHostScalar(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return UInt8(ascii: scalar).isIdentifierByte || scalar == "." }
         return scalar.properties.isAlphabetic || scalar.properties.generalCategory == .nonspacingMark

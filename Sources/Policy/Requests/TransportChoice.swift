@@ -124,7 +124,7 @@ private enum LibcurlNeed: CustomStringConvertible {
     case bodyOfGET
     case bodyFile
 
-    /// Returns the first such feature of a request; `nil` if it needs none. Timeouts in milliseconds are none:
+    /// Returns the first such feature that a request needs; `nil` if none. Timeouts in milliseconds are none:
     /// URLSession's transport has its own timer. It sees a connection only by the first byte of a body: without a body
     /// a connect timeout needs libcurl, unless it is the default, or not below `timeouts.request`.
     static func first(of request: OutgoingRequest) -> LibcurlNeed? {
