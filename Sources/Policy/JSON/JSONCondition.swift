@@ -1,11 +1,11 @@
-/// Something that is true of a JSON document, or is not.
+/// A condition on a JSON document: a test of the value at a pointer.
 package struct JSONCondition: Hashable, Sendable {
     package enum Test: Hashable, Sendable {
-        /// There is a value (`null` is one), or there is none.
+        /// The value exists (`null` is one), or does not.
         case exists(Bool)
-        /// The value is this one, as JSON: numbers by value, objects whatever the order of their members.
+        /// The value equals this one as JSON: numbers by value, objects whatever the order of their members.
         case equals(JSONValue)
-        /// The value is text with this text in it.
+        /// The value is a text that contains this text.
         case contains(String)
         /// There is no value, or it is `null` or `false`.
         case unset
@@ -55,7 +55,7 @@ extension JSONCondition: CustomStringConvertible {
         }
     }
 
-    /// The opposite, for a document of which it does not hold: `/result/success does not equal true`.
+    /// The description of the opposite, for a document that fails the condition: `/result/success does not equal true`.
     package var opposite: String {
         switch test {
         case .exists(true): "\(place) does not exist"

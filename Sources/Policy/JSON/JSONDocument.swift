@@ -1,10 +1,10 @@
-/// Exactly one JSON value in its bytes, looked into without decoding what is not asked for.
+/// Exactly one JSON value in its bytes. Decodes only the parts that are asked for.
 package struct JSONDocument: Sendable {
     package let bytes: [UInt8]
-    /// The value, without the white space around it.
+    /// The range of the value, without the white space around it.
     package let range: Range<Int>
 
-    /// Throws for what is no JSON (RFC 8259), for none, and for more than one value.
+    /// Throws if the bytes are not JSON (RFC 8259), or contain no value or several.
     package init(_ bytes: [UInt8]) throws(JSONSyntaxError) {
         var scanner = JSONScanner(bytes)
         guard let range = try scanner.next() else { throw JSONSyntaxError(offset: 0, reason: "there is no value") }
@@ -20,7 +20,7 @@ package struct JSONDocument: Sendable {
         self.range = range
     }
 
-    /// Returns the place of the value at `pointer` (RFC 6901 §4); `nil` if there is none. The last of a repeated name
+    /// Returns the range of the value at `pointer` (RFC 6901 §4); `nil` if there is none. Of a repeated name the last
     /// counts, as in most readers.
     package func range(at pointer: JSONPointer) -> Range<Int>? {
         var range = range
@@ -37,7 +37,7 @@ package struct JSONDocument: Sendable {
         range(at: pointer).map { JSONValue(valid: bytes[$0]) }
     }
 
-    /// The elements of the array at `pointer`, in order; `nil` if there is none.
+    /// Returns the elements of the array at `pointer`, in order; `nil` if there is no array.
     package func elements(at pointer: JSONPointer) -> [JSONDocument]? {
         guard let range = range(at: pointer) else { return nil }
         var elements: [JSONDocument] = []
@@ -47,7 +47,7 @@ package struct JSONDocument: Sendable {
 
     private static func child(_ token: String, of range: Range<Int>, in bytes: [UInt8]) -> Range<Int>? {
         var found: Range<Int>?
-        // This text has been scanned before: the scanner throws nothing.
+        // A scanner has accepted these bytes before, so it does not throw.
         switch bytes[range.lowerBound] {
         case UInt8(ascii: "{"):
             _ = try? JSONScanner.forEachMember(of: bytes, in: range) { name, value in
@@ -66,7 +66,7 @@ package struct JSONDocument: Sendable {
         return found
     }
 
-    /// Digits without leading zeros; `-`, the element after the last, is never there to be read.
+    /// Returns the index in digits without leading zeros; `nil` for all else, also for `-`, the element after the last.
     private static func arrayIndex(_ token: String) -> Int? {
         guard token == "0" || token.utf8.first != UInt8(ascii: "0"),
             token.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })

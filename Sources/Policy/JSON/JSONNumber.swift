@@ -1,11 +1,11 @@
 /// The value of a JSON number of any size: 1, 1.0 and 10e-1 are equal, and no digit is lost.
 struct JSONNumber: Hashable {
-    /// The value is 0.DIGITS × 10^exponent, `digits` neither beginning nor ending with 0; none for zero, which has no sign.
+    /// The value is 0.DIGITS × 10^exponent. `digits` has no 0 at either end; it is empty for 0, which has no sign.
     private let isNegative: Bool
     private let digits: [UInt8]
     private let exponent: Int
 
-    /// `nil` if the text is no number, or its exponent beyond 64 bits.
+    /// Returns `nil` if the text is no number, or if its exponent is beyond 64 bits.
     init?(_ text: String) {
         var rest = Array(text.utf8)[...]
         let isNegative = rest.first == UInt8(ascii: "-")

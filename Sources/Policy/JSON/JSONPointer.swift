@@ -1,19 +1,19 @@
-/// A place in a JSON document (RFC 6901): `""` is the whole, `/result/success` a member of a member.
+/// A place in a JSON document (RFC 6901): `""` is the whole document, `/result/success` a member of a member.
 package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
-    /// Unescaped.
+    /// The unescaped tokens.
     package let tokens: [String]
 
     package init(tokens: [String]) {
         self.tokens = tokens
     }
 
-    /// The text of RFC 6901 §3: empty, or beginning with `/`, with `~0` for `~` and `~1` for `/`; else `nil`.
+    /// Parses the text of RFC 6901 §3: empty, or beginning with `/`, with `~0` for `~` and `~1` for `/`; else `nil`.
     package init?(_ text: some StringProtocol) {
         if text.isEmpty {
             tokens = []
             return
         }
-        // By bytes: a mark behind a slash would make another character of it.
+        // Compares bytes: a combining mark behind a slash would make another character of it.
         guard text.utf8.first == UInt8(ascii: "/") else { return nil }
         var tokens: [String] = []
         for part in text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {

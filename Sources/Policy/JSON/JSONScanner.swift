@@ -1,4 +1,4 @@
-/// A place where a text stops being JSON.
+/// The place where a text stops being JSON, and the reason.
 package struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Byte offset from the start of the scanned bytes.
     package var offset: Int
@@ -13,7 +13,7 @@ package struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertib
     }
 }
 
-/// Finds where JSON values begin and end without decoding them, so that a payload can be kept byte for byte.
+/// A scanner that finds where JSON values begin and end without decoding them, so a payload is kept byte for byte.
 ///
 /// Strict RFC 8259 (no comments, no trailing commas), UTF-8 checked, at most `maximumDepth` deep, iterative: no input
 /// can exhaust the stack. Values are ranges into `bytes`; `JSONDocument` looks into them.
@@ -22,7 +22,7 @@ package struct JSONScanner {
 
     package let bytes: [UInt8]
     package private(set) var offset: Int
-    /// Nothing is looked at from here on.
+    /// The end of the scanned range. The scanner reads no byte from here on.
     private let end: Int
     /// Whether all skipped strings are ASCII.
     private var isASCII = true
@@ -44,7 +44,7 @@ package struct JSONScanner {
         package var value: Range<Int>
     }
 
-    /// The next value, after white space; `nil` at the end of the bytes.
+    /// Returns the range of the next value, after white space; `nil` at the end of the bytes.
     package mutating func next() throws(JSONSyntaxError) -> Range<Int>? {
         skipWhitespace()
         guard offset < end else { return nil }
@@ -61,7 +61,7 @@ package struct JSONScanner {
         return start..<offset
     }
 
-    /// The members of the object that is at `range`, in order, repeated names included; `nil` if it is no object.
+    /// Returns the members of the object at `range`, in order, repeated names included; `nil` if it is no object.
     package static func members(of bytes: [UInt8], in range: Range<Int>) throws(JSONSyntaxError) -> [Member]? {
         var members: [Member] = []
         members.reserveCapacity(8)
@@ -72,7 +72,7 @@ package struct JSONScanner {
         return isObject ? members : nil
     }
 
-    /// Calls `take` with the places of each name and value, in order; false if there is no object at `range`.
+    /// Calls `take` with the ranges of each name and value, in order. Returns false if there is no object at `range`.
     static func forEachMember(
         of bytes: [UInt8], in range: Range<Int>,
         _ take: (_ name: Range<Int>, _ value: Range<Int>) throws(JSONSyntaxError) -> Void
@@ -99,7 +99,7 @@ package struct JSONScanner {
         }
     }
 
-    /// Calls `take` with the place of each element, in order; false if there is no array at `range`.
+    /// Calls `take` with the range of each element, in order. Returns false if there is no array at `range`.
     package static func forEachElement(
         of bytes: [UInt8], in range: Range<Int>, _ take: (_ value: Range<Int>) -> Void
     ) throws(JSONSyntaxError) -> Bool {
@@ -140,7 +140,7 @@ package struct JSONScanner {
         return true
     }
 
-    /// One value of any depth. `closers` is the stack of brackets that are open.
+    /// Skips one value of any depth. `closers` is the stack of open brackets.
     private mutating func skipValue() throws(JSONSyntaxError) {
         var closers: [UInt8] = []
         while true {
@@ -171,7 +171,7 @@ package struct JSONScanner {
             case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try skipNumber()
             default: throw error("expected a value")
             }
-            // A value has ended: close what closes here, or go on behind a comma.
+            // A value has ended: close the brackets that end here, or continue after a comma.
             var more = false
             while let closer = closers.last {
                 skipWhitespace()
@@ -196,8 +196,8 @@ package struct JSONScanner {
         }
     }
 
-    /// Values may touch (`{}{}`, `"a""b"`), but a number or a word ends only at white space, a bracket, a quote or the
-    /// end: `01` is not 0 and then 1, and `nullnull` is nothing.
+    /// Throws if a value runs into the next. Values may touch (`{}{}`, `"a""b"`), but a number or a word ends only at
+    /// white space, an opening bracket, a quote or the end: `01` is not 0 and then 1, and `nullnull` is no value.
     private func checkValueEnds() throws(JSONSyntaxError) {
         guard offset < end else { return }
         switch bytes[offset - 1] {
@@ -287,7 +287,7 @@ package struct JSONScanner {
 }
 
 extension UInt8 {
-    /// Whether the byte stands for itself in a string, and is ASCII.
+    /// Whether the byte is ASCII and stands for itself in a string.
     fileprivate var isPlain: Bool {
         self >= 0x20 && self < 0x80 && self != UInt8(ascii: "\"") && self != UInt8(ascii: "\\")
     }

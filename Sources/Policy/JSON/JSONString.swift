@@ -1,4 +1,4 @@
-/// The name of a member, decoded.
+/// Decodes the name of a member. Throws if it is not valid text.
 func decodeName(_ bytes: [UInt8], _ range: Range<Int>) throws(JSONSyntaxError) -> String {
     guard let name = JSONScanner.text(of: bytes, in: range) else {
         let isUTF8 = String(validating: bytes[range], as: UTF8.self) != nil
@@ -9,9 +9,9 @@ func decodeName(_ bytes: [UInt8], _ range: Range<Int>) throws(JSONSyntaxError) -
 }
 
 extension JSONScanner {
-    /// The text of the string at `range`, its quotes included, that a scanner has found to be one.
+    /// Returns the text of a string that a scanner has found at `range`, quotes included.
     ///
-    /// Half a surrogate pair is no text: `nil`, or U+FFFD where `repairing`.
+    /// Half a surrogate pair is no text: returns `nil`, or U+FFFD for it if `repairing`.
     package static func text(of bytes: [UInt8], in range: Range<Int>, repairing: Bool = false) -> String? {
         let inner = bytes[range.lowerBound + 1..<range.upperBound - 1]
         if !inner.contains(UInt8(ascii: "\\")) {

@@ -1,4 +1,4 @@
-/// JSON scalars as text, each direction.
+/// Conversions between JSON scalars and text.
 package enum JSONText {
     /// Appends the text in quotes, escaped as little as RFC 8259 §7 allows.
     package static func append(_ text: String, to bytes: inout [UInt8]) {
@@ -18,15 +18,15 @@ package enum JSONText {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// The text as a JSON string, in its quotes.
+    /// Returns the text as a JSON string, in its quotes.
     package static func quoted(_ text: String) -> String {
         var bytes: [UInt8] = []
         append(text, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The same JSON with everything escaped that could steer a terminal (`escapedForDisplay`), which stands in strings only.
-    /// Line breaks between tokens are to be taken out before.
+    /// Escapes everything in the JSON that could steer a terminal (`escapedForDisplay`). It must stand in strings only:
+    /// remove line breaks between tokens before.
     package static func escapedForDisplay(_ json: String) -> String {
         guard json.unicodeScalars.contains(where: \.isUnsafeForDisplay) else { return json }
         return json.unicodeScalars.map { scalar in
@@ -34,13 +34,13 @@ package enum JSONText {
         }.joined()
     }
 
-    /// The text that stands at `range`; `nil` if there is no string.
+    /// Returns the text of the string at `range`; `nil` if there is no string.
     package static func string(_ bytes: [UInt8], _ range: Range<Int>) -> String? {
         guard range.count >= 2, bytes[range.lowerBound] == UInt8(ascii: "\"") else { return nil }
         return JSONScanner.text(of: bytes, in: range)
     }
 
-    /// The whole number that stands at `range`; `nil` for a fraction, an exponent or anything else.
+    /// Returns the whole number at `range`; `nil` for a fraction, an exponent or anything else.
     package static func integer(_ bytes: [UInt8], _ range: Range<Int>) -> Int? {
         Int(String(decoding: bytes[range], as: UTF8.self))
     }

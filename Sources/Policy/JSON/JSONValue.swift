@@ -1,9 +1,9 @@
-/// A JSON value, as far as comparing needs it: equal are numbers of one value, texts of the same characters and objects
-/// with the same members in any order.
+/// A JSON value for comparisons. Numbers are equal by value, texts by their characters, and objects by their members in
+/// any order.
 package indirect enum JSONValue: Sendable {
     case null
     case bool(Bool)
-    /// As it is written, without a value lost.
+    /// The number as written, so no digit is lost.
     case number(String)
     case string(String)
     case array([JSONValue])
@@ -11,20 +11,20 @@ package indirect enum JSONValue: Sendable {
 }
 
 extension JSONValue {
-    /// The value of bytes that hold exactly one, at most `JSONScanner.maximumDepth` deep.
+    /// Parses bytes that hold exactly one value, at most `JSONScanner.maximumDepth` deep.
     package init(_ bytes: [UInt8]) throws(JSONSyntaxError) {
         let document = try JSONDocument(bytes)
         self.init(valid: bytes[document.range])
     }
 
-    /// The value of bytes in which a scanner has found one. Of a repeated name the last counts; half a surrogate pair
+    /// Parses bytes in which a scanner has found one value. Of a repeated name the last counts; half a surrogate pair
     /// reads as U+FFFD.
     init(valid slice: ArraySlice<UInt8>) {
         var parser = Parser(bytes: Array(slice))
         self = parser.value()
     }
 
-    /// Iterative; trusts what it reads.
+    /// An iterative parser. It trusts that a scanner has accepted the bytes.
     private struct Parser {
         private struct Container {
             var isObject: Bool
@@ -87,7 +87,7 @@ extension JSONValue {
             return JSONScanner.text(of: bytes, in: start..<offset, repairing: true) ?? ""
         }
 
-        /// True behind a name: a value is never followed by a colon.
+        /// Skips a colon. Returns true behind a name: a colon never follows a value.
         private mutating func skipColon() -> Bool {
             var next = offset
             while next < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[next]) { next += 1 }
@@ -113,7 +113,7 @@ extension JSONValue: Hashable {
         case (.bool(let left), .bool(let right)): left == right
         case (.number(let left), .number(let right)):
             left == right || JSONNumber(left).map { $0 == JSONNumber(right) } ?? false
-        // Not by canonical equivalence: the wire has code points (RFC 8259 §8.3).
+        // Compares code points, which the wire has (RFC 8259 §8.3), and not canonical equivalents.
         case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
         case (.array(let left), .array(let right)): left == right
         case (.object(let left), .object(let right)): left == right

@@ -1,11 +1,11 @@
-/// JSON Merge Patches (RFC 7396): what changes members of an object, and `null` takes one away.
+/// JSON Merge Patches (RFC 7396). A patch changes the members of an object; `null` removes one.
 package enum MergePatch {
-    /// Returns the one patch that does what `earlier` and then `later` do to any document; `nil` where no patch does, or
-    /// where one of them is no JSON.
+    /// Returns the one patch that does what `earlier` and then `later` do to any document; `nil` if no patch does, or
+    /// if one of them is not JSON.
     ///
-    /// A patch that is no object replaces the document, so nothing of what came before it is left. There is no patch that
-    /// replaces a value by an object: an object that follows a value or `null` in its place cannot be merged with it.
-    /// Values keep the text that they have; an object in which a name stands twice is not merged.
+    /// A later patch that is no object replaces the document, so nothing of the earlier one remains. No patch replaces
+    /// a value by an object: an object that follows a value or `null` in its place cannot be merged with it. Values
+    /// keep their text. An object with a repeated name is not merged.
     package static func merged(_ earlier: [UInt8], _ later: [UInt8]) -> [UInt8]? {
         guard let first = try? JSONDocument(earlier), let second = try? JSONDocument(later) else { return nil }
         return merged(earlier, first.range, later, second.range)
@@ -42,7 +42,7 @@ package enum MergePatch {
         bytes[range.lowerBound] == UInt8(ascii: "{")
     }
 
-    /// The members with their names as they stand there; `nil` where a name stands twice.
+    /// Returns the members with their names as written; `nil` if a name is repeated, or is not valid text.
     private static func members(
         of bytes: [UInt8], _ range: Range<Int>
     ) -> [(name: String, text: Range<Int>, value: Range<Int>)]? {

@@ -1,4 +1,4 @@
-/// A moment taken apart in the proleptic Gregorian calendar, UTC.
+/// A moment as date and time of day in the proleptic Gregorian calendar, UTC.
 ///
 /// The arithmetic is Howard Hinnant's `days_from_civil` and its inverse, on years that begin in March: exact, without
 /// tables and without loops, because a run over a million names does it a million times.
@@ -16,7 +16,7 @@ struct CivilTime: Hashable, Sendable {
         let seconds = total.flooredQuotient(by: 1_000_000)
         let days = seconds.flooredQuotient(by: 86_400)
         let rest = seconds - days * 86_400
-        // The product of the first moments of all is out of range; the difference is not.
+        // The product of the earliest moments overflows; the difference does not.
         microsecond = total &- seconds &* 1_000_000
         hour = rest / 3600
         minute = rest / 60 % 60
@@ -33,7 +33,7 @@ struct CivilTime: Hashable, Sendable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// `nil` when there is no such day or time of day; a leap second does not exist here.
+    /// Returns `nil` if there is no such day or time of day. Leap seconds do not exist here.
     init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int, microsecond: Int) {
         guard (1...12).contains(month), day >= 1, day <= Self.days(inMonth: month, of: year),
             (0...23).contains(hour), (0...59).contains(minute), (0...59).contains(second),
@@ -69,7 +69,7 @@ struct CivilTime: Hashable, Sendable {
 }
 
 extension Int {
-    /// The quotient rounded towards negative infinity; `divisor` is positive.
+    /// Returns the quotient rounded towards negative infinity. `divisor` must be positive.
     func flooredQuotient(by divisor: Int) -> Int {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? quotient - 1 : quotient

@@ -1,7 +1,7 @@
 extension Digest: CustomStringConvertible {
     static let length = 24
 
-    /// The digest of a key or an origin: of its UTF-8 bytes, without normalisation.
+    /// Computes the digest of a key or an origin, from its UTF-8 bytes without normalisation.
     package init(of text: String) {
         let hash = SHA256.hash(Array(text.utf8))
         first = hash[..<8].reduce(0) { $0 << 8 | UInt64($1) }
@@ -34,7 +34,7 @@ extension Digest: CustomStringConvertible {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// The number that exactly `digits` lower-case hex digits make; `nil` if one of them is none. The caller checks bounds.
+    /// Returns the number in `digits` lower-case hex digits; `nil` if a byte is none. The caller checks bounds.
     fileprivate func lowerHex(at offset: Int, digits: Int) -> UInt64? {
         var value: UInt64 = 0
         for index in offset..<offset + digits {
@@ -51,12 +51,12 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension UInt8 {
-    /// The digit of a number from 0 to 15.
+    /// Returns the lower-case hex digit of a number from 0 to 15.
     static func lowerHexDigit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
-    /// The digit of a number from 0 to 15.
+    /// Returns the upper-case hex digit of a number from 0 to 15.
     static func upperHexDigit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
     }

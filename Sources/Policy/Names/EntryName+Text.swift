@@ -1,6 +1,6 @@
-/// The text of a name, each direction: the grammar stands with `EntryName`.
+/// Parses and writes the text of a name. The grammar stands with `EntryName`.
 extension EntryName: CustomStringConvertible {
-    /// No canonical name is longer; the longest one there is has as many.
+    /// The length of the longest canonical name, in bytes.
     package static let maximumLength = 253
 
     /// Parses the bytes of a file name; `nil` if it is not canonical.
@@ -15,8 +15,8 @@ extension EntryName: CustomStringConvertible {
         self = parsed
     }
 
-    /// The canonical name. What a name cannot carry is written as the nearest it can: a gate rounded up to the
-    /// millisecond, times within 1970–9999, at most 9,999 attempts and 99 interruptions.
+    /// The canonical name. A value that a name cannot carry is written as the nearest that it can: a gate rounded up to
+    /// the millisecond, times within 1970–9999, at most 9,999 attempts and 99 interruptions.
     package var description: String {
         String(unsafeUninitializedCapacity: Self.maximumLength) { buffer in
             var writer = NameWriter(buffer)

@@ -1,4 +1,4 @@
-/// The canonical name of an operation's file: everything that choosing needs, so a run opens only what it attempts.
+/// The canonical name of an operation's file. It has all that choosing needs: a run opens only what it attempts.
 ///
 /// ```
 /// name      = createdAt "-" id *( "," field ) ".json"
@@ -8,20 +8,20 @@
 ///           / "o=" digest      ; of the origin of the operation's own url, likewise
 ///           / "a=" count       ; attempts made, left out when 0, 1–9999
 ///           / "i=" count       ; interrupted claims since the last settled attempt, left out when 0, 1–99
-///           / "h=1"            ; held by itself until a person releases it, left out otherwise
-///           / "n=" time        ; not before (what the operation asked for)
-///           / "t=" time        ; due (what the schedule set); never together with "n="
+///           / "h=1"            ; held by itself until an operator releases it, left out otherwise
+///           / "n=" time        ; not before (set by the operation)
+///           / "t=" time        ; due (set by the schedule); never together with "n="
 /// time      = YYYYMMDD "T" hhmmss [ "." mmm ] "Z"         ; the fraction is left out when it is 000
 /// ```
-/// Fields stand in this order, each at most once. A name is at most 253 bytes. `init?` and `description` are each
-/// other's inverse: a text that `init?` accepts is what `description` gives back, byte for byte.
+/// Fields stand in this order, each at most once. A name is at most 253 bytes. `init?` and `description` are inverse:
+/// `description` gives back a text that `init?` accepts, byte for byte.
 package struct EntryName: Hashable, Sendable {
     /// The reason why an entry is not attempted now.
     package enum Gate: Hashable, Sendable {
         case open
-        /// The operation itself asked not to be sent before this time; however far away, it is meant.
+        /// Set by the operation: it must not be sent before this time, however far away.
         case notBefore(Timestamp)
-        /// The schedule set this; one further away than the schedule could have set is due (clocks jump).
+        /// Set by the schedule. A time further away than the schedule could have set counts as due (clocks jump).
         case due(Timestamp)
     }
 
@@ -32,7 +32,7 @@ package struct EntryName: Hashable, Sendable {
     package var originDigest: Digest?
     package var attempts: Int
     package var interruptions: Int
-    /// Held by itself: never due until a person releases it.
+    /// Held by itself: never due until an operator releases it.
     package var isHeld: Bool
     package var gate: Gate
 

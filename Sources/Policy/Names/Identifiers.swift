@@ -9,12 +9,12 @@ package struct OperationID: Hashable, Sendable, Comparable, CustomStringConverti
 
     package init?(_ text: Substring) { self.init(String(text)) }
 
-    /// The bytes are known to be one.
+    /// Takes bytes that are known to be an id.
     init(checked bytes: UnsafeBufferPointer<UInt8>) {
         description = String(decoding: bytes, as: UTF8.self)
     }
 
-    /// In the order of the bytes, which all are ASCII.
+    /// Compares the bytes, which are all ASCII.
     package static func < (left: OperationID, right: OperationID) -> Bool {
         left.description < right.description
     }
@@ -36,20 +36,20 @@ package struct TypeName: Hashable, Sendable, Comparable, CustomStringConvertible
 
     package init?(_ text: Substring) { self.init(String(text)) }
 
-    /// The bytes are known to be one.
+    /// Takes bytes that are known to be a type.
     init(checked bytes: UnsafeBufferPointer<UInt8>) {
         description = String(decoding: bytes, as: UTF8.self)
     }
 
-    /// In the order of the bytes, which all are ASCII.
+    /// Compares the bytes, which are all ASCII.
     package static func < (left: TypeName, right: TypeName) -> Bool {
         left.description < right.description
     }
 }
 
 extension UInt8 {
-    /// One of `A-Z a-z 0-9 _ -`. A million names have thirty-six of them each, letters and digits by chance, so both halves
-    /// of the table are looked into: which one counts no processor could foresee.
+    /// Whether the byte is one of `A-Z a-z 0-9 _ -`. Branch-free: a million names have 36 such bytes each, letters and
+    /// digits by chance, so a branch between the halves of the table is unpredictable.
     var isIdentifierByte: Bool {
         let low: UInt64 = 0x03FF_2000_0000_0000 &>> UInt64(self & 63)
         let high: UInt64 = 0x07FF_FFFE_87FF_FFFE &>> UInt64(self & 63)

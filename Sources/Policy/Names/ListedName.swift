@@ -1,7 +1,7 @@
-/// A canonical name as it stands in the buffer of a listing: checked to its last byte, and nothing of it copied. It is
-/// there as long as the bytes are.
+/// A canonical name in the buffer of a listing, checked to its last byte and not copied. Valid as long as the bytes.
 ///
-/// A run passes over a million names to take five: only of those is an `EntryName` made. The grammar stands with that.
+/// A run may list a million names to choose five: it makes an `EntryName` of those only. The grammar stands with that
+/// type.
 package struct ListedName {
     package private(set) var createdAt: Timestamp
     /// Empty for the default type.
@@ -29,7 +29,7 @@ package struct ListedName {
         idBytes = bytes.part(timeLength + 1, index)
         typeBytes = bytes.part(index, index)
         guard (1...64).contains(idBytes.count), index == end || bytes[index] == UInt8(ascii: ",") else { return nil }
-        // Fields stand in one order: each must come later in it than the one before.
+        // Fields have a fixed order: each must come after the one before it.
         var last: FieldOrder = .none
         while index < end {
             guard index + 3 <= end, bytes[index + 2] == UInt8(ascii: "="),
@@ -42,7 +42,7 @@ package struct ListedName {
         }
     }
 
-    /// A number that two names of one queue hardly share: all that tells operations and their generations apart is in it.
+    /// A hash that two names of one queue hardly share: of creation time, id, gate, attempts, interruptions and hold.
     package var mark: UInt64 {
         var mark = UInt64(bitPattern: createdAt.microseconds)
         func take(_ word: UInt64) {
@@ -85,7 +85,7 @@ package struct ListedName {
         }
     }
 
-    /// False if the value is none that the `description` of an `EntryName` would write there.
+    /// Stores the value of a field. Returns false if no `description` of an `EntryName` has that value there.
     private mutating func take(_ field: FieldOrder, letter: UInt8, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
         switch field {
         case .none:
@@ -117,7 +117,7 @@ package struct ListedName {
 }
 
 extension EntryName {
-    /// The same name, to keep.
+    /// Copies the name.
     package init(_ name: ListedName) {
         self.init(
             createdAt: name.createdAt, id: name.id, type: TypeName(name), keyDigest: name.keyDigest,
@@ -127,7 +127,7 @@ extension EntryName {
 }
 
 extension TypeName {
-    /// The type of a name.
+    /// Copies the type of a name.
     package init(_ name: ListedName) {
         self = name.typeBytes.isEmpty ? .default : TypeName(checked: name.typeBytes)
     }
@@ -155,7 +155,7 @@ extension UnsafeBufferPointer<UInt8> {
         return index
     }
 
-    /// A number of that many digits without a leading zero, so never 0.
+    /// Returns a number of that many digits without a leading zero, so never 0; `nil` if the bytes are none.
     fileprivate func canonicalCount(digits: ClosedRange<Int>) -> Int? {
         guard digits.contains(count), self[0] != UInt8(ascii: "0") else { return nil }
         return decimal(at: 0, digits: count)

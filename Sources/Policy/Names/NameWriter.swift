@@ -1,4 +1,4 @@
-/// Writes the bytes of names and times into a buffer that is known to be long enough.
+/// A writer of names and times into a buffer that must be long enough.
 struct NameWriter {
     private let buffer: UnsafeMutableBufferPointer<UInt8>
     private(set) var count = 0
@@ -24,7 +24,7 @@ struct NameWriter {
         text.withUTF8Buffer { for byte in $0 { write(byte) } }
     }
 
-    /// Exactly `digits` decimal digits, with leading zeros.
+    /// Writes exactly `digits` decimal digits, with leading zeros.
     mutating func write(_ number: Int, digits: Int) {
         var rest = number
         for index in stride(from: count + digits - 1, through: count, by: -1) {
@@ -43,7 +43,7 @@ struct NameWriter {
     }
 
     mutating func writeCompactMilliseconds(_ moment: Timestamp) {
-        // The last millisecond cannot be rounded up any more; there it is cut.
+        // The last millisecond cannot be rounded up: its fraction is cut.
         let civil = CivilTime(min(moment.roundedUpToMilliseconds, .lastInNames).clampedToNames)
         writeCompactSeconds(civil)
         let milliseconds = civil.microsecond / 1000

@@ -1,6 +1,6 @@
-/// SHA-256 (FIPS 180-4 §6.2), because the toolchain has none on Linux. No step depends on what the message is.
+/// SHA-256 (FIPS 180-4 §6.2), because the toolchain has none on Linux. No step depends on the content of the message.
 enum SHA256 {
-    /// The 32 bytes of the digest.
+    /// Returns the 32 bytes of the digest.
     static func hash(_ message: [UInt8]) -> [UInt8] {
         var state: [UInt32] = [
             0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
@@ -68,7 +68,7 @@ enum SHA256 {
 }
 
 extension UInt32 {
-    /// Rotated to the right.
+    /// Returns the word rotated to the right.
     fileprivate func rotated(_ count: UInt32) -> UInt32 {
         self >> count | self << (32 - count)
     }

@@ -17,7 +17,7 @@ extension Timestamp {
         self = moment
     }
 
-    /// Parses exactly `YYYYMMDDThhmmssZ`, or with `.mmm` before the `Z` where that is not `.000`.
+    /// Parses exactly `YYYYMMDDThhmmssZ`, or with `.mmm` before the `Z` if that is not `.000`.
     package init?(compactMilliseconds bytes: UnsafeBufferPointer<UInt8>) {
         var fraction = 0
         switch bytes.count {
@@ -42,7 +42,7 @@ extension Timestamp {
         self = moment
     }
 
-    /// `YYYYMMDDThhmmss.uuuuuuZ`: sorts as text as the moments do.
+    /// `YYYYMMDDThhmmss.uuuuuuZ`: texts sort as the moments do.
     package var compactMicroseconds: String {
         String(unsafeUninitializedCapacity: 24) { buffer in
             var writer = NameWriter(buffer)
@@ -51,7 +51,7 @@ extension Timestamp {
         }
     }
 
-    /// `YYYYMMDDThhmmss[.mmm]Z`, rounded up to the millisecond: what waits never goes before its time.
+    /// `YYYYMMDDThhmmss[.mmm]Z`, rounded up to the millisecond, so an operation never goes before its time.
     package var compactMilliseconds: String {
         String(unsafeUninitializedCapacity: 24) { buffer in
             var writer = NameWriter(buffer)
@@ -60,7 +60,7 @@ extension Timestamp {
         }
     }
 
-    /// The next whole millisecond, or this moment if it is one: what a name can carry as a due time.
+    /// The next whole millisecond, or this moment if it is one: the due time that a name can carry.
     package var roundedUpToMilliseconds: Timestamp {
         let rest = microseconds % 1000
         if rest == 0 { return self }
@@ -87,7 +87,7 @@ extension Timestamp {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// The number that exactly `digits` decimal digits make; `nil` if one of them is none. The caller checks bounds.
+    /// Returns the number in `digits` decimal digits; `nil` if a byte is no digit. The caller checks bounds.
     @inline(__always)
     func decimal(at offset: Int, digits: Int) -> Int? {
         var value = 0

@@ -1,16 +1,16 @@
 /// The text of a time in files and reports.
 extension Timestamp {
     /// Parses RFC 3339 §5.6: any offset, an optional fraction (cut after six digits), `t` and `z` in either case, and a
-    /// leap second `:60` as the second before it. Nothing else: no blank for the `T`, no missing offset, no `24:00`.
+    /// leap second `:60` as the second before it. Accepts no blank for the `T`, no missing offset, no `24:00`.
     package init?(rfc3339 text: String) {
         var text = text
         guard let moment = text.withUTF8(Self.parseRFC3339) else { return nil }
         self = moment
     }
 
-    /// In UTC with `Z`; the fraction is left out when it is zero, else it has three digits, or six if they are needed.
+    /// In UTC with `Z`. The fraction is left out if it is zero; else it has three digits, or six if they are needed.
     ///
-    /// A moment before the year 0 or after 9999, which RFC 3339 cannot write, is written as the nearest it can.
+    /// A moment before the year 0 or after 9999, which RFC 3339 cannot write, is written as the nearest that it can.
     package var rfc3339: String {
         let moment = min(max(self, Timestamp(microseconds: -62_167_219_200_000_000)), .lastInNames)
         let civil = CivilTime(moment)

@@ -1,6 +1,6 @@
 /// A moment in UTC, in whole microseconds since 1970-01-01T00:00:00Z (POSIX time: leap seconds do not exist).
 ///
-/// The one type for time in names, files and decisions. Reading the clock is the caller's work.
+/// The only type for time in names, files and decisions. The caller reads the clock.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package var microseconds: Int64
 
@@ -12,7 +12,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         left.microseconds < right.microseconds
     }
 
-    /// Saturates at the ends of the range: a due time of "in 300,000 years" stays a due time.
+    /// Adds, and saturates at the ends of the range: a due time of "in 300,000 years" stays a due time.
     package static func + (moment: Timestamp, distance: Duration) -> Timestamp {
         Timestamp(microseconds: moment.microseconds +| distance.wholeMicroseconds)
     }
@@ -27,7 +27,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 }
 
 extension Duration {
-    /// Truncated towards zero, saturated to what 64 bits hold.
+    /// The microseconds, truncated towards zero and saturated to 64 bits.
     package var wholeMicroseconds: Int64 {
         let (seconds, attoseconds) = boundedComponents
         return seconds *| 1_000_000 +| attoseconds / 1_000_000_000_000
@@ -39,7 +39,7 @@ extension Duration {
         return Double(seconds) + Double(attoseconds) / 1e18
     }
 
-    /// `components`, which traps beyond what 64 bits of seconds hold: of the nearest duration within.
+    /// The `components` of the nearest duration whose seconds fit into 64 bits: `components` itself traps beyond that.
     package var boundedComponents: (seconds: Int64, attoseconds: Int64) {
         min(max(self, .seconds(Int64.min)), .seconds(Int64.max)).components
     }

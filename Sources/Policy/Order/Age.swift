@@ -1,9 +1,9 @@
-/// Orders entries, the older before the younger.
+/// The age of an entry: the older precedes the younger, and equal times are ordered by id.
 struct Age: Hashable, Comparable, Sendable {
     let createdAt: Timestamp
     let id: OperationID
 
-    /// By its rank where the ordering is told.
+    /// Uses the rank that `ordering` gives the creation time.
     init(_ name: some SequencedName, by ordering: Ordering = .any) {
         createdAt = ordering.rank(of: name.createdAt)
         id = name.id

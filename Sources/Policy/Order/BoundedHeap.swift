@@ -1,6 +1,6 @@
 /// The smallest `capacity` of all elements that were offered.
 struct BoundedHeap<Element> {
-    /// The largest of them stands on top.
+    /// The kept elements, the largest on top.
     private var heap: Heap<Element>
     private let precedes: (Element, Element) -> Bool
 
@@ -16,7 +16,7 @@ struct BoundedHeap<Element> {
         elements.count < capacity ? nil : heap.first
     }
 
-    /// Keeps the element if it is among the smallest `capacity`, and drops what is beyond them.
+    /// Keeps the element if it is among the smallest `capacity`. Drops the elements beyond them.
     mutating func offer(_ element: Element, capacity: Int) {
         while elements.count > capacity { _ = heap.removeFirst() }
         if elements.count < capacity {

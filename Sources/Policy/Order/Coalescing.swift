@@ -1,6 +1,7 @@
-/// Which waiting operations newer ones of their key stand for, where their routes coalesce: fed with names, then asked.
+/// The waiting operations that newer ones of their key supersede, on routes that coalesce without merging. Takes in
+/// names first, then answers.
 ///
-/// It agrees with `Precedence`: an operation that asked itself not to be sent before a later time supersedes nothing yet.
+/// Agrees with `Precedence`: an operation with a `notBefore` that is in the future, or held, supersedes nothing yet.
 package struct Coalescing: Sendable {
     private let configuration: Configuration
     private let destinations: DestinationTable
@@ -13,25 +14,25 @@ package struct Coalescing: Sendable {
         moment = now
     }
 
-    /// The operations of which the newest stands for the others; `nil` where the route does not coalesce, or without a key.
+    /// Returns the group of operations that replace each other; `nil` without a key, or if the route replaces none.
     package func group(of name: EntryName) -> SequenceKey? {
         let route = configuration.route(of: name.type)
         return route.replacesOlder ? route.group(of: name, to: destinations.destination(of: name)) : nil
     }
 
-    /// Takes in an operation that waits, or that is about to.
+    /// Takes in an operation that waits or is about to wait.
     package mutating func note(_ name: EntryName) {
         guard supersedes(name), let group = group(of: name) else { return }
         newest[group] = max(newest[group] ?? Age(name), Age(name))
     }
 
-    /// Whether one that was noted stands for this operation.
+    /// Whether a noted operation supersedes this one.
     package func isSuperseded(_ name: EntryName) -> Bool {
         guard let group = group(of: name), let newest = newest[group] else { return false }
         return Age(name) < newest
     }
 
-    /// Whether `newer` stands for an operation of the same group.
+    /// Whether `newer` supersedes `older`, an operation of the same group.
     package func supersedes(_ newer: EntryName, _ older: EntryName) -> Bool {
         supersedes(newer) && Age(older) < Age(newer)
     }

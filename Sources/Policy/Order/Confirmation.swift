@@ -1,21 +1,21 @@
-/// Confirms a choice where two listings have not seen the same names: fed with every name of the queue once more, it then
-/// says which of those that were chosen are sent.
+/// Confirms a choice after two listings that saw different names. Takes in every name of the queue once more, then says
+/// which of the chosen operations may be sent.
 ///
-/// Of each sequence in doubt those are sent that stand before every other name of it, so none overtakes an older one. The
-/// third listing has every name that stood there when the second one ended, unless it was renamed meanwhile; one that was
-/// added after that entered behind what was chosen. A name is superseded only where the one that supersedes it is still
-/// there; otherwise it stays, and nothing newer is sent before it.
+/// Confirms an operation of a sequence in doubt if it precedes every name that is neither chosen nor superseded, so
+/// none overtakes an older one. The third listing has every name that was there when the second one ended, unless it
+/// was renamed meanwhile; a name added later stands behind the chosen ones. A name is superseded only if the newer
+/// operation is still there. Otherwise it stays, and no newer operation is sent before it.
 package struct Confirmation: Sendable {
     private let sequences: Set<SequenceKey>
     private let chosen: Set<EntryName>
-    /// The names that are to be taken away, each with the operation that supersedes it.
+    /// The superseded names, each with the operation that supersedes it.
     private let superseded: [EntryName: OperationID]
     private let newer: Set<OperationID>
-    /// The operations among `newer` that are still there.
+    /// The operations among `newer` that the third listing has met.
     private var present: Set<OperationID> = []
-    /// The oldest of each sequence that is neither chosen nor superseded.
+    /// The oldest name of each sequence that is neither chosen nor superseded.
     private var oldestOther: [SequenceKey: Age] = [:]
-    /// The oldest of each sequence that each newer operation supersedes.
+    /// The oldest name that each newer operation supersedes, by sequence.
     private var oldestSuperseded: [SequenceKey: [OperationID: Age]] = [:]
 
     package init(of sequences: Set<SequenceKey>, chosen: Set<EntryName>, superseded: [EntryName: OperationID]) {
@@ -38,7 +38,7 @@ package struct Confirmation: Sendable {
         }
     }
 
-    /// Whether a name that was chosen may be sent in this pass.
+    /// Whether a chosen operation may be sent in this pass.
     package func confirms(_ name: EntryName, in sequence: SequenceKey?) -> Bool {
         guard let sequence else { return true }
         if let other = oldestOther[sequence], other <= Age(name) { return false }
@@ -46,7 +46,7 @@ package struct Confirmation: Sendable {
         return staying.values.allSatisfy { Age(name) < $0 }
     }
 
-    /// Whether a name may be taken away because of a newer one.
+    /// Whether an operation may be settled as superseded by `newer`.
     package func confirms(supersededBy newer: OperationID, in sequence: SequenceKey?) -> Bool {
         guard let sequence, sequences.contains(sequence) else { return true }
         return present.contains(newer)

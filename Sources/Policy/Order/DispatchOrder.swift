@@ -1,12 +1,12 @@
-/// The order in which chosen operations are attempted: oldest first, but a slot is kept for every destination that has
-/// something to send and none of it in flight. So one destination that only times out cannot take every slot from the
-/// others. Operations of one sequence are handed out one after the other.
+/// The dispatch order: oldest first, but a slot is kept for every destination that has operations to send and none in
+/// flight. A destination whose attempts only time out cannot take every slot from the others. Operations of one
+/// sequence are handed out one after the other.
 ///
-/// It is an order of numbers: an operation is its position, the number of those appended before it, and each destination
+/// Holds numbers only: an operation is its position, the number of operations appended before it, and each destination
 /// has a line, numbered from 0 by the caller.
 ///
-/// What waits behind another one of its sequence stands in no line, so `next` looks only at what may go: one head for
-/// each destination, oldest first, and of these no more than there are slots, besides those that may be sent nothing.
+/// An operation behind another of its sequence stands in no line. `next` reads one head for each destination, oldest
+/// first, and at most as many heads as there are slots, besides destinations whose allowance is used up.
 package struct DispatchOrder {
     private struct Place {
         var line: Int
@@ -14,35 +14,35 @@ package struct DispatchOrder {
         var isTaken = false
     }
 
-    /// The operations that wait for one destination.
+    /// The waiting operations of one destination.
     private struct Line {
-        /// The positions that may be handed out. One that has been taken is skipped.
+        /// The positions that may be handed out. A position that has been taken is skipped.
         var ready = Heap<Int>(by: <)
-        /// As it stands in `heads`.
+        /// The first of them, as in `heads`; `nil` if there is none.
         var head: Int?
         var waiting = 0
     }
 
     private struct Sequence {
-        /// The one in front, which stands in its line or is handed out.
+        /// The first position, which stands in its line or is handed out.
         var first: Int
         var isHandedOut = false
-        /// Those behind it, as far as they are not taken out.
+        /// The positions behind it. Those before index `next` have been first already.
         var rest: [Int] = []
         var next = 0
     }
 
-    /// How many are still to be attempted, also those that wait for another one of their sequence.
+    /// The number of operations still to be attempted, including those that wait for another of their sequence.
     package private(set) var waiting = 0
     private var places: [Place] = []
     private var lines: [Line] = []
     private var sequences: [SequenceKey: Sequence] = [:]
-    /// The first of every line in which something may be handed out, oldest first.
+    /// The first position of every line in which one may be handed out, oldest first.
     private var heads: [(position: Int, line: Int)] = []
 
     package init() {}
 
-    /// Puts an operation behind all that were appended before it.
+    /// Appends an operation behind all others.
     package mutating func append(to line: Int, sequence: SequenceKey? = nil) {
         let position = places.count
         places.append(Place(line: line, sequence: sequence))
@@ -59,21 +59,21 @@ package struct DispatchOrder {
         makeReady(position)
     }
 
-    /// Returns the line of what was appended at this position.
+    /// Returns the line of the operation at this position.
     package func line(of position: Int) -> Int { places[position].line }
 
-    /// Whether nothing waits in that line.
+    /// Whether no operation waits in that line.
     package func isEmpty(_ line: Int) -> Bool {
         line >= lines.count || lines[line].waiting == 0
     }
 
     // MARK: - Handing out
 
-    /// The next one to attempt; `nil` when nothing may go.
+    /// Hands out the next operation to attempt; `nil` if none may be attempted now.
     ///
-    /// `free` is how many more attempts may be under way; `inFlight` says how many of a line are, and `allowance` how many
-    /// may be at once: 0 for a destination that may be sent nothing now, for which no slot is kept. One that has an attempt
-    /// under way gets another only while more slots are free than other destinations wait for their first.
+    /// `free` is the number of attempts that may still begin. `inFlight` returns the attempts in flight of a line, and
+    /// `allowance` their upper bound: 0 if it gets no request now, and then no slot is kept for it. A destination with
+    /// an attempt in flight gets another only while more slots are free than other destinations wait for their first.
     package mutating func next(
         free: Int, inFlight: (_ line: Int) -> Int, allowance: (_ line: Int) -> Int = { _ in .max }
     ) -> Int? {
@@ -92,21 +92,21 @@ package struct DispatchOrder {
                 if busy == nil || idleCount >= free { break }
             }
         }
-        // A busy one that was met is older than the idle one.
+        // A busy head that was found is older than the idle one.
         let next = idleCount < free ? busy ?? idle : idle
         if let next { take(next) }
         return next
     }
 
-    /// The next one of a line where it fits, for one request with one just handed out: so order is kept, and never two of
-    /// one sequence go together.
+    /// Hands out the next operation of a line if it fits into one request with an operation just handed out. Keeps the
+    /// order, and never puts two operations of one sequence into a request.
     package mutating func next(of line: Int, where fits: (_ position: Int) -> Bool) -> Int? {
         guard line < lines.count, let head = lines[line].head, fits(head) else { return nil }
         take(head)
         return head
     }
 
-    /// Takes back what was handed out and not attempted: it is the next one of its line again, by its place.
+    /// Puts back an operation that was handed out and not attempted. It regains its place in its line.
     package mutating func takeBack(_ position: Int) {
         places[position].isTaken = false
         waiting += 1
@@ -115,8 +115,8 @@ package struct DispatchOrder {
         makeReady(position)
     }
 
-    /// The newest few of a line, newest first: to see whether they meet the same end as the oldest did. Of a sequence only
-    /// its first may be among them.
+    /// Hands out up to `limit` operations of a line, newest first, as samples of whether they fail like the oldest. Of
+    /// a sequence only the first operation may be among them.
     package mutating func newest(of line: Int, upTo limit: Int) -> [Int] {
         guard line < lines.count else { return [] }
         let ready = lines[line].ready.elements.filter { !places[$0].isTaken }.sorted(by: >).prefix(max(limit, 0))
@@ -124,8 +124,8 @@ package struct DispatchOrder {
         return Array(ready)
     }
 
-    /// The turn of a sequence is over: with `continues` its next one may be handed out, else all the rest of it is taken
-    /// out and returned, in order.
+    /// Settles the operation that a sequence has handed out. If the sequence `continues`, its next operation may be
+    /// handed out. Otherwise removes the operations of it that are not handed out, and returns them in order.
     @discardableResult
     package mutating func settled(_ key: SequenceKey, continues: Bool) -> [Int] {
         guard let sequence = sequences[key] else { return [] }

@@ -1,14 +1,14 @@
-/// Whether an operation may be tried now.
+/// Whether an operation may be attempted now.
 package enum Eligibility: Hashable, Sendable {
     case due
     case deferred(until: Timestamp)
-    /// By itself, until a person releases it.
+    /// Held by itself, until an operator releases it.
     case held
 }
 
 extension Eligibility {
-    /// Whether what an older operation changes goes out with a newer one of its key: its backoff does not matter then, but
-    /// a hold of its own and the time before which it is not to be sent do.
+    /// Whether a newer operation of the key may carry the changes of this older one. A backoff of the older one does
+    /// not prevent it; its own hold or a `notBefore` in the future does.
     package func mayBeMerged(gate: EntryName.Gate) -> Bool {
         switch (self, gate) {
         case (.held, _), (.deferred, .notBefore): false
@@ -17,10 +17,10 @@ extension Eligibility {
     }
 }
 
-/// Decides from the name alone whether an operation may be tried at `now`.
+/// Decides from the name alone whether an operation may be attempted at `now`.
 ///
-/// - `longestDelay` is the furthest a schedule could have put a due time, see `Route.longestDelay`: one further away was
-///   set by a clock that has since jumped back, and is due. What the operation itself asked for (`notBefore`) is meant
+/// - `longestDelay` is the furthest that a schedule can put a due time (`Route.longestDelay`). A due time further away
+///   was set by a clock that has since jumped back, and counts as due. A `notBefore` is the operation's own and counts
 ///   however far away it is; `ignoringBackoff` (`--now`) does not override it, `ignoringNotBefore` (`run ID`) does.
 /// - A creation time in the future changes nothing: clocks jump.
 package func eligibility(
@@ -30,7 +30,7 @@ package func eligibility(
         isHeld: name.isHeld, gate: name.gate, at: now, longestDelay: longestDelay, ignoringBackoff: ignoringBackoff)
 }
 
-/// The same of a name that nothing has been made of.
+/// Decides the same for a name of a listing, without copying it.
 package func eligibility(
     of name: ListedName, at now: Timestamp, longestDelay: Duration, ignoringBackoff: Bool,
     ignoringNotBefore: Bool = false

@@ -14,7 +14,7 @@ struct Heap<Element> {
         siftUp()
     }
 
-    /// Takes the top off; there must be one.
+    /// Removes and returns the top. The heap must not be empty.
     mutating func removeFirst() -> Element {
         elements.swapAt(0, elements.count - 1)
         let first = elements.removeLast()
@@ -22,7 +22,7 @@ struct Heap<Element> {
         return first
     }
 
-    /// Puts an element in the place of the top; there must be one.
+    /// Replaces the top. The heap must not be empty.
     mutating func replaceFirst(with element: Element) {
         elements[0] = element
         siftDown()

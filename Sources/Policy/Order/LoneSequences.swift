@@ -1,14 +1,14 @@
-/// Sequences that a listing has met one operation of, in 16 bytes each: a queue may have a million keys, and of most of them
-/// there is only one operation, which waits for no other. A sequence with a second operation is `crowded`: to know which of
-/// them comes first, their names have to be noted again.
+/// The sequences of which a listing has met one operation, in 16 bytes each. A queue may have a million keys, most of
+/// them with one operation, which waits for no other. A sequence with a second operation is `crowded`: its names must
+/// be noted again to find out which comes first.
 ///
-/// Sequences are told apart by 62 bits of a hash that is another one in each process. Two that share them are crowded, so they
-/// are noted with all that belongs to them.
+/// Tells sequences apart by 62 bits of a hash that is seeded anew in each process. Two sequences with the same bits are
+/// crowded, so both are noted in full.
 struct LoneSequences: Sendable {
     private struct Slot {
-        /// The hash with `taken` set, and `crowded` where it was met twice; 0 is a free slot.
+        /// The hash with `taken` set, and with `crowded` if a second operation was met; 0 is a free slot.
         var tag: UInt64 = 0
-        /// The mark of the first one, less those that have been met since.
+        /// The mark of the first operation, less the marks met since.
         var unmet: UInt64 = 0
 
         static let crowded: UInt64 = 1
@@ -17,12 +17,12 @@ struct LoneSequences: Sendable {
         var isCrowded: Bool { tag & Self.crowded != 0 }
     }
 
-    /// A power of two of them, of which no more than three quarters are taken.
+    /// The hash table. Its size is a power of two, or 0; at most three quarters of the slots are taken.
     private var slots: [Slot] = []
     private var count = 0
     private(set) var hasCrowded = false
 
-    /// Takes in one operation of a sequence. The same one with the same mark is still one.
+    /// Takes in one operation of a sequence. The same mark again counts as the same operation.
     mutating func note(_ sequence: SequenceKey, mark: UInt64) {
         if count >= slots.count / 4 * 3 { grow() }
         let tag = Self.tag(of: sequence)
@@ -40,14 +40,14 @@ struct LoneSequences: Sendable {
         !slots.isEmpty && slots[index(of: Self.tag(of: sequence))].isCrowded
     }
 
-    /// Takes note that an operation is met in a later listing.
+    /// Records that a later listing has met an operation.
     mutating func meet(_ sequence: SequenceKey, mark: UInt64) {
         if slots.isEmpty { return }
         let index = index(of: Self.tag(of: sequence))
         if slots[index].isTaken { slots[index].unmet &-= mark }
     }
 
-    /// Whether the one operation of a sequence has been met again, and no other. False for a sequence that was not noted.
+    /// Whether a later listing has met the sequence's one operation, and no other. False if the sequence was not noted.
     func isSettled(_ sequence: SequenceKey) -> Bool {
         if slots.isEmpty { return false }
         let slot = slots[index(of: Self.tag(of: sequence))]
@@ -58,10 +58,10 @@ struct LoneSequences: Sendable {
         UInt64(truncatingIfNeeded: sequence.hashValue) & ~Slot.crowded | Slot.taken
     }
 
-    /// The slot that a hash has or would get.
+    /// Returns the slot that a hash has or would get.
     private func index(of tag: UInt64) -> Int {
         let mask = slots.count - 1
-        // The upper bits choose: two of the lower ones are the same in all.
+        // Chooses by the upper bits: of the lower ones, two carry no hash.
         var index = Int(truncatingIfNeeded: tag >> 20) & mask
         while slots[index].isTaken, slots[index].tag | Slot.crowded != tag | Slot.crowded { index = (index + 1) & mask }
         return index

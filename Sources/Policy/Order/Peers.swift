@@ -1,19 +1,19 @@
-/// The runs that share a queue at one moment, as one of them sees them: which operations it sends first.
+/// The runs that share a queue at one moment, as one run sees them. Says which operations that run sends first.
 ///
 /// Rendezvous hashing (highest random weight): each run has a weight for each operation, and the run with the highest
 /// weight is the first to send it. All runs compute the same weights from the same names, so they need no coordinator.
 /// When a run ends, only its own operations get another first run.
 ///
-/// A share is a preference, not a right: the claim alone decides who sends an operation. Runs that see different peers
-/// lose some claims to each other, and nothing else.
+/// A share is a preference: only the claim decides which run sends an operation. Runs that see different peers lose
+/// some claims to each other, and nothing else.
 package struct Peers: Hashable, Sendable {
-    /// A run that shares with no other one.
+    /// A run without peers.
     package static let none = Peers(of: "", others: [])
 
     private let own: UInt64
     private let others: [UInt64]
 
-    /// The names of runs under `claimed/`, which no two runs share.
+    /// Takes the names of runs under `claimed/`. No two runs have the same name.
     package init(of own: String, others: [String]) {
         self.own = Digest(of: own).first
         self.others = others.map { Digest(of: $0).first }
@@ -22,8 +22,8 @@ package struct Peers: Hashable, Sendable {
     /// The number of runs, this one among them.
     package var count: Int { others.count + 1 }
 
-    /// How many other runs come before this one for an operation: 0 where it is in this run's share. All ranks of one
-    /// operation are different.
+    /// Returns the number of runs that come before this one for an operation: 0 if it is in this run's share. No two
+    /// runs have the same rank for one operation.
     package func rank(of name: ListedName) -> Int {
         others.isEmpty ? 0 : rank(of: name.mark)
     }
@@ -37,7 +37,7 @@ package struct Peers: Hashable, Sendable {
         }
     }
 
-    /// The finalizer of SplitMix64: each bit of a mark changes each bit of the weight.
+    /// Mixes a run and a mark by the finalizer of SplitMix64: each bit of a mark changes each bit of the weight.
     private static func weight(of run: UInt64, for mark: UInt64) -> UInt64 {
         var mixed = run ^ mark
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -1,41 +1,41 @@
-/// Decides which operation goes before which, where operations wait for each other or replace each other. It is told every
-/// name of the queue, once more if it `needsAnotherListing`, and then answers for each operation that waits. Names of other
-/// routes cost nothing.
+/// Decides which operation goes before which, if operations wait for each other or replace each other. Takes in every
+/// name of the queue, twice if it `needsAnotherListing`, then answers for each waiting operation. Names of routes
+/// without an order cost nothing.
 ///
-/// The older of two is the one with the earlier `createdAt`, then with the smaller id.
+/// The older of two operations has the earlier `createdAt`, or at the same time the smaller id.
 ///
-/// - A newer operation of a key supersedes the older ones where the route coalesces, whatever keeps the newer one back
-///   and also while it is being attempted, so that an older value never overwrites a newer one. There is one exception: a
-///   newer operation with a `notBefore` in the future supersedes nothing until then, as the older value is meant to be there.
-/// - Where the route orders, nothing overtakes an older operation of its sequence that is deferred or held by itself,
-///   unless that one is superseded.
-/// - Nothing overtakes one that is out of reach, or is sent beside it.
+/// - If the route coalesces, a newer operation of a key supersedes the older ones, even while it is deferred, held or
+///   in flight, so an older value never overwrites a newer one. Exception: a waiting operation with a `notBefore` that
+///   is in the future, or held, supersedes nothing until it is due. The older value is meant to be sent first.
+/// - If the route orders, no operation overtakes an older one of its sequence that is deferred or held by itself,
+///   unless the older one is superseded.
+/// - No operation overtakes one that is out of reach, or is sent beside it.
 ///
-/// Three rules make a race between runs harmless. List `claimed/` before the other directories and again after them, so that
-/// what moves meanwhile is seen. Take away what is superseded before the newer one is sent. Where that fails another run is
-/// at the older one: leave the newer one to the next run.
+/// Three rules make a race between runs harmless. List `claimed/` before the other directories and again after them, to
+/// see names that move meanwhile. Remove superseded operations before the newer one is sent. If that fails, another run
+/// has the older one: leave the newer one to the next run.
 ///
-/// A listing is no snapshot: what another process adds or renames meanwhile may be seen or not. So a second listing asks for
-/// the turn of each name with the `mark` that it was noted with, and `isSettled` says whether both have seen the same names
-/// of a sequence. Where they have not, a third listing decides (`Confirmation`).
+/// A listing is no snapshot: it may miss a name that another process adds or renames meanwhile. A second listing
+/// therefore asks for the turn of each name with the `mark` that it was noted with, and `isSettled` says whether both
+/// listings saw the same names of a sequence. If they did not, a third listing decides (`Confirmation`).
 package struct Precedence: Sendable {
     /// The standing of an entry in the queue.
     package enum Standing: Hashable, Sendable {
         case waiting(Eligibility)
-        /// Claimed by a run, set aside by this one, or not asked for: it may be sent at any moment, and cannot be taken away.
+        /// Claimed by a run, set aside by this one, or not asked for: may be sent at any moment, cannot be removed.
         case outOfReach
-        /// It waits, and the caller does not send it: nothing of its sequence goes before it.
+        /// It waits, and the caller does not send it: no newer operation of its sequence goes before it.
         case passedOver(Eligibility)
     }
 
     package enum Turn: Hashable, Sendable {
-        /// None of its sequence stands before it.
+        /// No operation of its sequence stands before it.
         case free
-        /// Older ones of its sequence come first, and all of them are due: it may be chosen with them.
+        /// Older operations of its sequence come first, and all of them are due: it may be chosen with them.
         case inLine
-        /// It waits, because an older one of its sequence does.
+        /// It waits for an older operation of its sequence, which is not due or is out of reach.
         case blocked(by: OperationID)
-        /// A newer one replaces it: it is to be taken away unsent.
+        /// A newer operation supersedes it: it is not sent by itself.
         case superseded(by: OperationID)
     }
 
@@ -44,7 +44,7 @@ package struct Precedence: Sendable {
         /// The newest age among operations that supersede older ones.
         var newest: Age?
         var oldestOutOfReach: Age?
-        /// The sum of the marks that have been noted, less those that have been met again.
+        /// The sum of the marks noted, less the marks met again.
         var unmet: UInt64 = 0
 
         mutating func take(_ age: Age, _ standing: Standing, _ gate: EntryName.Gate, _ mark: UInt64) {
@@ -54,13 +54,13 @@ package struct Precedence: Sendable {
         }
     }
 
-    /// What is known of one sequence. Whether an operation blocks it is known only when all names have been noted, if a newer
-    /// one may supersede it: until then it is `undecided`.
+    /// The state of one sequence. If a newer operation may supersede another, whether the older one blocks is known
+    /// only when all names are noted: until then it is `undecided`.
     private struct Line {
         var oldest: Age?
         var oldestBlocker: Age?
         var undecided: [(age: Age, group: SequenceKey, blocks: Bool)] = []
-        /// As that of a group.
+        /// As in `Group`.
         var unmet: UInt64 = 0
 
         mutating func wait(_ age: Age, _ group: SequenceKey, blocks: Bool, _ mark: UInt64) {
@@ -77,15 +77,15 @@ package struct Precedence: Sendable {
 
     private var groups: [SequenceKey: Group] = [:]
     private var lines: [SequenceKey: Line] = [:]
-    /// The sequences that were met when so many others were known already.
+    /// The sequences first met after `knownAtOnce` others.
     private var lone = LoneSequences()
-    /// So many sequences and groups are known from the first listing on.
+    /// The number of sequences and groups that the first listing notes in full.
     private let knownAtOnce: Int
     private var isSecondListing = false
-    /// Groups whose operations are sent one after the other, although their routes coalesce.
+    /// The groups whose operations are sent one after the other, although their routes coalesce.
     private let apart: Set<SequenceKey>
 
-    /// Beyond `knownAtOnce` sequences those with one operation take 16 bytes each, and those with more a second listing.
+    /// Beyond `knownAtOnce` sequences, one with one operation takes 16 bytes, and one with more needs a second listing.
     package init(apart: Set<SequenceKey> = [], knownAtOnce: Int = 10_000) {
         self.apart = apart
         self.knownAtOnce = knownAtOnce
@@ -98,20 +98,20 @@ package struct Precedence: Sendable {
         return group
     }
 
-    /// Whether all names are to be noted once more before the first question. Asked after each listing.
+    /// Whether all names must be noted once more before the first question. Ask after each listing.
     package mutating func needsAnotherListing() -> Bool {
         defer { isSecondListing = true }
         return !isSecondListing && lone.hasCrowded
     }
 
-    /// Takes in one name, with its `ListedName.mark`. All are noted before the first question. One that is out of reach may be
-    /// met twice.
+    /// Takes in one name, with its `ListedName.mark`. Note all names before the first question. A name out of reach may
+    /// be noted twice.
     package mutating func note(
         _ name: some SequencedName, _ standing: Standing, of route: Route, to destination: Destination, mark: UInt64
     ) {
         guard let sequence = route.sequence(of: name, to: destination) else { return }
         let group = group(of: name, route, destination)
-        // Within a key all that is older is superseded or out of reach: the group says everything.
+        // Within a key, all older operations are superseded or out of reach: the group alone is enough.
         let isGroup = group == sequence
         if isSecondListing {
             guard lone.isCrowded(sequence) else { return }
@@ -121,7 +121,7 @@ package struct Precedence: Sendable {
             return lone.note(sequence, mark: mark)
         }
         let age = Age(name)
-        // What is out of reach is not asked for.
+        // No turn is asked for a name out of reach.
         let mark = standing == .outOfReach ? 0 : mark
         if let group {
             groups[group, default: Group()].take(age, standing, name.gate, isGroup ? mark : 0)
@@ -134,8 +134,8 @@ package struct Precedence: Sendable {
         }
     }
 
-    /// Whose turn it is. To be asked for every name that waits: a deferred one may be superseded too, and is then to be
-    /// taken away; whether it is free says nothing about its time. The name counts as met again.
+    /// Returns the turn of a waiting name, and counts the name as met again. Ask for every name that waits: a deferred
+    /// one may be superseded too. `free` says nothing about when it is due.
     package mutating func turn(
         of name: some SequencedName, of route: Route, to destination: Destination, mark: UInt64 = 0
     ) -> Turn {
@@ -167,7 +167,7 @@ package struct Precedence: Sendable {
         return .free
     }
 
-    /// Whether the listing that asked for turns has met the names of a sequence that were noted, and no others.
+    /// Whether the listing that asked for turns met exactly the noted names of a sequence.
     package func isSettled(_ sequence: SequenceKey) -> Bool {
         if let line = lines[sequence] { return line.unmet == 0 }
         if let group = groups[sequence] { return group.unmet == 0 }

@@ -1,8 +1,8 @@
-/// Which of a destination's operations a `Selection` could still have a use for: the old ones, and the newest.
+/// The ranks (`Ordering.rank`) of a destination's operations that a `Selection` can still use: oldest and newest.
 package struct Reach: Hashable, Sendable {
-    /// Created then, or before.
+    /// Every rank up to this one is in reach.
     var latest = Timestamp(microseconds: .max)
-    /// Or created then, or after.
+    /// Every rank from this one on is in reach too.
     var earliest = Timestamp(microseconds: .min)
 
     package static let everything = Reach()

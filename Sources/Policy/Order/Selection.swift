@@ -1,16 +1,16 @@
-/// Chooses up to `limit` of the operations that are due, fed one name at a time in any order.
+/// Chooses up to `limit` of the due operations, which are offered one at a time in any order.
 ///
-/// The oldest come first (by `createdAt`, then by id); those of routes that order the newest first stand behind them, the
-/// newest first. What is said of the older and the younger here is said of that rank, and so is a `Reach`. Only where more are due than `limit` does each destination first
-/// get an equal share of it, its oldest; the oldest of all take what is left over. With more destinations than `limit`
-/// the share is one each, for those whose oldest has waited longest.
+/// The oldest come first (by `createdAt`, then by id). Operations of routes that order the newest first stand behind
+/// them, newest first; "older" and "younger" below, and a `Reach`, mean this rank. Only if more operations are due than
+/// `limit`, each destination first gets an equal share for its oldest; the oldest of the others take the rest. With
+/// more destinations than `limit`, a share is one operation, and those whose oldest has waited longest get one.
 ///
-/// Exact in one pass and O(`limit`) memory: an element of the result is either among the oldest `limit` of all, or among
-/// the oldest share of its destination. (What is left over, L = limit − shares taken, goes to the oldest outside the
-/// shares; of the oldest `limit` at least L are outside, so none of them is missed.) Shares only shrink while new
-/// destinations appear, so what a smaller share dropped is never needed again.
+/// Exact in one pass and O(`limit`) memory: an element of the result is among the oldest `limit` of all, or among the
+/// oldest share of its destination. (The rest, L = limit − shares taken, goes to the oldest outside the shares; at
+/// least L of the oldest `limit` are outside, so none of them is missed.) Shares only shrink while new destinations
+/// appear, so an element that a smaller share dropped is never needed again.
 ///
-/// Besides, the newest few of each destination are kept, for samples and probes (O(destinations × `spares`) memory).
+/// Also keeps the newest few of each destination, for samples and probes (O(destinations × `spares`) memory).
 package struct Selection<Destination: Hashable, Element> {
     package final class Candidate: Ranked {
         package let destination: Destination
@@ -23,30 +23,30 @@ package struct Selection<Destination: Hashable, Element> {
         }
     }
 
-    /// How many of the newest of a destination are kept besides those that are chosen.
+    /// The number of newest operations kept for each destination.
     package static var spares: Int { 3 }
 
     package let limit: Int
 
-    /// How many there were, of those that were in reach.
+    /// The number of operations offered.
     private var offered = 0
     private var oldest = BoundedHeap<Ranked>(by: Ranked.isOlder)
-    /// The place of each destination that was seen, in the order in which they were.
+    /// The place of each destination, numbered in order of appearance.
     private var places: [Destination: Int] = [:]
-    /// By place.
+    /// The newest operations of each destination, by place.
     private var newest: [BoundedHeap<Ranked>] = []
     private var shares: [Int: BoundedHeap<Ranked>] = [:]
-    /// More destinations than `limit` have been seen; only the `limit` with the oldest heads are in `shares`.
+    /// Whether more destinations than `limit` were offered. `shares` then has only the `limit` with the oldest heads.
     private var isCrowded = false
-    /// While crowded: the one in `shares` whose head is youngest. Its head can only get older.
+    /// While crowded: the destination in `shares` whose head is youngest, if known. Its head can only get older.
     private var youngest: (place: Int, head: CandidateKey)?
 
     package init(limit: Int) {
         self.limit = max(limit, 0)
     }
 
-    /// Takes in one that is due, and says what else of its destination could still be of use. What is outside of that need
-    /// not be offered, which for most of a million saves making anything of their names.
+    /// Takes in a due operation. Returns which others of its destination can still be of use. Those outside need not be
+    /// offered, so most of a million names never become an `EntryName`.
     @discardableResult
     package mutating func offer(
         _ name: EntryName, by ordering: Ordering = .any, destination: Destination, element: Element
@@ -88,8 +88,8 @@ package struct Selection<Destination: Hashable, Element> {
         shares[candidate.place] = heap
     }
 
-    /// It only ever shrinks: what heaps hold that are full gets older, or newer, with all they take; shares get smaller; and
-    /// a destination that lost its place to an older one gets it back only with one that is older still.
+    /// Returns the reach of a destination, which only shrinks: the elements of full heaps get older (or newer), shares
+    /// get smaller, and a destination that lost its share regains it only with an operation that is older still.
     private func reach(of place: Int) -> Reach {
         var reach = Reach.everything
         guard offered > limit, let oldest = oldest.largest(whereFull: limit) else { return reach }
@@ -109,9 +109,9 @@ package struct Selection<Destination: Hashable, Element> {
         return candidates(taken.sorted(by: Ranked.isOlder))
     }
 
-    /// The newest of a destination that are not among the `chosen`, newest first, at most `spares`.
+    /// Returns the newest of a destination that are not among the `chosen`, newest first, at most `spares`.
     ///
-    /// Exact although only the newest few are kept: of a destination the oldest are chosen, so those that are not are its
+    /// Exact although only the newest few are kept: the oldest of a destination are chosen, so the others are its
     /// newest.
     package func newest(of destination: Destination, besides chosen: [Candidate]) -> [Candidate] {
         guard let place = places[destination] else { return [] }
@@ -128,14 +128,14 @@ package struct Selection<Destination: Hashable, Element> {
     }
 
     private func findYoungest() -> (place: Int, head: CandidateKey) {
-        // Crowded means a share of one, but a heap not offered to since may still hold more: the head is the smallest.
+        // A heap may hold more than a crowded share of one since its last offer: its smallest element is the head.
         let heads = shares.map { (place: $0.key, head: $0.value.elements.map(\.key).min()!) }
         return heads.max { $0.head < $1.head }!
     }
 }
 
-/// What a heap holds: a class, because each stands in up to three of them, and of one type whatever the elements are, so
-/// that their many comparisons are compiled for it.
+/// An element of the heaps. A class, because up to three heaps hold it; not generic, so that the many comparisons are
+/// compiled for it.
 package class Ranked {
     /// The place of its destination.
     fileprivate let place: Int
@@ -150,7 +150,7 @@ package class Ranked {
     fileprivate static func isNewer(left: Ranked, right: Ranked) -> Bool { right.key < left.key }
 }
 
-/// Every candidate has another one: two files of one id and time still differ by when they were offered.
+/// The rank of a candidate, different for each: two files of one id and time still differ by when they were offered.
 private struct CandidateKey: Comparable {
     var age: Age
     var serial: Int

@@ -1,6 +1,5 @@
-/// The newest time of creation in each sequence of a queue, so that what is added to one comes after all that stands in it,
-/// also where the clock has been set back since: else the newest value of a key would count as an old one, and be
-/// superseded.
+/// The newest creation time in each sequence of a queue. An operation added to a sequence gets a later time, even if
+/// the clock has been set back. Otherwise the newest value of a key would count as an old one, and be superseded.
 package struct SequenceClock: Sendable {
     private let configuration: Configuration
     private let destinations: DestinationTable
@@ -11,14 +10,14 @@ package struct SequenceClock: Sendable {
         destinations = DestinationTable(configuration)
     }
 
-    /// Takes in the name of an operation that stands in the queue.
+    /// Takes in the name of a queued operation.
     package mutating func note(_ name: EntryName) {
         guard let sequence = sequence(of: name) else { return }
         newest[sequence] = max(newest[sequence] ?? name.createdAt, name.createdAt)
     }
 
-    /// The time of creation for an operation that would be accepted under this name: its own, or the microsecond after the
-    /// newest of its sequence. No time is later than a name can carry.
+    /// Returns the creation time for an operation that is accepted under this name: its own, or one microsecond after
+    /// the newest of its sequence. Never returns a later time than a name can carry.
     package func creation(of name: EntryName) -> Timestamp {
         guard let sequence = sequence(of: name), let newest = newest[sequence] else { return name.createdAt }
         return min(max(name.createdAt, newest + .microseconds(1)), .lastInNames)

@@ -1,4 +1,4 @@
-/// Names operations that are attempted one after the other, never two at once. All of a sequence go to one destination.
+/// A sequence: operations that are attempted one after the other, never two at once. All go to one destination.
 package enum SequenceKey: Hashable, Sendable {
     /// All operations of the destination on routes with `ordering: strict`, whatever their type.
     case destination(Digest)
@@ -6,7 +6,7 @@ package enum SequenceKey: Hashable, Sendable {
     case key(Digest, of: TypeName?, to: Digest)
 }
 
-/// What a name says of an operation's place among others: a name to keep, or one of a listing.
+/// The parts of a name that decide an operation's place among others; an `EntryName` or a `ListedName`.
 package protocol SequencedName {
     var createdAt: Timestamp { get }
     var id: OperationID { get }
@@ -22,16 +22,16 @@ extension ListedName: SequencedName {
 }
 
 extension Route {
-    /// The sequence that an entry of this route belongs to; `nil` where it waits for no other.
+    /// Returns the sequence of an entry of this route; `nil` if it waits for no other.
     ///
-    /// - `strict` orders the destination: all operations of the routes that say so and lead to the same destination are
-    ///   one sequence, so a customer that is created by one type comes before the order that another type adds to it. Routes
-    ///   to the same destination that do not say so take no part in it.
-    /// - `key`: those of one key, whatever their types: a note that one type inserts is there before another updates it.
-    /// - Coalescing with ordering `any` or `newest`: those of one type and key; a profile is not replaced by its settings.
+    /// - `strict`: all operations of strict routes to one destination are one sequence, so a customer that one type
+    ///   creates comes before the order that another type adds to it. Other routes to the destination take no part.
+    /// - `key`: the operations of one key, of any type: one type inserts a note before another type updates it.
+    /// - Coalescing with ordering `any` or `newest`: the operations of one type and key. A profile does not replace its
+    ///   settings.
     ///
-    /// An operation without a key is in no sequence. One whose own url leads elsewhere is in another: it is another thing
-    /// that it changes.
+    /// Without a key, an operation is in no sequence unless its route is strict. An operation whose own url leads to
+    /// another destination is in another sequence: it changes something else.
     package func sequence(of name: some SequencedName, to destination: Destination) -> SequenceKey? {
         switch ordering {
         case .strict: .destination(destination.digest)
@@ -40,7 +40,7 @@ extension Route {
         }
     }
 
-    /// The operations of which the newest replaces the others where the route coalesces; `nil` without a key.
+    /// Returns the group whose newest operation replaces the others if the route coalesces; `nil` without a key.
     package func group(of name: some SequencedName, to destination: Destination) -> SequenceKey? {
         name.keyDigest.map { .key($0, of: name.type, to: destination.digest) }
     }

@@ -1,47 +1,46 @@
-/// Chooses up to `limit` of the operations that are due where several runs share them: a `Selection` for each rank that this
-/// run has (`Peers`).
+/// Chooses up to `limit` of the due operations that several runs share: a `Selection` for each rank of this run
+/// (`Peers`).
 ///
-/// - The run's own share is chosen, the oldest first. Where nothing of it is due, the run helps: the next rank is chosen.
-///   Runs that help at the same time have different ranks for an operation, so they help with different ones.
-/// - Ranks that are far behind are chosen too: those of which more than twice as many operations are due as of all ranks
-///   before them. Runs that share evenly have equally many left of each rank; a run that is stopped, or that is for other
-///   types, leaves all of its share. So no operation waits for one run.
-/// - Where the run helps it begins with the newest of what it has chosen of a rank. The run whose share it is begins with
-///   the oldest: they meet once, in the middle. A run with a share of its own helps with less at once than its part of the
-///   limit.
+/// - Chooses the run's own share, oldest first. If none of it is due, the run helps: it chooses from the next rank.
+///   Runs that help at the same time have different ranks for an operation, so they help with different operations.
+/// - Also chooses from ranks that are far behind, with more than twice as many due operations as all ranks before them.
+///   Runs that share evenly have equally many left of each rank. A run that is stopped, or that sends other types,
+///   leaves all of its share. So no operation waits for one run.
+/// - Helps with the newest chosen operation of a rank first. The run whose share it is begins with the oldest: they
+///   meet once, in the middle. The own share keeps at least its part of the limit.
 ///
-/// A run alone has one rank, and its choice is that of `Selection`.
+/// A run alone has one rank, and chooses as `Selection` does.
 package struct SharedSelection<Destination: Hashable, Element> {
     package typealias Candidate = Selection<Destination, Element>.Candidate
 
     private let limit: Int
-    /// By rank. Each but the own has room for its part of the limit, and for a few where that is less.
+    /// The selections by rank. Each but the own has room for its part of the limit, and at least for `fewest`.
     private var selections: [Selection<Destination, Element>]
-    /// How many are due, by rank.
+    /// The number of due operations, by rank.
     private var due: [Int]
 
     package init(limit: Int, ranks: Int = 1) {
         self.limit = max(limit, 0)
-        // So that what is left of many shares does not cost a listing for each few of it.
+        // Leaves room for `fewest`: the rest of many shares must not cost a listing for every few operations.
         let help = min(limit, max(limit / max(ranks, 1), Self.fewest))
         selections = [Selection(limit: limit)]
         for _ in 1..<max(ranks, 1) { selections.append(Selection(limit: help)) }
         due = Array(repeating: 0, count: selections.count)
     }
 
-    /// Counts one that is due, whether or not it is offered.
+    /// Counts a due operation, whether or not it is offered.
     package mutating func count(rank: Int) {
         due[rank] += 1
     }
 
-    /// Takes in one that is due, and says what else of its destination and rank could still be of use.
+    /// Takes in a due operation. Returns which others of its destination and rank can still be of use.
     package mutating func offer(
         _ name: EntryName, rank: Int, by ordering: Ordering = .any, destination: Destination, element: Element
     ) -> Reach {
         selections[rank].offer(name, by: ordering, destination: destination, element: element)
     }
 
-    /// What is chosen, in the order in which to attempt it.
+    /// Returns the chosen operations, in dispatch order.
     package func chosen() -> [Candidate] {
         let own = selections[0].chosen()
         guard selections.count > 1 else { return own }
@@ -59,8 +58,8 @@ package struct SharedSelection<Destination: Hashable, Element> {
         return own.prefix(limit - help.count) + help
     }
 
-    /// The newest of a destination that are not among the `chosen`, at most `Selection.spares`: of the run's own share first,
-    /// so that runs that look for samples at the same time find different ones.
+    /// Returns the newest of a destination that are not among the `chosen`, at most `Selection.spares`. The run's own
+    /// share comes first, so runs that look for samples at the same time find different ones.
     package func newest(of destination: Destination, besides chosen: [Candidate]) -> [Candidate] {
         Array(selections.flatMap { $0.newest(of: destination, besides: chosen) }.prefix(Self.spares))
     }

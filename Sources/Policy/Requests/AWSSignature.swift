@@ -1,22 +1,22 @@
-/// AWS Signature Version 4: what proves to a service of AWS who sends a request, and that nobody has changed it.
+/// AWS Signature Version 4: it proves to an AWS service who sends a request, and that the request is unchanged.
 ///
 /// A pure function of the request, the key and the time. AWS's published vectors test it.
 struct AWSSignature {
     var service: String
     var region: String
-    /// `20150830T123600Z`.
+    /// In the form `20150830T123600Z`.
     var time: String
 
     /// The scope of the signature: `20150830/us-east-1/service/aws4_request`.
     var scope: String { "\(time.prefix(8))/\(region)/\(service)/aws4_request" }
 
-    /// The value of the header Authorization.
+    /// Returns the value of the header Authorization.
     ///
     /// - Parameters:
-    ///   - target: path and query as they are sent, see `wireTarget`.
-    ///   - fields: the header fields that are signed, `host` and `x-amz-date` among them.
+    ///   - target: path and query as sent, see `wireTarget`.
+    ///   - fields: the signed header fields, with `host` and `x-amz-date`.
     ///   - payloadHash: the body's SHA-256 in hexadecimal, or `UNSIGNED-PAYLOAD`.
-    ///   - keepsPath: whether the path is signed as it is sent, or encoded once more, and several slashes as one.
+    ///   - keepsPath: whether the path is signed as sent; if not, encoded once more, with several slashes as one.
     func authorization(
         method: String, target: String, fields: [HeaderField], payloadHash: String, accessKey: String,
         secretKey: String,
@@ -63,7 +63,7 @@ struct AWSSignature {
             .joined(separator: "&")
     }
 
-    /// The fields by their names in small letters, each name once, with single blanks in their values.
+    /// Returns the fields in the order of their lower-case names, each name once, with single blanks in their values.
     private static func canonical(_ fields: [HeaderField]) -> [HeaderField] {
         var values: [String: String] = [:]
         for field in fields {
@@ -77,11 +77,11 @@ struct AWSSignature {
 
     // MARK: - The address
 
-    /// Path and query as a signed request sends them: in the one way of writing them that every server and transport leaves
-    /// as it is. There are no dot segments, and every byte but the unreserved ones (RFC 3986 §2.3) is `%XX` in capitals;
-    /// a plus sign of the query is the blank that it stands for.
+    /// Returns path and query as a signed request sends them: in the one form that every server and transport leaves
+    /// unchanged. It has no dot segments, and every byte but the unreserved ones (RFC 3986 §2.3) is `%XX` in capitals.
+    /// A plus sign in the query becomes the blank that it stands for.
     ///
-    /// `slashesAreKept`: `%2F` in the path is a slash, as S3 reads it before it checks the signature.
+    /// `slashesAreKept` makes `%2F` in the path a slash, as S3 does before it checks the signature.
     static func wireTarget(_ target: Substring, slashesAreKept: Bool = false) -> String {
         let path = target.prefix { $0 != "?" }
         let query = target[path.endIndex...].dropFirst()
@@ -132,7 +132,7 @@ struct AWSSignature {
 }
 
 extension String {
-    /// A segment whose encoded slashes are slashes, unless that made dot segments of it.
+    /// The segment with its encoded slashes decoded, unless that would make dot segments.
     fileprivate var withSlashes: String {
         let pieces = replacing("%2F", with: "/").split(separator: "/", omittingEmptySubsequences: false)
         return pieces.contains(".") || pieces.contains("..") ? self : pieces.joined(separator: "/")
@@ -140,7 +140,7 @@ extension String {
 }
 
 extension ArraySlice<UInt8> {
-    /// The value of two hexadecimal digits; `nil` where there are no two.
+    /// The value of two hexadecimal digits; `nil` if the slice is anything else.
     fileprivate var hexadecimalByte: UInt8? {
         count == 2 && allSatisfy(\.isHexDigit) ? UInt8(String(decoding: self, as: UTF8.self), radix: 16) : nil
     }

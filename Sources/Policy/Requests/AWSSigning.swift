@@ -1,10 +1,10 @@
-/// How a route's requests are signed for a service of AWS, or for one that speaks as such: AWS Signature Version 4.
+/// The signing of a route's requests for AWS, or for a compatible service: AWS Signature Version 4.
 package struct AWSSigning: Hashable, Sendable {
-    /// As AWS calls it in signatures: `sqs`, `s3`, `events`.
+    /// The service's name in signatures: `sqs`, `s3`, `events`.
     package var service: String
     /// `eu-central-1`.
     package var region: String
-    /// A template of secrets, as the next two are.
+    /// A template of secrets, like the next two.
     package var accessKey: String
     package var secretKey: String
     /// The session token of temporary credentials.
@@ -20,12 +20,12 @@ package struct AWSSigning: Hashable, Sendable {
         self.sessionToken = sessionToken
     }
 
-    /// The header fields that a signature consists of, in small letters: nobody else sets them.
+    /// The header fields of a signature, in lower case. `sign` replaces those that a request already has.
     static let fieldNames: Set<String> = [
         "authorization", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token",
     ]
 
-    /// Templates of a route, by the key below `sign.aws`.
+    /// The templates, by their key below `sign.aws`.
     private var templates: [(key: String, text: String)] {
         [("accessKey", accessKey), ("secretKey", secretKey)] + (sessionToken.map { [("sessionToken", $0)] } ?? [])
     }
@@ -34,7 +34,7 @@ package struct AWSSigning: Hashable, Sendable {
         templates.flatMap { (try? Template($0.text, for: .setting))?.secretNames ?? [] }
     }
 
-    /// Whether the key to sign by is a secret, and not part of the configuration.
+    /// Whether the signing key is a secret, and not part of the configuration.
     package var hasSecretKey: Bool { (try? Template(secretKey, for: .setting))?.secretNames.isEmpty == false }
 
     fileprivate func filledIn(with secrets: SecretValues) throws(RequestError) -> [String: String] {
@@ -46,11 +46,11 @@ package struct AWSSigning: Hashable, Sendable {
         return texts
     }
 
-    /// S3 takes the path as it is sent. Every other service encodes it once more, and takes several slashes for one.
+    /// Whether this is S3, which takes the path as sent. Others encode it again, and take several slashes for one.
     fileprivate var isS3: Bool { service == "s3" || service.hasPrefix("s3-") }
 
-    /// Why a body that is a file cannot be signed for; `nil` if it can. S3 alone takes a body that the signature leaves out,
-    /// which nothing but TLS protects then.
+    /// Returns why a request with a body file cannot be signed; `nil` if it can. Only S3 takes a body that the
+    /// signature leaves out, and then only TLS protects it.
     func refusalOfFile(goingTo url: String) -> String? {
         guard isS3 else { return "cannot be signed for '\(service)': only S3 takes files" }
         return url.hasPrefix("https:") ? nil : "cannot be signed for http: its content is not in the signature"
@@ -58,10 +58,10 @@ package struct AWSSigning: Hashable, Sendable {
 }
 
 extension OutgoingRequest {
-    /// Signs the request as it is: nothing in it may change from here on but fields that are not signed. Signed are the
-    /// method, the address, the body, Content-Type and every `x-amz-` field. Returns the fields that no text may show.
+    /// Signs the request: afterwards only fields that are not signed may change. Signs the method, the address, the
+    /// body (but not a file), Content-Type and every `x-amz-` field. Returns the fields that must not be shown.
     ///
-    /// A signature is good for five minutes of `now`, so each attempt is signed anew.
+    /// AWS accepts a signature within five minutes of `now`, so each attempt is signed anew.
     package mutating func sign(
         by signing: AWSSigning, with secrets: SecretValues, at now: Timestamp
     ) throws(RequestError) -> [HeaderField] {

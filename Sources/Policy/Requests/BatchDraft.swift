@@ -6,7 +6,7 @@ package struct BatchDraft: Sendable {
     private let shared: RequestDraft
     private var bytes: Int
 
-    /// `nil` if the route has no batch, or if no request can be made of the operation, as `RequestForm.request` then says.
+    /// Begins a draft; `nil` if the route has no batch, or if no request can be made of the operation.
     package init?(_ first: Operation, form: RequestForm) {
         guard let batch = form.route.batch, var draft = try? form.draft(of: first) else { return nil }
         self.form = form
@@ -19,17 +19,17 @@ package struct BatchDraft: Sendable {
 
     package var isFull: Bool { room == 0 }
 
-    /// How many more it may have.
+    /// The number of operations that may still be added.
     package var room: Int { max(0, max(batch.max, 1) - members.count) }
 
-    /// Takes one more, behind the others. False if it asks for another url, method or header, or does not fit: then the
-    /// next draft begins with it.
+    /// Adds an operation behind the others. Returns false if it has another url, method or header, or does not fit: the
+    /// next draft then begins with it.
     package mutating func admit(_ operation: Operation) -> Bool {
         let values = TemplateValues(operation)
         guard !isFull, let head = try? form.head(values), head == shared,
             let item = try? form.batchItem(of: operation, values)
         else { return false }
-        // A comma or a line break more.
+        // One byte more, for a comma or a line break.
         guard bytes + item.count < batch.maxBytes else { return false }
         bytes += item.count + 1
         members.append(operation)
@@ -43,14 +43,14 @@ extension RequestForm {
         if let file = operation.header.bodyFile {
             throw .badBodyFile(path: file.path, reason: "cannot be part of a batch")
         }
-        // The batch's key is made of it; and alone, it is the key.
+        // Checks the operation's key: the batch's key is made of it, and a batch of one has it as its own.
         _ = try idempotencyKey(of: operation).quotedKey
         var values = values
         values.isLined = route.batch?.format == .ndjson
         return try (body ?? .payload).bytes(values)
     }
 
-    /// The content of a request for these members.
+    /// Returns the content of a request for these members.
     func joined(_ items: [[UInt8]], _ values: TemplateValues) throws(RequestError) -> [UInt8] {
         let format = route.batch?.format ?? .json
         var values = values
@@ -60,7 +60,7 @@ extension RequestForm {
 }
 
 extension Template {
-    /// The payload as it is.
+    /// The payload unchanged.
     fileprivate static let payload = constant("{payload}", for: .body(.json))
     fileprivate static let array = constant("[{items}]", for: .batch)
     fileprivate static let items = constant("{items}", for: .batch)

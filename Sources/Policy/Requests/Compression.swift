@@ -1,17 +1,17 @@
-/// How the bodies of a route's requests are compressed.
+/// The compression of the bodies of a route's requests.
 package enum Compression: String, Hashable, Sendable, CaseIterable {
-    /// They go out as they are.
+    /// Bodies are sent unchanged.
     case none
     /// RFC 1952, with `Content-Encoding: gzip` (RFC 9110 §8.4.1.3).
     case gzip
 }
 
 extension OutgoingRequest {
-    /// Compresses the body, and says so in a header field. What depends on the bytes that go out, such as a signature, is
-    /// made after it.
+    /// Compresses the body, and adds `Content-Encoding`. Call it before anything that depends on the sent bytes is
+    /// made, such as a signature.
     ///
-    /// Changes nothing where there is nothing to compress (no body, an empty one), where the body is a file, which goes out as
-    /// it stands on the disk, and where a `Content-Encoding` of the operation says that the body is encoded already.
+    /// Changes nothing if there is no body or an empty one, if the body is a file, which is sent as it is on the disk,
+    /// or if the request has a `Content-Encoding` already.
     package mutating func compress(
         by compression: Compression, _ gzip: (_ body: [UInt8]) throws(RequestError) -> [UInt8]
     ) throws(RequestError) {

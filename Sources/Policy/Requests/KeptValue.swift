@@ -1,16 +1,16 @@
 /// A part of an answer that later operations of the key send: a text, a number, `true` or `false`.
 ///
-/// It is a server's text, so it is bounded, has no control character in it, and is no secret.
+/// It comes from a server, so its length is limited, and it contains no control character and no secret.
 package struct KeptValue: Hashable, Sendable {
     /// The longest value, in bytes of UTF-8.
     package static let longest = 1024
-    /// How many values a route may keep.
+    /// The upper bound of values that a route keeps.
     package static let mostOfRoute = 16
 
-    /// The value as JSON: a number as the server wrote it.
+    /// The value as JSON; a number keeps the server's spelling.
     package let json: String
 
-    /// Throws why the value cannot be kept, as in `it is empty`.
+    /// Makes a value from a part of an answer. Throws the reason if it cannot be kept, such as `it is empty`.
     package init(_ value: JSONValue, as written: some Collection<UInt8>) throws(Unkept) {
         switch value {
         case .string(let text): json = try Self.json(of: text)
@@ -32,20 +32,19 @@ package struct KeptValue: Hashable, Sendable {
         return JSONText.quoted(text)
     }
 
-    /// Reads back what `json` was; `nil` for anything that is no value to be kept.
+    /// Reads back a value from its `json`; `nil` for anything that cannot be kept.
     package init?(json bytes: some Collection<UInt8>) {
         let bytes = Array(bytes)
         guard let value = try? JSONValue(bytes), let kept = try? KeptValue(value, as: bytes) else { return nil }
         self = kept
     }
 
-    /// Whether an operation's files and states may be named so in `keep` and `{kept.NAME}`: 1 to 64 letters, digits, `_`
-    /// and `-`.
+    /// Whether the text can name a kept value in `keep` and `{kept.NAME}`: 1 to 64 letters, digits, `_` and `-`.
     package static func isName(_ text: some StringProtocol) -> Bool {
         (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(\.isIdentifierByte)
     }
 
-    /// What a template fills in.
+    /// The value as a template fills it in.
     var templateValue: TemplateValue {
         switch JSONValue(valid: Array(json.utf8)[...]) {
         case .string(let text): .text(text)
@@ -54,7 +53,7 @@ package struct KeptValue: Hashable, Sendable {
     }
 }
 
-/// Why a part of an answer is not kept.
+/// The reason that a part of an answer is not kept.
 package enum Unkept: Error, Hashable, Sendable, CustomStringConvertible {
     case missing
     case notJSON

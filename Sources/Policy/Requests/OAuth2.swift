@@ -1,7 +1,7 @@
-/// A token for client credentials (RFC 6749 §4.4): where it comes from, and what asking for it means.
+/// The client credentials for an access token (RFC 6749 §4.4): settings, the request for a token, and its answers.
 package struct OAuth2: Hashable, Sendable {
     package var tokenURL: String
-    /// A template of secrets, as the client's secret is.
+    /// A template of secrets, like `clientSecret`.
     package var clientID: String
     package var clientSecret: String
     package var scope: String?
@@ -13,19 +13,19 @@ package struct OAuth2: Hashable, Sendable {
         self.scope = scope
     }
 
-    /// The secrets that asking for a token needs.
+    /// Returns the names of the secrets that a request for a token needs.
     package func secretNames(settings: DestinationSettings = DestinationSettings()) -> Set<String> {
         let own = [clientID, clientSecret].compactMap { try? Template($0, for: .setting) }.flatMap(\.secretNames)
         return Set(own + settings.connection.secretNames)
     }
 
-    /// Returns the client's id with its secrets in it.
+    /// Returns the client's id with its secrets filled in.
     package func expandedClientID(_ secrets: SecretValues) throws(RequestError) -> String {
         try Template(clientID, for: .setting, of: "oauth2.clientId").text(TemplateValues(nil, secrets: secrets))
     }
 
-    /// Returns the request for a token: the client proves itself by Basic authentication (§2.3.1), and the form has no
-    /// secret in it. `settings` are those of the endpoint's origin.
+    /// Returns the request for a token. The client authenticates by Basic authentication (§2.3.1), so the form has no
+    /// secret. `settings` are those of the endpoint's origin.
     package func request(
         settings: DestinationSettings, secrets: SecretValues, version: String,
         available: [Transport] = Transport.allCases
@@ -55,18 +55,18 @@ package struct OAuth2: Hashable, Sendable {
 
     package struct Token: Hashable, Sendable {
         package var value: String
-        /// How long it is used: what the endpoint says, less a tenth of it and a minute at most. `nil` where the endpoint
-        /// does not say, or says a time that is not above 0.
+        /// The time for which the token is used: what the endpoint says, at most a year, less a tenth of it or a
+        /// minute, whichever is less. `nil` if the endpoint says no time, or one that is not above 0.
         package var lifetime: Duration?
     }
 
-    /// The result of a request for a token. A reason is a predicate of the endpoint; it contains no text of an answer
-    /// except one of the words of §5.2.
+    /// The result of a request for a token. A reason is a predicate of the endpoint; it contains no text of the answer
+    /// except a word of §5.2.
     package enum Answer: Hashable, Sendable {
         case token(Token)
-        /// A person has to mend it.
+        /// An operator must fix it.
         case refused(reason: String)
-        /// Later there may be one.
+        /// A later request may succeed.
         case unavailable(NetworkError, reason: String)
     }
 
@@ -92,7 +92,7 @@ package struct OAuth2: Hashable, Sendable {
                 case .number(let text), .string(let text): Double(text)
                 default: nil
                 }
-            // No token has expired when it is issued. What is not above 0, NaN too, says nothing.
+            // A token has not expired when it is issued: an `expires_in` not above 0, or NaN, says nothing.
             let lifetime = seconds.flatMap { $0 > 0 ? Duration.seconds(min($0, 31_536_000)) : nil }
             return .token(Token(value: value, lifetime: lifetime.map { $0 - min($0 / 10, .seconds(60)) }))
         case .answer(let answer):

@@ -13,14 +13,14 @@ package struct Origin: Hashable, Sendable, Comparable, CustomStringConvertible {
     }
 
     package let scheme: Scheme
-    /// In lower case; an IPv6 literal stands in its brackets.
+    /// In lower case; an IPv6 literal keeps its brackets.
     package let host: String
     package let port: UInt16
 
-    /// The origin of an absolute http or https URL, or of a URL template, whose placeholders stand behind the host.
+    /// Parses the origin of an absolute http or https URL, or of a URL template with placeholders behind the host.
     ///
-    /// `nil` for anything else, also for user information (`http://user@host/`): credentials do not belong in a URL,
-    /// and what looks like a host in front of an `@` has deceived people.
+    /// Returns `nil` for anything else, also for user information (`http://user@host/`): credentials do not belong in a
+    /// URL, and a host in front of an `@` deceives readers.
     package init?(url: String) {
         guard let parts = URLParts(url) else { return nil }
         self = parts.origin
@@ -32,12 +32,12 @@ package struct Origin: Hashable, Sendable, Comparable, CustomStringConvertible {
         self.port = port
     }
 
-    /// `https://api.example.com`, `http://[::1]:8080`: the port is left out where it is the scheme's own.
+    /// `https://api.example.com`, `http://[::1]:8080`: without the port if it is the scheme's own.
     package var description: String {
         "\(scheme.rawValue)://\(host)" + (port == scheme.defaultPort ? "" : ":\(port)")
     }
 
-    /// The digest in a file name of the origin of an operation's own url.
+    /// The digest of this origin in the file name of an operation with its own url.
     package var digest: Digest { Digest(of: description) }
 
     package static func < (left: Origin, right: Origin) -> Bool {
@@ -48,7 +48,7 @@ package struct Origin: Hashable, Sendable, Comparable, CustomStringConvertible {
 /// An absolute http or https URL, cut behind its authority.
 struct URLParts {
     var origin: Origin
-    /// From the first `/`, `?` or `#` to the end, as it was given; empty where nothing follows the host.
+    /// The text from the first `/`, `?` or `#` to the end, as given; empty if nothing follows the host.
     var rest: Substring
 
     init(origin: Origin, rest: Substring) {
@@ -94,7 +94,7 @@ struct URLParts {
         return (host.lowercased(), port)
     }
 
-    /// Letters, digits and what names in use have besides. No percent-encoding: nothing that resolves has any.
+    /// ASCII letters, digits, `_`, `-`, `.`, other letters and marks. No percent-encoding: no resolvable name has it.
     private static func isHostScalar(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return UInt8(ascii: scalar).isIdentifierByte || scalar == "." }
         return scalar.properties.isAlphabetic || scalar.properties.generalCategory == .nonspacingMark

@@ -1,4 +1,4 @@
-/// One HTTP request as it is to go out: complete, with nothing left to look up.
+/// One complete HTTP request: a transport sends it without looking anything up.
 package struct OutgoingRequest: Hashable, Sendable {
     package var method: String
     /// Absolute, `http` or `https`, percent-encoded.
@@ -11,18 +11,18 @@ package struct OutgoingRequest: Hashable, Sendable {
     /// Streamed instead of `body`.
     package var bodyPart: FilePart?
     package var timeouts: Timeouts
-    /// How many bytes of the answer's body are kept; a longer answer is cut there and the transfer ended.
+    /// The number of bytes kept of the answer's body. A longer answer is cut there, and the transfer ends.
     package var answerLimit: Int
     package var transport: Transport
     package var connection: ConnectionOptions
     package var redirects: Redirects
     /// The name of the destination. Attempts for one destination share a delivery agent.
     package var destination: String
-    /// Whether it goes over a connection that carried nothing before, because the last attempt's answer may have been
-    /// about another request on a kept one.
+    /// Whether the request needs a connection that carried nothing before: on a kept connection the last attempt's
+    /// answer may have been about another request.
     package var freshConnection: Bool
 
-    /// How many bytes of body are sent; `nil` if no body is.
+    /// The number of body bytes that are sent; `nil` without a body.
     package var bodyLength: Int? { bodyFile?.length ?? bodyPart?.length ?? body?.count }
 
     package init(
@@ -48,14 +48,14 @@ package struct OutgoingRequest: Hashable, Sendable {
     }
 }
 
-/// A file that is the body of an operation, and what it was when the operation was added: it is sent only while it still
-/// is that.
+/// A file that is the body of an operation, as it was when the operation was added. It is sent only while it is
+/// unchanged.
 package struct BodyFile: Hashable, Sendable {
     /// Absolute.
     package var path: String
     /// In bytes.
     package var length: Int
-    /// Time of the last modification, nanoseconds since 1970.
+    /// The time of the last modification, in nanoseconds since 1970.
     package var modified: Int64
     package var inode: UInt64
 
@@ -67,7 +67,7 @@ package struct BodyFile: Hashable, Sendable {
     }
 }
 
-/// Without its header values and query, which may have secrets in them: in a dump and in a debugger, too.
+/// Shows no header values and no query, which may contain secrets, also in a dump and in a debugger.
 extension OutgoingRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String {
         let names = headers.map(\.name).joined(separator: ", ")

@@ -1,13 +1,13 @@
 /// The target of a redirect that may be followed: `redirects: same-origin`.
 package enum Redirect {
-    /// So many are followed in one attempt; the next one is the answer.
+    /// The number of redirects followed in one attempt. The next redirect is the answer.
     package static let mostFollowed = 5
 
-    /// The address at which the same request, with its method, headers and body, is to be made again; `nil` if the
-    /// answer is to be taken as it is.
+    /// Returns the address for the same request, with its method, headers and body; `nil` if the redirect is not
+    /// followed, and is itself the answer.
     ///
-    /// Only 301, 302, 307 and 308: a 303 asks for another method. Only to the same scheme, host and port, so that
-    /// nothing of the request is shown to others. `Location` is resolved as RFC 3986 §5 says.
+    /// Follows only 301, 302, 307 and 308: a 303 asks for another method. Follows only to the same scheme, host and
+    /// port, so no other server sees any of the request. Resolves `Location` as RFC 3986 §5 says.
     package static func target(of answer: AttemptReport.Answer, from url: String) -> String? {
         guard [301, 302, 307, 308].contains(answer.status), let location = answer.header("Location")?.trimmingBlanks,
             let base = URLParts(url), var target = resolve(location, against: base), target.origin == base.origin
@@ -16,7 +16,7 @@ package enum Redirect {
         return try? target.encoded(as: location, ownedBy: .operation)
     }
 
-    /// RFC 3986 §5.2.2, up to the dot segments.
+    /// Resolves a reference by RFC 3986 §5.2.2, without removing dot segments.
     private static func resolve(_ reference: String, against base: URLParts) -> URLParts? {
         if hasScheme(reference) { return URLParts(reference) }
         if reference.hasPrefix("//") { return URLParts("\(base.origin.scheme):\(reference)") }
@@ -34,7 +34,7 @@ package enum Redirect {
         return target
     }
 
-    /// A letter, then letters, digits, `+`, `-` or `.`, then a colon (§3.1).
+    /// Whether the text begins with a letter, then letters, digits, `+`, `-` or `.`, then a colon (§3.1).
     private static func hasScheme(_ reference: String) -> Bool {
         let head = reference.utf8.prefix { $0 != UInt8(ascii: ":") }
         guard head.endIndex < reference.utf8.endIndex, let first = head.first else { return false }
@@ -42,7 +42,7 @@ package enum Redirect {
             && head.allSatisfy { $0.isIdentifierByte && $0 != UInt8(ascii: "_") || "+.".utf8.contains($0) }
     }
 
-    /// §5.2.4, in the path alone.
+    /// Removes dot segments (§5.2.4) from the path alone.
     private static func removingDotSegments(_ rest: Substring) -> String {
         let path = rest.prefix { $0 != "?" && $0 != "#" }
         var kept: [Substring] = []

@@ -1,22 +1,22 @@
-/// A request as far as its operation and its route make it.
+/// The part of a request that its operation and its route determine.
 struct RequestDraft: Hashable {
     /// The body of a request. Without bytes and without a file there is no body.
     struct Content: Hashable {
         var bytes: [UInt8]?
         var file: BodyFile?
-        /// Where the bytes are, if they are left in the operation's file.
+        /// The place of the bytes, if they are left in the operation's file.
         var part: FilePart?
-        /// Its media type, unless a header says another.
+        /// The media type, unless a header names another.
         var type: String?
     }
 
     var method: String
     var url: String
-    /// The route's, without those that the operation replaces, and the operation's own.
+    /// The route's fields, without those that the operation replaces, and the operation's own.
     var headers: [HeaderField]
     var content = Content()
 
-    /// All header fields, with those of drainq itself.
+    /// Returns all header fields, including drainq's own.
     func headers(key: String, attempt: Int, version: String) throws(RequestError) -> [HeaderField] {
         var fields = headers
         func isGiven(_ name: String) -> Bool { headers.contains { $0.name.lowercased() == name } }
@@ -31,7 +31,7 @@ struct RequestDraft: Hashable {
 }
 
 extension Route {
-    /// The body's template with what the protocol has around it: a callable function takes `{"data": …}`.
+    /// The body's template within what its protocol puts around it: a callable function takes `{"data": …}`.
     var bodyInItsProtocol: String? {
         switch `protocol` {
         case .plain: body
@@ -39,7 +39,7 @@ extension Route {
         }
     }
 
-    /// How values stand in the body's template.
+    /// The syntax of values in the body's template.
     var bodySyntax: BodySyntax {
         BodySyntax(mediaType: headers.first { $0.name.lowercased() == "content-type" }?.value)
     }
@@ -75,7 +75,7 @@ extension RequestForm {
             bytes: try body.bytes(values), type: route.bodySyntax == .json ? "application/json" : nil)
     }
 
-    /// Bytes of no declared type are said to be just that: a transport by itself would call them a form.
+    /// Returns the declared type, else `application/octet-stream` if there is a body: transports would call it a form.
     private func contentType(of header: OperationHeader, hasBody: Bool) throws(RequestError) -> String? {
         guard let type = header.contentType ?? (hasBody ? "application/octet-stream" : nil) else { return nil }
         guard HeaderField.canSend(value: type) else {
@@ -94,7 +94,7 @@ extension RequestForm {
 }
 
 extension OutgoingRequest {
-    /// Puts the fields that the route's command has answered in the place of those of the same names.
+    /// Replaces fields by those of the same names that the route's command has answered, and adds the rest.
     package mutating func setHeaders(fromCommand fields: [HeaderField]) throws(RequestError) {
         for field in fields {
             if let defect = field.defect {
@@ -108,7 +108,7 @@ extension OutgoingRequest {
 }
 
 extension String {
-    /// The text as a string of RFC 8941 §3.3.3, in its quotes; thrown if it is empty or has other than printable ASCII.
+    /// The text as a quoted string of RFC 8941 §3.3.3. Throws if it is empty or has other than printable ASCII.
     var quotedKey: String {
         get throws(RequestError) {
             var text = self

@@ -1,4 +1,4 @@
-/// Why no request can be made of an operation; found before anything is sent.
+/// The reason that no request can be made of an operation, found before anything is sent.
 package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Neither the operation nor its type's route has a url.
     case noURL(TypeName)
@@ -8,42 +8,42 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
     case badTemplate(key: String, reason: String)
     /// A placeholder whose value this operation does not have.
     case missingValue(placeholder: String)
-    /// A placeholder whose value cannot stand in its place: in a url, a header or a key an object, an array or null; in a
-    /// url's path also nothing, `.` or `..`.
+    /// A placeholder whose value does not fit its place: an object, an array or null in a url, a header or a key; in a
+    /// url's path also an empty text, `.` or `..`.
     case unusableValue(placeholder: String, reason: String)
     case badMethod(String, ownedBy: Owner)
     case badHeader(name: String, reason: HeaderField.Defect, ownedBy: Owner)
     /// A key that cannot be sent as a string of RFC 8941.
     case badIdempotencyKey
-    /// A secret that the route names, and why it is not there.
+    /// A secret that the route names and that is missing, with the reason.
     case missingSecret(String, reason: String)
-    /// A secret that the route names, and that the network keeps away for now.
+    /// A secret that the route names and that a network error makes unavailable for now.
     case secretUnavailable(String, NetworkError, reason: String)
-    /// The operation's own url is another origin than the route's, whose headers or command carry credentials.
+    /// The operation's url has another origin than the route's, whose headers, command or signature carry credentials.
     case credentialsElsewhere(origin: String)
     /// The payload does not meet a condition of the route's `require`.
     case requirementNotMet(JSONCondition)
-    /// A template or `protocol` that needs a JSON payload has none.
+    /// A template, `protocol` or `require` needs a JSON payload and has none.
     case notJSON(reason: String)
-    /// The operation brings something itself that the route does not let it.
+    /// The operation replaces a field that the route does not let it replace.
     case notOverridable(OverridableField)
-    /// The file is no longer what it was when the operation was added, or cannot be used at all.
+    /// The file has changed since the operation was added, or cannot be used at all.
     case badBodyFile(path: String, reason: String)
     /// The route's command for headers failed.
     case headersCommand(reason: String)
-    /// The route asks for something that the transports of this machine cannot do.
+    /// The route needs something that the transports of this machine cannot do.
     case noTransport(reason: String)
     /// The route compresses, and this machine cannot.
     case cannotCompress(reason: String)
 
-    /// Who has to mend it.
+    /// The owner of the defective text, who must fix it.
     package enum Owner: String, Hashable, Sendable {
         case operation
         case route
     }
 
-    /// The outcome: held for an error of the route, which needs a person; deferred for an error of the network; else
-    /// failed.
+    /// The outcome: held for an error of the route, which an operator must fix; deferred for an error of the network;
+    /// else failed.
     package var outcome: Outcome {
         switch self {
         case .secretUnavailable: .deferred

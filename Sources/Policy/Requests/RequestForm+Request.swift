@@ -1,11 +1,11 @@
 extension RequestForm {
-    /// The request that an operation makes on this route: complete, nothing left to look up, nothing in it that a
-    /// user's text could have smuggled in.
+    /// Returns the complete request that an operation makes on this route. A user's text cannot smuggle anything into
+    /// it.
     ///
-    /// The operation's own url, method and headers come before the route's, where the route lets them; its url is taken
-    /// as it stands, the route's is a template. Secrets are filled into what the configuration says, never into what an
-    /// operation brings. `attempt` counts from 1. GET, HEAD, DELETE and OPTIONS send no body unless one was given; other
-    /// methods then send an empty one. On a route with `batch` it is a batch of one.
+    /// The operation's own url, method and headers replace the route's, if the route lets them. Only the route's url is
+    /// a template. Secrets are filled into texts of the configuration, never into those of an operation. `attempt`
+    /// counts from 1. GET, HEAD, DELETE and OPTIONS send no body unless one was given; other methods then send an empty
+    /// one. On a route with `batch` it is a batch of one.
     package func request(
         for operation: Operation, attempt: Int, version: String, settings: DestinationSettings = DestinationSettings(),
         secrets: SecretValues = .none, available: [Transport] = Transport.allCases
@@ -16,10 +16,10 @@ extension RequestForm {
             secrets: secrets, available: available, freshConnection: operation.isAnswerDoubted)
     }
 
-    /// One request for several operations: as a draft admitted them, or a part of those in the same order.
+    /// Returns one request for several operations: those of a draft, or a part of them in the same order.
     ///
     /// `attempt` is the highest of theirs. The key is made of the members' keys and their order, so the same batch has
-    /// the same one at each attempt, and another batch another; that of a batch of one is its member's own.
+    /// the same key at each attempt, and another batch another one. A batch of one has its member's own key.
     package func batchRequest(
         for members: [Operation], attempt: Int, version: String,
         settings: DestinationSettings = DestinationSettings(), secrets: SecretValues = .none,
@@ -43,7 +43,7 @@ extension RequestForm {
             available: available, freshConnection: members.contains(where: \.isAnswerDoubted))
     }
 
-    /// A draft with its secrets. What is wrong with the operation itself is thrown before a secret that is not there.
+    /// Returns a draft with its secrets. Throws a defect of the operation before a missing secret.
     private func complete(_ values: TemplateValues) throws(RequestError) -> RequestDraft {
         do throws(RequestError) {
             return try draft(values)
@@ -57,7 +57,7 @@ extension RequestForm {
         }
     }
 
-    /// A draft with what the transport and the destination add.
+    /// Returns the request of a draft, with what the transport and the destination add.
     private func request(
         _ draft: RequestDraft, key: String, attempt: Int, version: String, settings: DestinationSettings,
         secrets: SecretValues, available: [Transport], freshConnection: Bool
@@ -76,37 +76,37 @@ extension RequestForm {
 }
 
 extension Route {
-    /// Why the operation can never be sent, as its form says.
+    /// Returns why the operation can never be sent, as `RequestForm.defect(of:)` does.
     package func defect(of operation: Operation) -> RequestError? {
         RequestForm(self).defect(of: operation)
     }
 
-    /// The address alone, for an operation whose destination must be known before it is attempted. Secrets in it are not
-    /// filled in: it may be shown.
+    /// Returns the address alone, for an operation whose destination must be known before it is attempted. Does not
+    /// fill in secrets: it may be shown.
     package func url(for operation: Operation) throws(RequestError) -> String {
         try RequestForm(self).address(TemplateValues(operation))
     }
 
-    /// The values that requests on this route take from answers to earlier operations of the key.
+    /// The names of the values that requests on this route take from answers to earlier operations of the key.
     package var keptNames: Set<String> {
-        // Most routes have none, and a form is only made where there may be one.
+        // Most routes have none: makes a form only if there may be one.
         let texts = headers.map(\.value) + [url, body].compactMap(\.self)
         return texts.contains { $0.contains("{kept.") } ? RequestForm(self).keptNames : []
     }
 
-    /// The secrets that attempts on this route need.
+    /// Returns the names of the secrets that attempts on this route need.
     package func secretNames(settings: DestinationSettings) -> Set<String> {
         RequestForm(self).secretNames(settings: settings)
     }
 }
 
 extension Operation {
-    /// Whether the last attempt brought an answer that could not be read, or that may have been another request's.
+    /// Whether the last attempt's answer could not be read, or may have been another request's.
     var isAnswerDoubted: Bool { attempts.last?.error == NetworkError.malformedAnswer.rawValue }
 }
 
 extension ConnectionOptions {
-    /// The texts that may name secrets, as templates; empty for one that cannot be read.
+    /// Parses a text that may name secrets; `nil` if it is no template.
     private static func setting(_ text: String) -> Template? { try? Template(text, for: .setting) }
 
     var secretNames: [String] {

@@ -1,20 +1,20 @@
-/// The common part of a route's requests, computed once: a form that each operation fills in.
+/// The common part of a route's requests, computed once. Each operation fills it in.
 package struct RequestForm: Sendable {
     package let route: Route
-    /// The route's own url; `nil` where it has none.
+    /// The route's own url; `nil` if it has none, or one that cannot be used.
     private let url: URLTemplate?
-    /// The route's own url cannot be used.
+    /// The reason that the route's own url cannot be used.
     private let urlDefect: RequestError?
-    /// The route's own method cannot be used.
+    /// The reason that the route's own method cannot be used.
     private let methodDefect: RequestError?
     private let fields: [Field]
-    /// The body's template, with what the protocol puts around it; `nil` sends the body as it was given.
+    /// The body's template within what its protocol puts around it; `nil` sends the body as given.
     let body: Template?
-    /// The text around the members of a batch; `nil` means that of its format.
+    /// The template around the members of a batch; `nil` uses that of the format.
     let batchBody: Template?
     private let key: Template?
     private let idempotencyKey: Template?
-    /// One of the route's own templates or fields cannot be used.
+    /// The reason that one of the route's own templates or fields cannot be used.
     private let defect: RequestError?
 
     /// A header field of the route.
@@ -52,8 +52,8 @@ package struct RequestForm: Sendable {
         self.defect = defect
     }
 
-    /// Whether nothing but the transport needs the body of an operation: it goes out as it stands in its file, and its bytes
-    /// may be left there.
+    /// Whether only the transport needs the body of an operation: it is sent as it is in its file, and its bytes may be
+    /// left there.
     package var sendsBodiesAsTheyAre: Bool {
         route.batch == nil && body == nil && route.require.isEmpty && route.compress == .none
             && route.headersCommand == nil && route.awsSigning == nil
@@ -62,19 +62,19 @@ package struct RequestForm: Sendable {
 
     private var templates: [Template] { fields.map(\.value) + [body, batchBody].compactMap(\.self) }
 
-    /// The secrets that attempts on this route need.
+    /// Returns the names of the secrets that attempts on this route need.
     package func secretNames(settings: DestinationSettings) -> Set<String> {
         Set(templates.flatMap(\.secretNames))
             .union(url?.secretNames ?? []).union(settings.connection.secretNames)
             .union(route.awsSigning?.secretNames ?? [])
     }
 
-    /// The values that its requests take from answers to earlier operations of the key.
+    /// The names of the values that requests take from answers to earlier operations of the key.
     package var keptNames: Set<String> {
         Set(templates.flatMap(\.keptNames)).union(url?.keptNames ?? [])
     }
 
-    /// The names of what proves who sends: one text for routes whose requests a server has to accept or refuse alike.
+    /// Returns the names of all credentials as one text. A server accepts or refuses routes with the same text alike.
     package func credentials(settings: DestinationSettings, headersCommand: [String]?) -> String {
         (secretNames(settings: settings).sorted() + (headersCommand.map { [$0.joined(separator: " ")] } ?? []))
             .joined(separator: ",")
@@ -82,12 +82,12 @@ package struct RequestForm: Sendable {
 
     // MARK: - Drafts
 
-    /// A request as far as an operation makes it, whatever the attempt. On a route with `batch` it is a batch of one.
+    /// Returns a request as its operation determines it, at any attempt. On a route with `batch`, a batch of one.
     func draft(of operation: Operation) throws(RequestError) -> RequestDraft {
         try draft(TemplateValues(operation))
     }
 
-    /// A request but for what only the attempt's transport and destination add.
+    /// Returns a request without what the attempt's transport and destination add.
     func draft(_ values: TemplateValues) throws(RequestError) -> RequestDraft {
         guard let operation = values.operation else { preconditionFailure("a draft of an operation") }
         var draft = try head(values)
@@ -98,7 +98,7 @@ package struct RequestForm: Sendable {
         return draft
     }
 
-    /// A draft without its content.
+    /// Returns a draft without its content.
     func head(_ values: TemplateValues) throws(RequestError) -> RequestDraft {
         guard let operation = values.operation else { preconditionFailure("a draft of an operation") }
         let header = operation.header
@@ -119,8 +119,8 @@ package struct RequestForm: Sendable {
         return RequestDraft(method: method, url: url, headers: headers + header.headers)
     }
 
-    /// Why the operation can never be sent, whatever the secrets: to be refused when it is added. `nil` if it can, and if
-    /// it is the route that has to be mended.
+    /// Returns why the operation can never be sent, whatever the secrets: it is then refused when it is added. `nil` if
+    /// it can be sent, or if the route must be fixed.
     package func defect(of operation: Operation) -> RequestError? {
         do throws(RequestError) {
             _ = try draft(of: operation)
@@ -134,7 +134,7 @@ package struct RequestForm: Sendable {
 
     // MARK: - Keys
 
-    /// An operation's key, or the one that the route gives it; `nil` if the route gives none, or an empty one.
+    /// Returns an operation's key, or the one that the route gives it; `nil` if the route gives none, or an empty one.
     package func key(of operation: Operation) throws(RequestError) -> String? {
         guard operation.header.key == nil, let key else { return operation.header.key }
         let text = try key.text(of: operation)
@@ -150,8 +150,8 @@ package struct RequestForm: Sendable {
 
     // MARK: - Address
 
-    /// Returns the url of an operation: its own, unchanged, or the route's with its placeholders filled in. Without
-    /// secrets it may be shown.
+    /// Returns the url of an operation: its own, percent-encoded, or the route's with its placeholders filled in. It
+    /// may be shown if `values` have no secrets.
     func address(_ values: TemplateValues) throws(RequestError) -> String {
         guard let operation = values.operation else { preconditionFailure("the address of an operation") }
         if let own = operation.header.url {
@@ -172,7 +172,7 @@ package struct RequestForm: Sendable {
     }
 
     private static func defect(ofMethod method: String, ownedBy owner: RequestError.Owner) -> RequestError? {
-        // CONNECT and TRACE are for proxies, and URLs are not what they take.
+        // CONNECT and TRACE are for proxies, and take no ordinary URLs.
         let isUsable =
             method.isToken && method.utf8.count <= 32 && !["CONNECT", "TRACE"].contains(method.uppercased())
         return isUsable ? nil : .badMethod(method, ownedBy: owner)
@@ -194,8 +194,8 @@ package struct RequestForm: Sendable {
         if !header.headers.isEmpty { try check(.headers) }
     }
 
-    /// Anybody who may add an operation could have the credentials sent home otherwise. What the operation replaces by
-    /// its own is not sent; a route without a url has no origin to which its credentials belong.
+    /// Throws if the route's credentials would go to another origin, where anyone who adds operations could collect
+    /// them. `fields` are those that are sent. A route without a url has no origin to which its credentials belong.
     private func checkCredentials(_ fields: [Field], goingTo own: String?) throws(RequestError) {
         guard let own, let origin = Origin(url: own), origin != route.origin else { return }
         if route.headersCommand != nil || route.awsSigning != nil || fields.contains(where: \.carriesCredentials) {
@@ -219,7 +219,7 @@ extension RequestForm.Field {
         "token",
     ]
 
-    /// Whether the field is one that lets its sender in: by a secret in it, or by its name (`X-Api-Key`, `apikey`).
+    /// Whether the field is a credential: it contains a secret, or its name says so (`X-Api-Key`, `apikey`).
     fileprivate var carriesCredentials: Bool {
         if !value.secretNames.isEmpty { return true }
         return name.lowercased().split(whereSeparator: { $0 == "-" || $0 == "_" }).contains { word in

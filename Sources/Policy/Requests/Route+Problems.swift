@@ -1,5 +1,5 @@
 extension Route {
-    /// Settings that cannot work together, or cannot work at all; empty for a route that can be used.
+    /// The settings that cannot work together, or not at all; empty for a usable route.
     package var problems: [RouteProblem] {
         var problems: [RouteProblem] = []
         func check(_ key: String, _ text: String?, for use: TemplateUse, isLined: Bool = false) {

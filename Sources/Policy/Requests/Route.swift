@@ -1,20 +1,20 @@
-/// How a type becomes a request, and what its answers mean.
+/// The settings of a type: how its operations become requests, and what their answers mean.
 package struct Route: Hashable, Sendable {
-    /// A template in path and query; `nil` when only the operation's own url is used.
+    /// A template in path and query; `nil` uses the operation's own url only.
     package var url: String?
-    /// The name of the destination; `nil` is the url's origin.
+    /// The name of the destination; `nil` uses the url's origin.
     package var destination: String?
     package var method: String
     /// Values are templates.
     package var headers: [HeaderField]
     package var `protocol`: WireProtocol
-    /// The body's template; `nil` sends the body as it was given, an empty one no body.
+    /// The body's template; `nil` sends the body as given, an empty one sends no body.
     package var body: String?
-    /// How bodies are compressed, whole batches as well; a body that is a file is not.
+    /// The compression of bodies, and of whole batches; a body that is a file is not compressed.
     package var compress: Compression
-    /// The template of the key of an operation that is added without one; `nil` gives none.
+    /// The template of the key for an operation that is added without one; `nil` gives none.
     package var key: String?
-    /// The template of what the server knows an operation by; `nil` is its id.
+    /// The template of the idempotency key; `nil` uses the operation's id.
     package var idempotencyKey: String?
     /// The conditions on the payload before it is sent. An operation that does not meet them fails unsent.
     package var require: [JSONCondition]
@@ -22,38 +22,38 @@ package struct Route: Hashable, Sendable {
     package var answers: [AnswerRule]
     /// The rule for a 2xx answer that is no delivery.
     package var accept: AnswerRule?
-    /// The parts of an answer that are remembered for the operation's key, by name.
+    /// The parts of an answer that are kept for the operation's key, by name.
     package var keep: [String: AnswerPlace]
     /// Whether the whole answer is kept with the delivered operation.
     package var keepsAnswer: Bool
     package var retry: BackoffSchedule
-    /// For 429; `nil` means `retry`.
+    /// The schedule for 429; `nil` uses `retry`.
     package var retryRateLimited: BackoffSchedule?
     package var timeouts: Timeouts
-    /// In the order of the configuration; the narrowest decides, and of equals the last.
+    /// In the order of the configuration. The narrowest rule decides, and of equally narrow ones the last.
     package var classify: [AnswerRule]
-    /// From `createdAt`; an operation older than this is failed unsent.
+    /// The longest age, from `createdAt`. An older operation fails unsent.
     package var expiresAfter: Duration?
-    /// How long the server remembers an idempotency key; `nil` is for ever.
+    /// The time for which the server remembers an idempotency key; `nil` is for ever.
     package var keyTTL: Duration?
-    /// A newer operation of the same key replaces older ones that have not been delivered. Implies that operations of
+    /// Whether a newer operation of the same key replaces older ones that are not delivered. Implies that operations of
     /// one key are never in flight together.
     package var coalesce: Bool
-    /// The newer operation does not replace the older ones but goes with what they change: their payloads are merge patches
-    /// (RFC 7396), and one request carries them all. Only with `coalesce`.
+    /// Whether the newer operation carries the changes of the older ones instead of replacing them: payloads are merge
+    /// patches (RFC 7396), and one request carries them all. Only with `coalesce`.
     package var mergesPayloads: Bool
     package var ordering: Ordering
-    /// What becomes of the operations behind one of their sequence that failed for good.
+    /// What is done with the operations behind a dead letter of their sequence.
     package var onFailure: OnFailure
     package var batch: Batch?
     package var redirects: Redirects
-    /// Run by argument vector before each attempt: gets the request on standard input, answers header lines.
+    /// The argument vector of a command before each attempt: gets the request on standard input, answers header lines.
     package var headersCommand: [String]?
-    /// Signs each attempt for a service of AWS, after `headersCommand`.
+    /// The signature of each attempt for a service of AWS, made after `headersCommand`.
     package var awsSigning: AWSSigning?
     /// The fields of the route that an operation may replace.
     package var overrides: Set<OverridableField>
-    /// How many bytes of an answer are read.
+    /// The number of bytes of an answer that are read.
     package var answerLimit: Int
 
     package init(
@@ -105,45 +105,45 @@ package struct Route: Hashable, Sendable {
     /// Whether operations of one key, or of the whole destination, wait for each other.
     package var isSequential: Bool { coalesce || ordering.isStrict }
 
-    /// Whether a newer operation takes the place of older ones, which go unsent.
+    /// Whether a newer operation supersedes older ones, which are not sent.
     package var replacesOlder: Bool { coalesce && !mergesPayloads }
 
-    /// Whether one that failed for good holds those behind it in its sequence.
+    /// Whether a dead letter holds the operations behind it in its sequence.
     package var holdsBehindFailed: Bool { onFailure == .hold && ordering.isStrict }
 }
 
-/// What becomes of the operations behind one of their sequence that failed for good.
+/// What is done with the operations behind a dead letter of their sequence.
 package enum OnFailure: String, Hashable, Sendable, CaseIterable {
-    /// They go on.
+    /// They are sent.
     case goOn = "continue"
-    /// They are held until that one is retried or dropped.
+    /// They are held until the dead letter is retried or dropped.
     case hold
 }
 
 /// The form of payloads and answers on the wire.
 package enum WireProtocol: String, Hashable, Sendable, CaseIterable {
-    /// The body as it is; the status decides.
+    /// The body unchanged; the status decides.
     case plain
     /// Firebase callable functions: `{"data": …}` out, `result` or `error.status` back, whatever the HTTP status says.
     case callable
 }
 
-/// In which order operations of one route are attempted.
+/// The order in which operations of one route are attempted.
 package enum Ordering: String, Hashable, Sendable, CaseIterable {
-    /// Oldest first, several at once, a deferred one does not stop a newer one.
+    /// Oldest first, several at once; a deferred operation does not stop a newer one.
     case any
-    /// The same, newest first.
+    /// Like `any`, but newest first.
     case newest
     /// Operations of one key strictly in order: a newer one waits while an older one is deferred or in flight.
     case key
-    /// All operations of the routes to one destination that say so, strictly in order.
+    /// All operations of the strict routes to one destination, strictly in order.
     case strict
 
     /// Whether operations wait for each other.
     var isStrict: Bool { self == .key || self == .strict }
 
-    /// Returns the rank of an operation among the due ones: by its age, or, on a route that sends the newest first,
-    /// behind all that go by age.
+    /// Returns the rank of an operation among the due ones: its creation time, or on a route that sends the newest
+    /// first a later rank than any of those.
     package func rank(of createdAt: Timestamp) -> Timestamp {
         self == .newest ? Timestamp(microseconds: Int64.max -| max(0, createdAt.microseconds)) : createdAt
     }
@@ -154,7 +154,7 @@ package enum Redirects: String, Hashable, Sendable, CaseIterable {
     /// A redirect is an answer, and holds its destination.
     case never
     /// Up to five redirects (301, 302, 307, 308) to the same scheme, host and port are followed with the same method,
-    /// headers and body; any other one is an answer.
+    /// headers and body; any other redirect is an answer.
     case sameOrigin = "same-origin"
 }
 
@@ -174,13 +174,13 @@ package struct Batch: Hashable, Sendable {
         case ndjson
     }
 
-    /// How an answer speaks of each operation by itself: an array at `pointer`.
+    /// The results that an answer has for each operation: an array at `pointer`.
     package struct Results: Hashable, Sendable {
         package var pointer: JSONPointer
-        /// Whether the array has those only that have failed.
+        /// Whether the array lists failed operations only.
         package var listsFailures: Bool
-        /// Within an element: the id of its operation as a string, or its place in the batch, from 0, as a number. `nil`:
-        /// the array is as long as the batch and in its order.
+        /// Within an element: the id of its operation as a string, or its place in the batch, from 0, as a number.
+        /// `nil`: the array has the length and the order of the batch.
         package var match: JSONPointer?
         /// Within an element: a status number, classified like an HTTP status.
         package var status: JSONPointer?
@@ -199,12 +199,12 @@ package struct Batch: Hashable, Sendable {
         }
     }
 
-    /// Operations in one request at most.
+    /// The upper bound of operations in one request.
     package var max: Int
-    /// Bytes of one request at most, with what stands around the members; a single one that is larger goes alone.
+    /// The upper bound of bytes in one request, with the text around the members. A larger single operation goes alone.
     package var maxBytes: Int
     package var format: Format
-    /// The template of what stands around the members; `nil` is what the format has.
+    /// The template of the text around the members; `nil` uses that of the format.
     package var body: String?
     package var results: Results?
 
@@ -219,9 +219,9 @@ package struct Batch: Hashable, Sendable {
     }
 }
 
-/// How long an attempt may take.
+/// The time limits of an attempt.
 package struct Timeouts: Hashable, Sendable {
-    /// Until the connection stands.
+    /// Until the connection is established.
     package var connect: Duration
     /// Without a byte in either direction.
     package var request: Duration

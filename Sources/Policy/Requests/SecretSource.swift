@@ -1,17 +1,17 @@
 /// The source of a secret. The secret itself is in no configuration, operation, argument list, log or error.
 package enum SecretSource: Hashable, Sendable {
-    /// The content of a file, without the line break at its end; refused where others than owner and group may read
-    /// it, or others than the owner may write it.
+    /// The content of a file, without its final line break. Refused if anyone but owner and group may read the file, or
+    /// anyone but the owner may write it.
     case file(String)
     case environment(String)
     /// A file in the directory that systemd names in `CREDENTIALS_DIRECTORY`.
     case credential(String)
-    /// The standard output of a command, without the line break at its end; kept for `ttl` within a run.
+    /// The standard output of a command, without its final line break; kept for `ttl` within a run.
     case command([String], ttl: Duration)
     /// An access token, kept across runs until shortly before it expires.
     case oauth2(OAuth2)
 
-    /// Whether looking has effects: nobody looks only to see what the secret is.
+    /// Whether resolving the secret has effects. Such a source is never resolved only to check or compare its secret.
     package var hasEffects: Bool {
         switch self {
         case .file, .environment, .credential: false
@@ -23,9 +23,9 @@ package enum SecretSource: Hashable, Sendable {
 /// The secrets resolved for one attempt.
 package struct SecretValues: Sendable {
     package var values: [String: String]
-    /// Why a secret is not there, by name; never with anything of the secret.
+    /// The reasons why secrets are missing, by name; without any part of a secret.
     package var failures: [String: String]
-    /// Which of the failures are nobody's fault and end by themselves: a token's endpoint that does not answer.
+    /// Those of the failures that end by themselves, with their network errors: a token endpoint does not answer.
     package var unavailable: [String: NetworkError]
 
     package init(
@@ -39,7 +39,7 @@ package struct SecretValues: Sendable {
     package static let none = SecretValues()
 }
 
-/// Only names and reasons are shown, in a dump and in a debugger too.
+/// Shows only names and reasons, also in a dump and in a debugger.
 extension SecretValues: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String {
         let reasons = failures.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }

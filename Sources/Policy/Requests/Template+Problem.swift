@@ -1,9 +1,9 @@
 extension Template {
-    /// Why the template cannot be used though each of its words can; `nil` if it makes JSON of every payload, where it has
-    /// to.
+    /// Returns why the template cannot be used although each of its words can; `nil` if it can. A JSON template must
+    /// make JSON of every payload.
     ///
-    /// It is tried with values that only fit where they belong: an array for a JSON value (not as a name, not behind a
-    /// digit), a letter that is no escape, no digit and no word for a text (only between quotes). `isLined`: it may make
+    /// Tests it with values that fit only in their own place: an array for a JSON value (not as a name, not behind a
+    /// digit), and for a text a letter that is no escape, digit or word (only between quotes). `isLined`: it may make
     /// several values, one a line.
     func problem(for use: TemplateUse, isLined: Bool = false) -> RouteProblem? {
         switch use {

@@ -1,13 +1,13 @@
 /// The values that fill in a template.
 struct TemplateValues {
     let operation: Operation?
-    /// `nil` before there is an attempt: the template is only tried, or shown.
+    /// `nil` before an attempt: the template is only tested, or shown.
     var attempt: Int?
-    /// `nil` where they are not to be filled in: `${secret:NAME}` stays as it is.
+    /// `nil` leaves `${secret:NAME}` as it is.
     var secrets: SecretValues?
-    /// The members of a batch.
+    /// The members of a batch, joined.
     var items: [UInt8] = []
-    /// Line breaks between the tokens of a JSON value become blanks: each value stays on its line.
+    /// Whether line breaks between the tokens of a JSON value become blanks, so each value stays on its line.
     var isLined = false
 
     init(_ operation: Operation?, attempt: Int? = nil, secrets: SecretValues? = nil) {
@@ -18,18 +18,18 @@ struct TemplateValues {
 }
 
 extension Template {
-    /// The text that an operation makes of a template without secrets.
+    /// Returns the text of the template for an operation. Does not fill in secrets.
     package func text(of operation: Operation) throws(RequestError) -> String {
         try text(TemplateValues(operation))
     }
 
-    /// The filled-in text of a template whose values are all texts: of a url, a header, a key.
+    /// Returns the filled-in text of a template whose values are all texts: a url, a header, a key.
     func text(_ values: TemplateValues) throws(RequestError) -> String {
         String(decoding: try bytes(values), as: UTF8.self)
     }
 
-    /// The filled-in template. A value that the operation does not have, or that cannot stand in its place, is thrown as its
-    /// defect; a secret that is not there as the route's.
+    /// Returns the filled-in template. Throws the operation's defect for a value that it does not have or that does not
+    /// fit its place, and the route's for a missing secret.
     func bytes(_ values: TemplateValues) throws(RequestError) -> [UInt8] {
         var bytes: [UInt8] = []
         var reader = PayloadReader(values.operation)
@@ -49,8 +49,8 @@ extension Template {
         return bytes
     }
 
-    /// A secret that is not there, is empty, or has a control character in it is thrown as missing: with it the request
-    /// would be another one. What is thrown has nothing of the secret.
+    /// Returns a secret, escaped. Throws if it is missing, empty, or has a control character, which would change the
+    /// request. The error contains nothing of the secret.
     private static func secret(
         _ name: String, _ secrets: SecretValues, in place: Place
     ) throws(RequestError) -> [UInt8] {
@@ -111,7 +111,7 @@ enum TemplateValue {
     /// A number, `true` or `false`, as it is written.
     case scalar([UInt8])
     case null
-    /// An array or an object, or a whole payload where JSON has a value.
+    /// An array or an object, or a whole payload in the place of a JSON value.
     case json([UInt8])
     /// A body that is no JSON.
     case bytes([UInt8])
@@ -125,14 +125,14 @@ enum TemplateValue {
     }
 }
 
-/// Looks up values in an operation. Its payload is parsed once, when the first value of it is asked for.
+/// A reader of an operation's values. Parses the payload once, when the first value of it is needed.
 private struct PayloadReader {
     private let operation: Operation?
     private var document: JSONDocument?
 
     init(_ operation: Operation?) { self.operation = operation }
 
-    /// `place` is `nil` where the bytes are asked for, as they are.
+    /// Returns the value of a word; without a `place`, of the bytes unchanged.
     mutating func value(
         of word: TemplateWord, _ values: TemplateValues, for place: Template.Place?
     ) throws(RequestError) -> TemplateValue {
@@ -153,7 +153,7 @@ private struct PayloadReader {
         }
     }
 
-    /// Before there is an attempt the placeholder stands for itself, so that all else can be checked and shown.
+    /// Returns a kept value; before an attempt, the placeholder itself, so that all else can be checked and shown.
     private static func kept(_ name: String, of operation: Operation) throws(RequestError) -> TemplateValue {
         let word = TemplateWord.kept(name).text
         if operation.header.key == nil {
@@ -201,7 +201,7 @@ private struct PayloadReader {
         return value
     }
 
-    /// Numbers as they are written, never through a Double; of a repeated name the last, as most servers read it.
+    /// Returns the value at a pointer, numbers as written, never through a Double. Of a repeated name the last counts.
     private static func value(_ document: JSONDocument, _ pointer: JSONPointer) -> TemplateValue? {
         guard let range = document.range(at: pointer) else { return nil }
         let bytes = Array(document.bytes[range])

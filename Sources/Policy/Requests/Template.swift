@@ -1,11 +1,11 @@
 /// A text of the configuration that each request fills in.
 ///
-/// One grammar wherever a request is made: in a url, a header, a body, the envelope of a batch, a key.
+/// The grammar is the same in a url, a header, a body, the envelope of a batch and a key.
 /// - `{WORD}` stands for a value of the operation, see `TemplateWord`; `{WORD:base64}` for its Base64 (RFC 4648 §4).
 /// - `${secret:NAME}` stands for a secret.
-/// - `{{` stands for one brace, where a word could be meant.
+/// - `{{` stands for one brace, wherever words are allowed.
 /// - Every other brace and dollar sign stands for itself: JSON is written as it is.
-/// A value is escaped for the place that it stands in, see `Place`, and never ends it.
+/// A value is escaped for its place, see `Place`, and never ends it.
 package struct Template: Hashable, Sendable {
     enum Part: Hashable {
         case text(String)
@@ -26,18 +26,18 @@ package struct Template: Hashable, Sendable {
         case text
     }
 
-    /// As it is written.
+    /// The text as written.
     package let text: String
     let parts: [Part]
 
-    /// Throws what is wrong with a text: an unknown word, one that means nothing there, a `${` that names no secret.
+    /// Parses a text. Throws for an unknown word, one that is not allowed in this use, or a `${` that names no secret.
     package init(_ text: String, for use: TemplateUse) throws(RouteProblem) {
         var parser = TemplateParser(text, use)
         parts = try parser.parse()
         self.text = text
     }
 
-    /// A template of a route in use, whose defect is the route's.
+    /// Parses a template of a route in use. Throws its defect as the route's.
     init(_ text: String, for use: TemplateUse, of key: String) throws(RequestError) {
         do throws(RouteProblem) {
             try self.init(text, for: use)
@@ -46,21 +46,21 @@ package struct Template: Hashable, Sendable {
         }
     }
 
-    /// The secrets that it names, in their order.
+    /// The names of its secrets, in order.
     package var secretNames: [String] {
         parts.compactMap { part in
             if case .secret(let name, _) = part { name } else { nil }
         }
     }
 
-    /// The kept values that it names, in their order.
+    /// The names of its kept values, in order.
     package var keptNames: [String] {
         parts.compactMap { part in
             if case .value(.kept(let name), _, _) = part { name } else { nil }
         }
     }
 
-    /// Whether it takes the payload, or a member of it.
+    /// Whether it contains the payload, or a member of it.
     var usesPayload: Bool {
         parts.contains { part in
             if case .value(.payload, _, _) = part { true } else { false }
@@ -74,7 +74,7 @@ package struct Template: Hashable, Sendable {
         }
     }
 
-    /// Whether every request has the same text, whatever the operation.
+    /// Whether the text is the same for every operation.
     package var isFixed: Bool {
         parts.allSatisfy { part in
             if case .text = part { true } else { false }

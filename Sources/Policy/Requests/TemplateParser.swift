@@ -1,11 +1,11 @@
-/// Reads a template.
+/// The parser of one template, for one use.
 struct TemplateParser {
     private let use: TemplateUse
     private var rest: Substring
     private var parts: [Template.Part] = []
     private var plain = ""
     private var place: Template.Place
-    /// Within a JSON string: the last character was a backslash that escapes the next.
+    /// Whether the last character was a backslash that escapes the next one; only within a JSON string.
     private var isEscaped = false
 
     init(_ text: String, _ use: TemplateUse) {

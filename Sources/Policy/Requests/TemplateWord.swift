@@ -4,7 +4,7 @@ package enum TemplateWord: Hashable, Sendable {
     case type
     case key
     case createdAt
-    /// The number of the attempt, from 1; of a batch the highest of its members'.
+    /// The number of the attempt, from 1; in a batch the highest of its members'.
     case attempt
     /// The payload, or the value at a place in it: `payload`, `payload.user.name`.
     case payload(JSONPointer)
@@ -13,7 +13,7 @@ package enum TemplateWord: Hashable, Sendable {
     /// A part of an earlier answer that is remembered for the operation's key: `kept.noteId`.
     case kept(String)
 
-    /// The words without the places in a payload, which are the user's own.
+    /// The words that contain no name of the user's.
     static let names = ["id", "type", "key", "createdAt", "attempt", "payload", "items"]
 
     init?(_ text: Substring) {
@@ -36,7 +36,7 @@ package enum TemplateWord: Hashable, Sendable {
         }
     }
 
-    /// As it is written between its braces.
+    /// The word as written between its braces.
     package var text: String {
         switch self {
         case .id: "id"
@@ -51,7 +51,7 @@ package enum TemplateWord: Hashable, Sendable {
     }
 }
 
-/// Which texts of the configuration are templates, and which words each may use.
+/// The uses of templates in the configuration, each with its own words.
 package enum TemplateUse: Hashable, Sendable {
     /// Path and query of a url.
     case url
@@ -65,12 +65,12 @@ package enum TemplateUse: Hashable, Sendable {
     case idempotencyKey
     /// The type of an operation that is added.
     case type
-    /// A passphrase, which only secrets are filled into. Braces stand for themselves.
+    /// A setting that only secrets are filled into, such as a passphrase. Braces stand for themselves.
     case setting
     /// A proxy's url, whose secrets are percent-encoded.
     case proxy
 
-    /// The words, as an error lists them.
+    /// The permitted words, as an error lists them.
     var words: [String] {
         switch self {
         case .url, .header, .body:
@@ -78,7 +78,7 @@ package enum TemplateUse: Hashable, Sendable {
         case .batch: ["items", "attempt"]
         case .key: ["type", "payload", "payload.NAME"]
         case .type: ["payload", "payload.NAME"]
-        // It is the same at each attempt.
+        // The idempotency key is the same at each attempt.
         case .idempotencyKey: ["id", "type", "key", "createdAt", "payload", "payload.NAME"]
         case .setting, .proxy: []
         }
@@ -87,7 +87,7 @@ package enum TemplateUse: Hashable, Sendable {
     var allowsSecrets: Bool {
         switch self {
         case .url, .header, .body, .batch, .setting, .proxy: true
-        // They stand in a file of the queue, or are what a server knows an operation by.
+        // They stand in a queue file, or the server knows an operation by them.
         case .key, .idempotencyKey, .type: false
         }
     }
@@ -99,15 +99,15 @@ package enum TemplateUse: Hashable, Sendable {
     }
 }
 
-/// How values stand in a body, by its media type.
+/// The syntax of values in a body, by its media type.
 package enum BodySyntax: Hashable, Sendable {
     case json
     /// `application/x-www-form-urlencoded`.
     case form
-    /// Any other one: as they are.
+    /// Any other media type: values are not escaped.
     case text
 
-    /// `nil` is JSON, which a template is unless a header says otherwise.
+    /// Chooses the syntax for a media type. `nil` is JSON, the default of a template.
     package init(mediaType: String?) {
         guard let mediaType else {
             self = .json

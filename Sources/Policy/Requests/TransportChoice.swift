@@ -1,4 +1,4 @@
-/// Which transport makes a request, and why: `libcurl: proxy is configured`.
+/// The transport of a request, and the reason: `libcurl: proxy is configured`.
 package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
     package var transport: Transport
     /// One line, without the transport's name.
@@ -11,22 +11,22 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// The transports in the order in which `auto` takes them on this platform: the first that is installed and can carry
-    /// the request.
+    /// The transports in the order in which `auto` takes them on this platform: the first that is installed and can
+    /// carry the request.
     ///
-    /// A transport that passes every conformance and hostile-server suite stands before one that does not. On Linux libcurl
-    /// passes them all. URLSession there rewrites header fields, does not see a connection of a request without a body and
-    /// cannot carry what `LibcurlNeed` lists; it also opens a connection for each request.
+    /// A transport that passes every conformance and hostile-server suite precedes one that does not. On Linux libcurl
+    /// passes them all. URLSession there rewrites header fields, does not see a connection of a request without a body
+    /// and cannot carry the features of `LibcurlNeed`; it also opens a connection for each request.
     #if os(Linux)
         package static let order: [Transport] = [.libcurl, .urlsession]
     #else
         package static let order: [Transport] = [.urlsession, .libcurl]
     #endif
 
-    /// Returns the transport for a request, by the destination's settings, by what the request needs, and by what is
-    /// installed.
+    /// Returns the transport for a request, from the destination's settings, the features that the request needs, and
+    /// the transports that are installed.
     ///
-    /// Throws `noTransport` if no permitted transport can carry all of the request: no setting is left out in silence.
+    /// Throws `noTransport` if no permitted transport can carry all of the request: no setting is ignored silently.
     package static func choose(
         for request: OutgoingRequest, settings: DestinationSettings, available: [Transport],
         order: [Transport] = TransportChoice.order
@@ -53,7 +53,7 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
         return TransportChoice(first, reason: first == order.first ? first.reasonToBeFirst : first.reasonToBeNext)
     }
 
-    /// Who names the transport in place of the order.
+    /// The setting that names the transport in place of the order.
     private enum Chooser: String {
         case key = "transport"
         case variable = "DRAINQ_TRANSPORT"
@@ -95,7 +95,7 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Transport {
-    /// Why `auto` takes it where it is first in the order.
+    /// Why `auto` takes it if it is first in the order.
     fileprivate var reasonToBeFirst: String {
         switch self {
         case .libcurl: "auto takes it first: only it passes every test on Linux"
@@ -124,8 +124,9 @@ private enum LibcurlNeed: CustomStringConvertible {
     case bodyOfGET
     case bodyFile
 
-    /// Milliseconds need none: URLSession's transport keeps them by a timer of its own. The time to connect it can tell
-    /// from the first byte of a body alone; only one that somebody has set, other than the default, is worth libcurl.
+    /// Returns the first such feature that a request needs; `nil` if none. Timeouts in milliseconds are none:
+    /// URLSession's transport has its own timer. It sees a connection only by the first byte of a body: without a body
+    /// a connect timeout needs libcurl, unless it is the default, or not below `timeouts.request`.
     static func first(of request: OutgoingRequest) -> LibcurlNeed? {
         let connection = request.connection
         let hasBody = request.body?.isEmpty == false || request.bodyFile != nil || request.bodyPart != nil
@@ -138,7 +139,7 @@ private enum LibcurlNeed: CustomStringConvertible {
         if connection.clientCertificate != nil { return .clientCertificate }
         if connection.unixSocket != nil { return .unixSocket }
         if request.url.hasBracketedHost { return .ipv6Host }
-        // Read from the descriptor that was checked, never opened a second time by its path.
+        // Reads from the descriptor that was checked, and never opens the file a second time by its path.
         if request.bodyFile != nil { return .bodyFile }
         if request.method == "GET", hasBody { return .bodyOfGET }
         let connect = request.timeouts.connect

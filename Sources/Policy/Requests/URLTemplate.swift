@@ -1,12 +1,12 @@
-/// A route's url, read once: a template in path and query. Scheme, host and port are literal.
+/// A route's url, parsed once: a template in path and query. Scheme, host and port are literal.
 ///
-/// A value is percent-encoded but for the unreserved characters of RFC 3986, so it stays inside the segment or the
-/// query value where the template put it; `.` and `..` as a whole segment, which servers resolve, are refused.
+/// Percent-encodes a value except for the unreserved characters of RFC 3986, so it stays inside its segment or query
+/// value. Refuses `.` and `..` as a whole segment, which servers resolve.
 struct URLTemplate {
     private let text: String
     private let origin: Origin
     private let template: Template
-    /// The url of every operation, where nothing is to be filled in.
+    /// The url of every operation, if there is nothing to fill in; else `nil`.
     private let constant: String?
 
     init(_ text: String) throws(RequestError) {
@@ -46,7 +46,7 @@ extension String {
         }
     }
 
-    /// Everything but the unreserved characters (RFC 3986 §2.3) as `%XX`.
+    /// The text with every byte but the unreserved characters (RFC 3986 §2.3) as `%XX`.
     var percentEncoded: String {
         let isUnreserved: (UInt8) -> Bool = {
             $0.isIdentifierByte || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "~")
@@ -71,8 +71,8 @@ extension UInt8 {
 }
 
 extension URLParts {
-    /// The URL as it goes out: scheme and host in lower case, no default port, no fragment, a path, and everything that
-    /// may not stand in a URL percent-encoded; what is encoded already stays as it is. Control characters are refused.
+    /// Returns the URL as sent: scheme and host in lower case, no default port, no fragment, a path, and every byte
+    /// that must not stand in a URL percent-encoded. Existing escapes stay. Throws `badURL` for control characters.
     func encoded(as given: String, ownedBy owner: RequestError.Owner) throws(RequestError) -> String {
         guard given.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw .badURL(given, ownedBy: owner) }
         let bytes = Array(rest.utf8.prefix { $0 != UInt8(ascii: "#") })
