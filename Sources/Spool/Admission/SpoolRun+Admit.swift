@@ -10,10 +10,10 @@ extension SpoolRun {
     /// each; no more than `admissionSize` of them.
     ///
     /// Claims a foreign file (F → C), replaces it in `claimed/` by a copy in an inode of drainq's own, since its
-    /// submitter may still have it open (C → C, one rename), and moves the copy to `new/` under its canonical name (C →
-    /// N). There is one file and one name at any moment, so it is neither lost nor published twice, whatever dies. The
-    /// copy is synced before it replaces the file, and `claimed/<run>/` before the copy leaves it. A claim of a dead
-    /// run comes back: the file to `new/` under another name, the copy to its row (`returnForeign`).
+    /// submitter may still have it open (C → C, one rename), and moves the copy to `new/` under its canonical name
+    /// (C → N). There is one file and one name at any moment, so it is neither lost nor published twice, whatever dies.
+    /// The copy is synced before it replaces the file, and `claimed/<run>/` before the copy leaves it. A claim of a
+    /// dead run comes back: the file to `new/` under another name, the copy to its row (`returnForeign`).
     ///
     /// Reports errors of the system in `errors`; such an error puts nothing into quarantine. A file for which there is
     /// no room stays in `new/` as it was.
@@ -263,9 +263,9 @@ extension SpoolRun {
         lost(path.parent)
     }
 
-    /// Renames a directory or other special file that the system does not let this user move into the queue, such as
-    /// another user's directory, to a name in `new/` that is skipped. So it is reported once: an empty file in
-    /// quarantine says where it is. Returns false for any other file, or if the system refuses that too.
+    /// Renames another user's directory, or other file that is not regular, if the system does not let this user claim
+    /// it, to a name in `new/` that listings skip. So it is reported once: an empty file in quarantine says where it
+    /// is. Returns false for any other file, or if the system refuses this too.
     private func setAside(
         _ path: QueuePath, _ name: [UInt8], _ admission: inout Admission, _ now: Timestamp
     ) -> Bool {
