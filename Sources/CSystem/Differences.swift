@@ -21,8 +21,7 @@
     package typealias SpawnAttributes = posix_spawnattr_t
 #endif
 
-/// Makes send(2) on a broken connection return an error instead of raising SIGPIPE. Does nothing on Linux, see
-/// `noSignal`.
+/// Makes send(2) on a broken connection an error instead of SIGPIPE. Does nothing on Linux, see `noSignal`.
 package func preventSIGPIPE(on socket: Int32) {
     #if canImport(Darwin)
         var on: Int32 = 1

@@ -47,8 +47,8 @@ package struct Entry: Hashable, Sendable {
         self.claimedBy = claimedBy
     }
 
-    /// Whether its file may have records of attempts. If false, its name says that no attempt was made since it was
-    /// added or released.
+    /// Whether its file may have records of attempts. If false, its name says that it had none since it was added or
+    /// released.
     package var mayHaveAttempts: Bool {
         state != .new || name.attempts > 0 || name.interruptions > 0 || name.isHeld || name.gate != .open
     }

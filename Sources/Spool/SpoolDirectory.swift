@@ -92,8 +92,7 @@ package final class SpoolDirectory {
     /// Opened when the names lock is first taken.
     var namesLock: LockFile?
     var holdsNames = false
-    /// When `together` took the names lock that it keeps from one move to the next; `nil` if each move takes it by
-    /// itself.
+    /// When `together` took the names lock, which it keeps between moves; `nil` if each move takes it by itself.
     var namesKeptSince: Duration?
     /// Opened when the ids lock is first taken.
     var idsLock: LockFile?
@@ -179,8 +178,7 @@ package final class SpoolDirectory {
         return queue
     }
 
-    /// Writes the configuration of a new queue, with mode 0600 whatever the umask; false if there is a configuration
-    /// already.
+    /// Writes the configuration of a new queue, with mode 0600 whatever the umask; false if there is one already.
     package func createConfiguration(_ text: String) throws(SpoolError) -> Bool {
         let path = QueuePath("drainq.json")
         return try attempt("write", path) { () throws(Errno) in

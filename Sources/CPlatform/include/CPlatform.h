@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/// Renames without replacing: renameat2(2) with RENAME_NOREPLACE, on Darwin renameatx_np(2) with RENAME_EXCL. Returns
-/// 0, or -1 and errno.
+/// Calls renameat2(2) with RENAME_NOREPLACE, on Darwin renameatx_np(2) with RENAME_EXCL. Returns 0, or -1 and errno.
 int csystem_rename_noreplace(int from_directory, const char *from, int to_directory, const char *to);
 
 /// Makes the kernel kill this process when its parent dies: prctl(2) with PR_SET_PDEATHSIG and SIGKILL, which Swift

@@ -54,7 +54,6 @@ package struct Accepted: Hashable, Sendable {
     package var replaced: [Entry] = []
     /// The operations that made room because a newer operation of their key supersedes them.
     package var superseded: [Entry] = []
-    /// Why an operation that had to go could not. The queue exceeds its limits then, and the batch is accepted all the
-    /// same.
+    /// Why an operation that had to go could not. The queue exceeds its limits then; the batch is accepted.
     package var errors: [SpoolError] = []
 }

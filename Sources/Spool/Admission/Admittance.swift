@@ -70,8 +70,8 @@ package struct Admittance {
         waiting?.bytes +|= batch.bytes
     }
 
-    /// Counts an operation in, or returns why it cannot enter. `number` is its number in the batch. The operation that
-    /// it replaces makes room for it.
+    /// Counts an operation in, or returns why it cannot enter. `number` is its own in the batch. A replaced operation
+    /// makes room.
     mutating func admit(
         _ submission: inout Submission, number: Int, replacing replaced: Entry?, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {

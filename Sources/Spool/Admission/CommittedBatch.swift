@@ -10,8 +10,7 @@ import Policy
 ///
 /// If a file replaces an operation, the commitment names that operation too, and the operation is first moved into this
 /// directory. That rename decides against a run that claims it. So at each moment one of the two is in the queue, or
-/// both are here and the commitment says that the new one will follow. An operation that a run claimed first stays as
-/// it is.
+/// both are here and the commitment says that the new one will follow. An operation that a run claims first stays.
 struct CommittedBatch {
     /// A file that is to enter the queue.
     struct Move {
@@ -72,8 +71,7 @@ struct CommittedBatch {
         try? queue.system.unlink(queue.root, path.bytes)
     }
 
-    /// Removes the commitment once all files are in their rows, durably. A commitment that a power cut brings back
-    /// finds nothing to move.
+    /// Removes the commitment once all files are in their rows, durably. If it comes back, it finds nothing to move.
     func end(durable: Bool) {
         withdraw()
         if durable { try? queue.sync(directory) }

@@ -65,8 +65,7 @@ package enum Envelope {
 
     private static let bodyFields = ["payload", "body", "bodyBase64", "bodyFile"]
 
-    /// Returns the body from exactly one of the body fields. The field may be absent only if the method carries no
-    /// body.
+    /// Returns the body from the one body field. None is allowed only if the method carries no body.
     private static func body(
         _ fields: OperationFields, method: String?
     ) throws(OperationFileError) -> ([UInt8], mediaType: String?) {

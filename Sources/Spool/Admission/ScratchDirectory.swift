@@ -1,8 +1,7 @@
 import CSystem
 import Policy
 
-/// A writer's own directory under `tmp/`, row W. Files that are still in it when the writer is gone were never
-/// promised.
+/// A writer's own directory under `tmp/`, row W. Nothing in it is promised: a run sweeps it when the writer is dead.
 final class ScratchDirectory {
     private let queue: SpoolDirectory
     private let directory: LockedDirectory
@@ -65,8 +64,7 @@ extension SpoolDirectory {
             guard let status = try status(path, "look at") else { continue }
             let isOld = now - status.modifiedAt > Self.foreignTemporaryAge
             if status.kind == .directory {
-                // Its owner could replace it by a link to another directory while it is emptied, so it goes only if it
-                // is empty.
+                // Its owner could put a link to another directory in its place meanwhile, so it is not emptied.
                 guard try attempt("look at", path, { () throws(Errno) in try knowsOwner(of: status) }) else {
                     if isOld { try? system.removeDirectory(root, path.bytes) }
                     continue

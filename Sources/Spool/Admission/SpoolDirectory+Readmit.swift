@@ -3,8 +3,7 @@ package import Policy
 
 /// The result of `retry` for a file in quarantine.
 package enum Readmission: Hashable, Sendable {
-    /// The operation waits again, or the file is in `new/` for the next run to read. With the operations that it
-    /// displaced.
+    /// The operation waits again, or its file is in `new/` for the next run. With the operations that it displaced.
     case admitted(Accepted)
     /// Why the file stays in quarantine. Nothing has changed.
     case refused(String)

@@ -122,8 +122,8 @@ extension SpoolRun {
         return nil
     }
 
-    /// Returns the content of a foreign file. If another user's mode or lease keeps it from being read, that is a fact
-    /// about the file.
+    /// Returns the content of a foreign file. A mode or a lease of another user that prevents it is a defect of the
+    /// file.
     private func readable(_ claim: QueuePath, _ limit: Int) throws(Errno) -> SpoolDirectory.Content {
         do throws(Errno) {
             return try queue.content(claim, limit: limit)
@@ -152,8 +152,8 @@ extension SpoolRun {
         }
     }
 
-    /// Lets in the files that may enter. If it throws, claims are left: files as they were, and copies that the next
-    /// run recovers.
+    /// Lets in the files that may enter. An error leaves claims: unchanged files, and copies that the next run
+    /// recovers.
     private func admit(
         _ batch: [ForeignFile], _ found: [OperationID: Entry], _ admission: inout Admission,
         within admittance: inout Admittance, _ copies: inout Set<QueuePath>, _ now: Timestamp
@@ -314,8 +314,7 @@ package struct Admission: Hashable, Sendable {
     package var dropped: [Entry] = []
     /// The operations that made room because a newer operation of their key supersedes them.
     package var superseded: [Entry] = []
-    /// The errors of reading and writing. The files concerned stay in `new/`, or claimed until the next run recovers
-    /// them.
+    /// The errors of reading and writing. Their files stay in `new/`, or claimed until the next run recovers them.
     package var errors: [SpoolError] = []
 
     package init() {}

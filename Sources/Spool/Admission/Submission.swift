@@ -11,8 +11,7 @@ package struct Submission: Sendable {
     private var content: Content
     /// Whether the submitter chose the id. Such an id is in the queue only once.
     package let hasOwnID: Bool
-    /// When it was submitted, by this machine's clock: the latest time of creation that it may claim, but for a small
-    /// skew.
+    /// When it was submitted, by this machine's clock: the latest time of creation that it may claim, but for a skew.
     package let at: Timestamp
     /// Whether the submitter chose the time of creation. If not, the operation comes after everything in its sequence.
     private(set) var isDated: Bool
@@ -24,8 +23,7 @@ package struct Submission: Sendable {
         self.isDated = isDated
     }
 
-    /// Creates a submission of an operation that was attempted before. Its name has the attempts and the time of the
-    /// next one.
+    /// Creates a submission of an operation attempted before. Its name has the attempts and the time of the next one.
     package init(_ operation: Operation, as name: EntryName, hasOwnID: Bool, at: Timestamp, isDated: Bool) {
         content = .operation(operation, name.asWritten)
         self.hasOwnID = hasOwnID
@@ -33,8 +31,8 @@ package struct Submission: Sendable {
         self.isDated = isDated
     }
 
-    /// Creates a submission of an operation that was in a queue before. It keeps its time of creation, and its id is in
-    /// the queue once.
+    /// Creates a submission of an operation from a queue. It keeps its time of creation, and its id is in the queue
+    /// once.
     package init(_ operation: PortableOperation, at: Timestamp) {
         content = .portable(operation)
         hasOwnID = true

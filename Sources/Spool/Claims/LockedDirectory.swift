@@ -40,8 +40,8 @@ final class LockedDirectory {
 
     private var lockPath: QueuePath { QueuePath(in: path, "lock".utf8) }
 
-    /// Makes a directory in `parent`. If a sweeper takes it for dead before it is locked, makes another one. Throws
-    /// EBUSY after 100 of them.
+    /// Makes a directory in `parent`; another one if a sweeper takes it for dead before it is locked. Throws EBUSY
+    /// after 100.
     static func make(in parent: QueuePath, at now: Timestamp, _ queue: SpoolDirectory) throws(Errno) -> LockedDirectory
     {
         for _ in 0..<100 {
@@ -67,8 +67,8 @@ final class LockedDirectory {
             && time.withUTF8 { Timestamp(compactMicroseconds: $0) } != nil
     }
 
-    /// Whether the lock of a directory of this name tells if its owner lives: false for another host's directory if
-    /// locks do not reach other hosts.
+    /// Whether the lock of a directory of this name tells if its owner lives: false for another host's if locks do not
+    /// reach it.
     static func canJudge(_ name: String, _ queue: SpoolDirectory) -> Bool {
         name.dropFirst(24).prefix(8) == queue.hostTag || queue.fileSystem.lockReach == .everyHost
     }

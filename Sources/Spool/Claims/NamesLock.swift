@@ -9,16 +9,14 @@ import CSystem
 /// - A run that decides an order has it from the first directory read for `Precedence` to the last one of its choice,
 ///   and never while it sends.
 /// - A process that moves an operation within `new/` and `deferred/`, or back into them, has it for that move: `retry`,
-///   `hold`, `release`, recovery, and the removal of earlier generations. A run also recovers without the sequence
-///   lock.
+///   `hold`, `release`, recovery, and the removal of earlier generations. A run recovers also without `SequenceLock`.
 ///
 /// An operator's command that moves many operations keeps the lock from one to the next (`together`), for at most
 /// `longestKept`. Then it leaves the lock free for `shortestGap`, so a run or an `add` that waits for it gets it soon.
 ///
 /// Three kinds of changes need no lock:
 ///
-/// - `add` and `import`: an operation that a listing misses entered after it. They have the lock while they look for an
-///   id.
+/// - `add` and `import`: an operation that a listing misses entered after it. They take the lock to look for an id.
 /// - `drop`: an operation that a listing misses is gone.
 /// - Claims and their ends: only the holder of the sequence lock claims operations that have an order, and it does not
 ///   list meanwhile.

@@ -1,8 +1,8 @@
 import CSystem
 package import Policy
 
-/// The slots of a destination: one lock file, `state/slots/DIGEST-NUMBER`, for each attempt that may be in flight over
-/// all processes of the queue.
+/// The slots of a destination: one lock file, `state/slots/DIGEST-NUMBER`, for each attempt in flight that all
+/// processes of the queue together may have.
 ///
 /// A slot is free again when its process ends, however it ends. The files stay. If locks reach only this host
 /// (`FileSystem.lockReach`), each host has slots of its own.

@@ -27,14 +27,12 @@ extension SpoolRun {
     /// Whether it is faster to settle several operations at once, as far as is known.
     package var isSlowToSettle: Bool { settlers.isWorthwhile }
 
-    /// Claims and reads one operation: row N, D → C. Returns `nil` if another run was faster. Throws as `claim` and
-    /// `read` do.
+    /// Claims and reads one operation: row N, D → C; `nil` if another run was faster. Throws as `claim` and `read` do.
     package func take(_ entry: Entry, limits: Limits, leavingBodies: Bool = false) throws(SpoolError) -> Taken? {
         try takers.alone { () throws(SpoolError) in try takeUntimed(entry, limits, leavingBodies) }
     }
 
-    /// Claims and reads operations: row N, D → C. Returns for each entry, in order, what `take` of it alone returns or
-    /// throws.
+    /// Claims and reads operations: row N, D → C. Returns for each entry, in order, the result or error of its `take`.
     package func take(
         _ entries: [Entry], limits: Limits, leavingBodies: Bool = false
     ) -> [Result<Taken?, SpoolError>] {
@@ -57,8 +55,7 @@ extension SpoolRun {
         try settlers.alone { () throws(SpoolError) in try settleUntimed(settling, now) }
     }
 
-    /// Settles claims: row C → any other. Returns for each claim, in order, what `settle` of it alone returns or
-    /// throws.
+    /// Settles claims: row C → any other. Returns for each claim, in order, the result or error of its `settle`.
     package func settle(_ settlings: [Settling], now: Timestamp) -> [Result<Settled, SpoolError>] {
         settlers.map(settlings) { settling in
             do throws(SpoolError) { return .success(try settleUntimed(settling, now)) } catch { return .failure(error) }

@@ -149,7 +149,7 @@ package final class SpoolRun {
 
     /// Whether a file of that name is in this run's directory.
     ///
-    /// Lists the names on a shared file system: after a failed rename ceph-fuse (16.2) never answers a stat of the
+    /// Lists the names on a shared file system: after a failed rename ceph-fuse (16.2) never answers a stat of its
     /// target.
     private func hasInDirectory(_ file: String.UTF8View) throws(Errno) -> Bool {
         if queue.fileSystem.isLocal { return try queue.exists(QueuePath(in: directory.path, file)) }
@@ -277,7 +277,7 @@ package final class SpoolRun {
     }
 
     /// Returns the paths that an operation's file may have: in each state, with each run, and with each writer, whose
-    /// file names say nothing.
+    /// names say nothing.
     private func candidates(for id: OperationID) throws(SpoolError) -> [QueuePath] {
         var paths: [QueuePath] = []
         for state in QueueState.allCases {

@@ -24,8 +24,7 @@ package struct FileStatus: Hashable, Sendable {
     package var isSticky = false
     /// The setgid bit of a directory: new files in it belong to its group.
     package var setsGroup = false
-    /// When its content was last written, in nanoseconds since 1970. A time after 2262 or before 1677 is the nearest
-    /// that 64 bits can have.
+    /// When its content was last written, in nanoseconds since 1970, clamped to 64 bits (1677 to 2262).
     package var modifiedNanoseconds: Int64
     /// When the inode last changed. A rename counts, so this is when the file came to its state.
     package var changedAt: Timestamp

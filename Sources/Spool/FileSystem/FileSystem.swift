@@ -18,8 +18,7 @@ package struct FileSystem: Hashable, Sendable {
         case thisHost
     }
 
-    /// The reach of its locks, from what each file system's client does with flock(2). On a local one there are only
-    /// this kernel's locks.
+    /// How far its locks reach, by what its client does with flock(2). A local one has no locks but this kernel's.
     package var lockReach: LockReach {
         switch type {
         case "nfs4": return hasLocalLocks ? .thisHost : .everyHost

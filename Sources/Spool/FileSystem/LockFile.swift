@@ -1,7 +1,7 @@
 import CSystem
 
-/// A file that exists only to be locked: made once, never renamed, rewritten or removed. The lock ends with the
-/// process, however that ends.
+/// A file that exists only to be locked: made once, never renamed, rewritten or removed. The lock ends with its
+/// process.
 final class LockFile {
     private let system: SystemCalls
     private var descriptor: Int32

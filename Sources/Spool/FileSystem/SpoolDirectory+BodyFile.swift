@@ -3,8 +3,7 @@ package import Policy
 
 /// Body files: files outside the queue that are sent as bodies, only as long as they have not changed.
 extension SpoolDirectory {
-    /// Returns the file that a path stands for now, without reading it. `roots` are the directories that body files may
-    /// be in.
+    /// Returns the file that a path stands for now, without reading it. Body files may be in the directories `roots`.
     ///
     /// Opens the file first and then asks for its path, which is compared with the roots' own. So neither a symbolic
     /// link anywhere in the path nor a `..` leads outside, even if one is changed meanwhile. The result has that path.

@@ -111,8 +111,7 @@ extension SpoolDirectory {
         case large(OpenFile, FileStatus)
     }
 
-    /// Returns what `content` returns, but does not read a file of more than `opened` bytes, unless too many files are
-    /// open.
+    /// Returns what `content` returns. Does not read a file of more than `opened` bytes, unless too many are open.
     func contentOrFile(_ path: QueuePath, limit: Int, opened: Int) throws(Errno) -> ContentOrFile {
         for attempt in 0..<8 {
             do throws(Errno) {

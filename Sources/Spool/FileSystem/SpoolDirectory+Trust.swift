@@ -77,8 +77,8 @@ package enum Distrust: Hashable, Sendable {
 }
 
 extension FileStatus {
-    /// Who besides the owner can write to it without being meant to; `nil` if nobody. The setgid bit of a directory
-    /// says that its group is trusted like its owner.
+    /// Who besides the owner can write to it without being meant to; `nil` if there is none. The setgid bit of a
+    /// directory says that its group is trusted like its owner.
     fileprivate var writers: Distrust? {
         if permissions & 0o002 != 0 { return .others(mode: permissions) }
         if permissions & 0o020 != 0, !(kind == .directory && setsGroup) { return .group(mode: permissions) }

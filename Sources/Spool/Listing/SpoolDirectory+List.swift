@@ -136,7 +136,7 @@ extension SpoolDirectory {
 private struct StrangersIn {
     private let directory: QueuePath
     private let queue: SpoolDirectory
-    /// The owners that are no strangers; `nil` if no other user may write to the directory.
+    /// The users who are not "another user"; `nil` if no other user may write to the directory.
     private let known: Set<UInt32>?
 
     init(_ directory: QueuePath, _ queue: SpoolDirectory) throws(Errno) {
@@ -190,8 +190,7 @@ extension EntryName {
         let name = EntryName(
             createdAt: header.createdAt, id: header.id, type: header.type,
             keyDigest: header.key.map { Digest(of: $0) },
-            // A url that cannot be requested is a destination of its own, so it shares no other destination's holds or
-            // limits.
+            // A url that cannot be requested is a destination of its own: it shares no other's holds and limits.
             originDigest: header.url.map { Origin(url: $0)?.digest ?? Digest(of: $0) },
             gate: header.notBefore.map { .notBefore($0) } ?? .open)
         self = name.asWritten

@@ -1,7 +1,6 @@
 package import Policy
 
-/// An operation with everything that its file and its name say, as one line of JSON: `export` writes it and `import`
-/// reads it.
+/// An operation with all that its file and name say, as one line of JSON, which `export` writes and `import` reads.
 ///
 /// ```
 /// {"schema":1,"id":…,"state":…,"held":true,"attempts":3,"interruptions":1,"due":…,"header":{…},"payload":…,"history":[…]}

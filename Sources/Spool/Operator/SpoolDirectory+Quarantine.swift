@@ -79,8 +79,8 @@ extension SpoolDirectory {
                 item.fileName = "\(now.compactMicroseconds)-\(UInt64.random(in: .min ... .max))"
             }
             if try exists(item.path) { continue }
-            // A reason without a file is from a crash. Errors are ignored: a full disk must not keep the file where it
-            // does harm.
+            // A reason without a file is from a crash. Errors are ignored: the file must leave its place on a full disk
+            // too.
             try? system.unlink(root, item.reasonPath.bytes)
             try? createFile(item.reasonPath, item.reasonBytes, durable: false)
             do throws(Errno) {

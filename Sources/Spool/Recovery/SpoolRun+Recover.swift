@@ -100,8 +100,7 @@ extension SpoolRun {
         }
     }
 
-    /// Row C → F, for a file that a run died reading. drainq's copy in its place goes to row N: only its name was
-    /// missing.
+    /// Row C → F, for a file that a run died reading. A copy in its place goes to row N: only its name was missing.
     private func returnForeign(_ path: QueuePath, _ name: [UInt8], _ now: Timestamp) throws(SpoolError) {
         lost(path.parent)
         if Self.isAdmittingName(name),
@@ -120,8 +119,8 @@ extension SpoolRun {
         gained(QueueState.new.path)
     }
 
-    /// Whether the inode has another name in another state already, if moves are links. That name stays: it has at
-    /// least as many attempts.
+    /// Whether the inode has a name in another state, as after a link. That name stays: it has at least as many
+    /// attempts.
     private func isInterruptedMove(_ path: QueuePath, _ name: EntryName) throws(SpoolError) -> Bool {
         guard let status = try queue.status(path, "look at"), status.kind == .regular, status.links > 1 else {
             return false
@@ -177,8 +176,7 @@ extension SpoolRun {
 }
 
 extension SpoolDirectory {
-    /// Returns the entries of each id that has several, the latest last. An operation that moves meanwhile may be there
-    /// twice.
+    /// Returns the entries of each id that has several, the latest last. An operation that moves may be there twice.
     func generations() throws(SpoolError) -> [[Entry]] {
         var hashes: Set<Int> = []
         var suspects: Set<OperationID> = []
@@ -199,8 +197,7 @@ extension SpoolDirectory {
 }
 
 extension EntryName {
-    /// A rank that grows with what happens to an operation. Of two equal ones the one on hold is later: it must not be
-    /// sent.
+    /// Grows with an operation's history. Of two equal ones the one on hold is later: it must not be sent.
     fileprivate var generation: (Int, Int, Int) { (attempts, interruptions, isHeld ? 1 : 0) }
 }
 

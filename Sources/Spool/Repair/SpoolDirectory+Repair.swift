@@ -105,8 +105,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// Renames `state/NAME` to `state/NAME.damaged`, under the lock of `state/`, so no file is moved while it is
-    /// replaced.
+    /// Renames `state/NAME` to `state/NAME.damaged`, under the lock of `state/`: no file moves while it is replaced.
     private func moveUnreadableStatesAside() throws(SpoolError) {
         if try unreadableStates().isEmpty { return }
         let lock = try lockState()

@@ -11,8 +11,7 @@ extension SpoolDirectory {
     /// The most keys without an operation in the queue that have values.
     package static let mostDoneKeys = 10_000
 
-    /// How long `keep` waits for another writer. The operation has been delivered: without its value it would be sent
-    /// again.
+    /// How long `keep` waits for another writer. The operation is delivered: without its value it would be sent again.
     private static let keepPatience: Duration = .seconds(30)
     /// The most files that are removed under one lock: another run's `keep` waits no longer.
     private static let removedUnderOneLock = 100
@@ -33,8 +32,7 @@ extension SpoolDirectory {
     /// names that have no value now although the answer should have left one.
     ///
     /// Forgets a value that another operation left if this answer has none in its place. Keeps a value that this
-    /// operation left itself: it was delivered before, and a crash has sent it again. Replaces a file that is damaged
-    /// or cannot be read.
+    /// operation left itself: it was delivered before, and a crash has sent it again. Replaces an unreadable file.
     package func keep(
         _ kept: KeptValues, of id: OperationID, for key: String, at now: Timestamp
     ) throws(SpoolError) -> Set<String> {

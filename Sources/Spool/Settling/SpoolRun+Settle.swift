@@ -59,8 +59,7 @@ extension SpoolRun {
         return settled
     }
 
-    /// Moves a claim to its row. If the target's name is taken, the other file is the same operation, or one that
-    /// shares the name.
+    /// Moves a claim to its row. A file that has the target's name already is the same operation, or shares its name.
     private func place(
         _ claim: Claim, _ entry: Entry, _ verb: String, _ now: Timestamp
     ) throws(SpoolError) -> Settled {
