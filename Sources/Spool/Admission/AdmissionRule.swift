@@ -6,7 +6,7 @@ package import Policy
 /// The rule is the same before anything is promised (`send`) and when the file is written (`Admittance`). The rule does
 /// not cover the remaining room and the ids in use, which the queue checks.
 package final class AdmissionRule {
-    /// How far in the future a time of creation may be: clocks of two machines differ by that much.
+    /// How far in the future a time of creation may be: clocks of two machines may differ by that much.
     package static let skew: Duration = .seconds(60)
     /// The most bytes of a key.
     package static let keyLimit = 1024
@@ -71,7 +71,8 @@ package final class AdmissionRule {
     }
 
     /// Dates an operation that the submitter did not date, or dated later than now, after everything in its sequence.
-    /// Otherwise the newest value of a key could count as an old one, and one file could poison its key for ever.
+    /// Otherwise the newest value of a key could count as an old one, and one file from the future supersede every
+    /// later one.
     private func date(_ submission: inout Submission, in spool: SpoolDirectory) throws(SpoolError) {
         if submission.header.createdAt > submission.at + Self.skew { submission.undate() }
         let name = submission.entry.name

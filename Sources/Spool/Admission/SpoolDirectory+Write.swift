@@ -17,9 +17,8 @@ extension SpoolDirectory {
     /// Writes all files, makes the data durable, renames all, makes the names durable. On an error takes back the files
     /// that it has renamed, as far as no run was faster, and leaves nothing in `tmp/`.
     ///
-    /// With `allOrNone`, or if files replace others, commits the batch before the first rename: after a crash the next
-    /// process that recovers or adds completes it. The same process completes it after an error if a run has already
-    /// claimed a part.
+    /// With `allOrNone`, or if files replace others, commits the batch before the first rename. After a crash, or an
+    /// error when a run has already claimed a part, the next process that recovers or adds completes the batch.
     func publish(_ files: [IncomingFile], durable: Bool, allOrNone: Bool) throws(SpoolError) -> Unpublished {
         let scratch = try ScratchDirectory(self)
         let replaces = files.contains { $0.replaced != nil }

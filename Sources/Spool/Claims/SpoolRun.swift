@@ -192,7 +192,7 @@ package final class SpoolRun {
         guard isKnown else {
             return .notAnOperation(reason: Self.strangers(stored.status.owner))
         }
-        // A second name of its inode is an interrupted move, or another user's link.
+        // A second name of its inode is an interrupted move, or a link from outside the queue.
         if stored.status.links > 1, try removeOtherNames(of: claim) > 1 {
             return .notAnOperation(reason: "it has another name outside the queue's reach (a hard link)")
         }
