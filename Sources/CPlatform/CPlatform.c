@@ -71,7 +71,7 @@ void csystem_flush_coverage(void) {
 
 static char *const *arguments;
 
-// glibc and Darwin give a constructor what they give main().
+// glibc and Darwin pass the arguments of main() to a constructor.
 #if defined(__GLIBC__) || defined(__APPLE__)
 __attribute__((constructor)) static void keep_arguments(int count, char **values) {
     (void)count;

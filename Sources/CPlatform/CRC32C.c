@@ -29,7 +29,7 @@ static void fill_tables(void) {
             tables[table][byte] = tables[table - 1][byte] >> 8 ^ tables[0][tables[table - 1][byte] & 0xFF];
 }
 
-// Eight bytes at a time, a table for each.
+// Takes eight bytes at a time, with one table for each.
 uint32_t csystem_crc32c_portable(uint32_t crc, const void *bytes, size_t count) {
     pthread_once(&once, fill_tables);
     const unsigned char *next = bytes;
@@ -84,10 +84,10 @@ WITH_INSTRUCTIONS static inline uint32_t add_word(uint32_t crc, uint64_t word) {
 
 #ifdef WITH_INSTRUCTIONS
 
-// Many bytes are computed as three parts side by side: an instruction takes three cycles, and one begins at each.
+// Many bytes are computed as three parts side by side: an instruction takes three cycles, and one can begin in each.
 enum { part = 2048 };
 
-// What `part` bytes of zero make of a remainder, by the remainder's bytes.
+// The effect of `part` bytes of zero on a remainder, by the remainder's bytes.
 static uint32_t after_part[4][256];
 static pthread_once_t after_part_once = PTHREAD_ONCE_INIT;
 
@@ -95,7 +95,7 @@ WITH_INSTRUCTIONS static void fill_after_part(void) {
     for (int bit = 0; bit < 32; bit++) {
         uint32_t crc = 1u << bit, *table = after_part[bit / 8];
         for (int word = 0; word < part / 8; word++) crc = add_word(crc, 0);
-        // Remainders add up: those with this bit are those below it, and the bit alone.
+        // Remainders add up: a value with this bit is the value below it plus the bit alone.
         for (uint32_t below = 0; below < 1u << bit % 8; below++) table[1u << bit % 8 | below] = table[below] ^ crc;
     }
 }
@@ -133,7 +133,7 @@ WITH_INSTRUCTIONS static uint32_t with_instructions(uint32_t crc, const void *by
 
 uint32_t csystem_crc32c(uint32_t crc, const void *bytes, size_t count) {
 #ifdef WITH_INSTRUCTIONS
-    static int known; // 0 until it is asked for, then 1 without the instructions and 2 with them.
+    static int known; // 0 before the first check, then 1 without the instructions and 2 with them.
     int state = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (state == 0) {
         state = has_instructions() ? 2 : 1;

@@ -47,7 +47,7 @@ static bool begin_thread(void) {
     if (pthread_attr_init(&attributes)) return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, 512 << 10);
-    // Signals are for the thread that decides: it waits for them.
+    // Only the run's own thread takes signals: it waits for them.
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int error = pthread_create(&id, &attributes, thread, NULL);

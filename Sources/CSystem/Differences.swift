@@ -1,4 +1,4 @@
-// Where the C libraries differ in what Swift sees of them.
+// The differences between the C libraries as Swift sees them.
 
 #if canImport(Darwin)
     /// The flag of send(2) that prevents SIGPIPE: zero, because Darwin has an option of the socket, `preventSIGPIPE`.
@@ -21,7 +21,7 @@
     package typealias SpawnAttributes = posix_spawnattr_t
 #endif
 
-/// Makes a socket's broken connection an error of send(2), and no SIGPIPE. Does nothing on Linux, see `noSignal`.
+/// Makes send(2) on a broken connection an error instead of SIGPIPE. Does nothing on Linux, see `noSignal`.
 package func preventSIGPIPE(on socket: Int32) {
     #if canImport(Darwin)
         var on: Int32 = 1
@@ -60,7 +60,7 @@ package func signalAction(_ handler: @escaping @convention(c) (Int32) -> Void) -
     return action
 }
 
-/// Starts a thread that calls the closure; `nil` if the system starts none.
+/// Starts a thread that calls the closure. Returns `nil` if the system starts none.
 package func startThread(_ run: @escaping () -> Void) -> pthread_t? {
     let passed = Unmanaged.passRetained(ThreadBody(run))
     #if canImport(Darwin)

@@ -1,4 +1,4 @@
-/// Why a system call failed (errno(3)).
+/// The error of a system call (errno(3)).
 package struct Errno: Error, Hashable, Sendable, CustomStringConvertible {
     package var code: Int32
 

@@ -4,25 +4,25 @@ package import Policy
 package enum QueueState: String, Hashable, Sendable, CaseIterable {
     /// Accepted, never attempted.
     case new
-    /// Attempted, waiting for its next time.
+    /// Attempted; waits for its next attempt.
     case deferred
-    /// Being attempted by a run that is alive.
+    /// Claimed by a run; in flight, or about to be.
     case claimed
-    /// Given up.
+    /// Dead letters.
     case failed
-    /// Not an operation.
+    /// Files that are no operations.
     case quarantine
-    /// Kept copies, where retention is configured.
+    /// Copies of delivered operations, if retention is configured.
     case delivered
 
-    /// The states whose files lie in the directory itself, not in one for each run.
+    /// The states whose files are in the directory itself, not in a directory for each run.
     static let unclaimed = allCases.filter { $0 != .claimed }
 
-    /// The states in which an operation counts against the limits.
+    /// The states whose operations count against the limits.
     package static let waiting: [QueueState] = [.new, .deferred, .claimed]
 
-    /// Where an operation of that name waits: the name alone says it, so that a crash between two directories
-    /// needs no memory of where a file came from.
+    /// Returns the state in which an operation of this name waits. The name alone says it: after a crash between two
+    /// directories nothing else has to remember where a file came from.
     static func home(of name: EntryName) -> QueueState {
         if name.attempts > 0 { return .deferred }
         return switch name.gate {
@@ -34,11 +34,11 @@ package enum QueueState: String, Hashable, Sendable, CaseIterable {
     var path: QueuePath { QueuePath(rawValue) }
 }
 
-/// One operation in the queue, as a listing shows it: nothing has been opened.
+/// An operation in the queue, as a listing shows it; its file has not been opened.
 package struct Entry: Hashable, Sendable {
     package var state: QueueState
     package var name: EntryName
-    /// The run that holds it; set exactly where the state is `claimed`.
+    /// The run that has claimed it; `nil` in every other state.
     package var claimedBy: String?
 
     package init(state: QueueState, name: EntryName, claimedBy: String? = nil) {
@@ -47,12 +47,13 @@ package struct Entry: Hashable, Sendable {
         self.claimedBy = claimedBy
     }
 
-    /// Whether attempts may be recorded in its file: else its name says that none was made since it was added or released.
+    /// Whether its file may have records of attempts. If false, its name says that it had none since it was added or
+    /// released.
     package var mayHaveAttempts: Bool {
         state != .new || name.attempts > 0 || name.interruptions > 0 || name.isHeld || name.gate != .open
     }
 
-    /// Relative to the queue.
+    /// The path relative to the queue.
     package var path: String {
         if let claimedBy { return "\(state.rawValue)/\(claimedBy)/\(name)" }
         return "\(state.rawValue)/\(name)"

@@ -2,76 +2,81 @@ import CSystem
 import Policy
 import Synchronization
 
-/// A queue directory, opened. Used from one thread; a run's file workers move and read different files at once.
+/// An open queue directory: where its files are, who may move them, and its locks. One thread uses it, except that a
+/// run's file workers move and read different files at once.
 ///
-/// A file is in exactly one row of this table, whatever ends the process or the machine. Each function that moves a
-/// file names the rows it leaves and enters; each move is one `rename`, so there is no state between two rows.
+/// A file is in exactly one row of this table, even after a crash of the process or the machine. Each function that
+/// moves a file names the rows that the file leaves and enters. Each move is one `rename`, so there is no state between
+/// two rows. Without RENAME_NOREPLACE a move is `link` and `unlink` (`move`): a crash leaves two names of one file, and
+/// the next move, read or recovery removes one of them.
 ///
 /// | row | where the file is | who may move it | after a crash |
 /// |---|---|---|---|
-/// | W written | `tmp/<writer>/`, writer's lock held | that writer | the lock is free: removed, nothing was promised; but what is `committed` goes to its rows |
-/// | F foreign | `new/`, not a canonical name | a run, to C, where a copy of ours replaces it | there |
-/// | N new | `new/` | a run, to C; an operator, also to N with another name (held, released) | there |
-/// | D deferred | `deferred/` | a run, to C; an operator, also to D with another name (held, released) | there |
-/// | C claimed | `claimed/<run>/`, run's lock held | that run, also back to N or D held by itself | the lock is free: recovered to its home, one interruption more |
+/// | W written | `tmp/<writer>/`, locked by the writer | that writer | the lock is free: the file is removed, since nothing was promised; a `committed` batch goes to its rows |
+/// | F foreign | `new/`, not a canonical name, or another user's file | a run, to C, where drainq's copy replaces it | there |
+/// | N new | `new/` | a run, to C; an operator, also within N to another name (hold, release) | there |
+/// | D deferred | `deferred/` | a run, to C; an operator, also within D to another name (hold, release) | there |
+/// | C claimed | `claimed/<run>/`, locked by the run | that run, also back to N or D on hold | the lock is free: recovery returns the file to its home and counts one more interruption |
 /// | X failed | `failed/` | an operator, to D or N; retention | there |
 /// | Q quarantine | `quarantine/` | an operator | there |
 /// | K kept | `delivered/` | retention | there |
-/// | – gone | nowhere | – | delivered, superseded, dropped, or kept no longer |
+/// | – gone | nowhere | – | delivered, superseded, dropped, or removed by retention |
 ///
-/// A foreign file is one file under one name at each moment: F → C (a rename to `admitting-…`), C → C (a rename puts the
-/// synced copy in its place, and `claimed/<run>/` is synced), C → N (the copy gets its canonical name, `new/` is synced).
-/// After a crash recovery tells by the checksum which of the two the claim is: the file goes back to F, the copy to N.
+/// A foreign file is at each moment one file under one name. It moves F → C (a rename to `admitting-…`), C → C (a
+/// rename puts the synced copy in its place, then `claimed/<run>/` is synced), C → N (the copy gets its canonical name,
+/// then `new/` is synced). After a crash the checksum tells recovery whether the claim is the file or the copy: the
+/// file goes back to F, the copy to N.
 ///
-/// What `import --replace` replaces is taken from N, D, X or Q to row W, beside the commitment that names it, before the
-/// new file enters: after a crash in between the commitment is completed.
+/// `import --replace` moves the operation that it replaces from N, D, X or Q to row W, beside the commitment that names
+/// it, before the new file enters. After a crash between the two moves the commitment is completed.
 ///
-/// An empty file in row W that is named as an operation is keeps the place of one that `send` has not yet sent
-/// (`SendPlace`). A file `reserved` there keeps an id for `send` (`Reservation`), a file `committed` names a batch that
-/// enters as a whole (`CommittedBatch`).
+/// Row W also has files that are no operations. An empty file under an operation's name keeps the place of an operation
+/// that `send` has not sent yet (`SendPlace`). The file `reserved` keeps an id for `send` (`Reservation`). The file
+/// `committed` names a batch that enters as a whole (`CommittedBatch`).
 ///
-/// 1. *Accepted means durable*: W → N happens after the file is synced, the answer after `new/` is; likewise W → D, X, K
-///    for what is imported.
-/// 2. *Never two owners*: → C is a rename to a path that only one run has. Whoever finds its target there has won.
+/// 1. *Accepted means durable*: W → N follows the sync of the file, and the answer follows the sync of `new/`. The same
+///    is true of W → D, X, K for imported operations.
+/// 2. *Never two owners*: → C is a rename to a path that only one run has. A run that finds its target there has won.
 /// 3. *Home is in the name* (`QueueState.home`): recovery needs no record of where a claim came from.
-/// 4. *Never nowhere*: a target's directory is synced before the source's. A file system that reorders shows a file
-///    twice, never not at all; the generation with more attempts is the later one and wins.
-/// 5. C → gone or another row is durable after `SpoolRun.flush`; a power cut before it brings C back, which sends again
-///    under the same key: window W1. A superseded one is flushed before its successor is sent, so it never follows it.
+/// 4. *Never nowhere*: the target's directory is synced before the source's. A file system that reorders may show a
+///    file twice, but never loses it. The generation with more attempts is the later one and wins.
+/// 5. *Gone after flush*: C → gone or another row is durable after `SpoolRun.flush`. A power cut before it brings the
+///    claim back, and its operation is sent again under the same idempotency key: window W1. A superseded operation is
+///    flushed before its successor is sent, so it is never sent after its successor.
+/// 6. *Kept before gone*: the values that a delivery leaves for its key are durable in `state/keys/` before its file
+///    leaves row C (`SpoolDirectory+Kept`). After a crash in between the operation is sent again and its answer is kept
+///    anew. A value stays while an operation of its key is in row N, D, C or X. A foreign file does not count until it
+///    is admitted: its name has no key.
 ///
-/// 6. *Kept before gone*: what a delivery leaves for its key is durable in `state/keys/` before its file leaves row C
-///    (`SpoolDirectory+Kept`). After a crash in between the operation is sent again and its answer is kept anew; a value
-///    stays as long as an operation of its key is in row F, N, D, C or X.
+/// In a slow directory a run moves several files at once (`FileWorkers`). Each file is still in one row, and no call
+/// concerns two files. So a crash may find several files between two steps: claims that are not sent yet, no more than
+/// attempts may be in flight, each of which comes back with one more interruption; and deliveries whose answers came
+/// together and whose files are not gone yet, each of which is window W1.
 ///
-/// Where the directory is slow a run moves several files at once (`FileWorkers`). Each file is in one row all the same, and
-/// no call concerns two of them. What a crash finds is then not one file between two steps but several: claims of which
-/// nothing has been sent, no more than attempts may be in flight, which come back with one interruption more each; and
-/// deliveries whose answers came together and that are not yet gone, which is window W1 for each.
-///
-/// Liveness is the kernel's lock on `lock` in a writer's or run's directory (`LockedDirectory`), never a process id or age.
-/// Where locks do not reach other hosts (`FileSystem.lockReach`), what another host has locked is not judged at all.
-/// What runs remember is in `state/`, where each file is replaced in one step under a lock of its own
+/// A writer or run lives while it has the kernel's lock on `lock` in its directory (`LockedDirectory`). Process ids and
+/// ages prove nothing. If locks do not reach other hosts (`FileSystem.lockReach`), nothing that another host has locked
+/// is judged. What runs remember is in `state/`, where each file is replaced in one step under the lock on `state/lock`
 /// (`SpoolDirectory+State`).
 ///
-/// Of several processes that add one id one adds it: they hold the ids lock (`IDsLock.swift`).
+/// Of several processes that add the same id only one adds it: each takes the ids lock first (`IDsLock.swift`).
 ///
-/// Order across runs hangs on two locks. `SequenceLock`: its holder alone claims operations that have an order. The names
-/// lock (`NamesLock.swift`): while a run lists to decide an order, nobody else moves a file within N and D, or from C, X, K
-/// and Q to them.
+/// Two locks protect order across runs. Only the holder of `SequenceLock` claims operations that have an order. While a
+/// run lists to decide an order, it has the names lock (`NamesLock.swift`): no other process then moves an operation
+/// that has an order within N and D, or from C, X, K and Q to them.
 package final class SpoolDirectory {
-    /// As it was given; errors that concern the queue as a whole name it.
+    /// The path as the caller gave it; errors that concern the whole queue name it.
     package let path: String
     let system: SystemCalls
-    /// The queue directory: every path is relative to it.
+    /// The queue directory, to which every path is relative.
     let root: Int32
-    /// False once the file system has said EINVAL to a rename that must not replace.
+    /// False once the file system has answered EINVAL to a rename that must not replace.
     var renamesWithoutReplacing: Bool {
         get { renaming.load(ordering: .relaxed) }
         set { renaming.store(newValue, ordering: .relaxed) }
     }
     private let renaming = Atomic(true)
 
-    /// Asked for when it matters first, which may be on several threads.
+    /// The queue's file system. The kernel is asked at the first use, which may be on several threads.
     package var fileSystem: FileSystem {
         knownFileSystem.withLock { known in
             if let known { return known }
@@ -81,47 +86,48 @@ package final class SpoolDirectory {
         }
     }
     private let knownFileSystem = Mutex<FileSystem?>(nil)
-    /// Stands in the names of this host's runs and writers.
+    /// The part of the names of runs and writers that tells this host from others.
     private(set) lazy var hostTag = String(Digest(of: system.host()).description.prefix(8))
 
-    /// Opened when the names lock is taken first.
+    /// Opened when the names lock is first taken.
     var namesLock: LockFile?
     var holdsNames = false
-    /// Since when `together` keeps the names lock from one move to the next; `nil` where each move takes it for itself.
+    /// When `together` took the names lock, which it keeps between moves; `nil` if each move takes it by itself.
     var namesKeptSince: Duration?
-    /// Opened when the ids lock is taken first.
+    /// Opened when the ids lock is first taken.
     var idsLock: LockFile?
     var holdsIDs = false
-    /// Where this process has reserved ids itself.
+    /// The directories in which this process itself has reserved ids.
     var reservations: Set<QueuePath> = []
 
-    /// Directories that `together` syncs at its end, those that gained names first; `nil` where each is synced at once.
+    /// Directories that `together` syncs at its end, those that gained names first; `nil` if each is synced at once.
     var postponed: (gained: Set<QueuePath>, lost: Set<QueuePath>)?
-    /// Where what `together` drops goes first; made by the first of them.
+    /// The scratch directory for all files that `together` drops; the first drop makes it.
     var sharedScratch: ScratchDirectory?
 
-    /// The version of the queue as a whole: its layout, its names, and the files of `state/`; `state/format` has it. A
-    /// queue without that file has format 1.
+    /// The version of the whole queue: its layout, its names, and the files of `state/`. `state/format` has it; a queue
+    /// without that file has format 1.
     ///
-    /// It is looked at before anything else, and again under the lock of whoever makes claims or accepts (`checkFormat`).
-    /// So a drainq that changes the format writes the new version first, and then waits until no lock of a run or writer
-    /// is held: who locked before that is waited for, who locks after it sees the new version and goes.
+    /// Every open of the queue reads the version first. A run or writer reads it again under its lock (`checkFormat`).
+    /// So a drainq that changes the format writes the new version and then waits until no run or writer has its lock: a
+    /// process that locked before the change is waited for, and a process that locks after it sees the new version and
+    /// stops.
     static let formatVersion = 1
     static let formatPath = QueuePath("state/format")
     static let directories = ["tmp"] + QueueState.allCases.map(\.rawValue) + ["state"]
 
-    /// Opens a queue. Throws `noSuchQueue`, `notAQueue`, `newerFormat` or what the system said.
+    /// Opens a queue. Throws `noSuchQueue`, `notAQueue`, `newerFormat` or the system's error.
     package convenience init(opening path: String, system: SystemCalls = .real) throws(SpoolError) {
         try self.init(unfinished: path, system: system)
         try checkLayout()
     }
 
-    /// Opens a directory that may still lack what makes it a queue, but is not a newer drainq's.
+    /// Opens a directory that may lack parts of a queue. Throws `newerFormat` if a newer drainq has written it.
     init(unfinished path: String, system: SystemCalls) throws(SpoolError) {
         self.path = path
         self.system = system
         root = try Self.openRoot(path, system)
-        // All is initialised: if this throws, `deinit` runs and closes the root.
+        // All properties are set: if this throws, `deinit` runs and closes the root.
         try checkFormat()
     }
 
@@ -131,9 +137,9 @@ package final class SpoolDirectory {
         try? system.close(root)
     }
 
-    /// Makes a queue, or completes one; parents are made as `mkdir -p` makes them, the queue itself with mode 0700.
+    /// Makes a queue, or completes one. Makes its parents as `mkdir -p` does, and the queue itself with mode 0700.
     ///
-    /// A directory that holds other things already is refused. After a crash: called again, it completes.
+    /// Refuses a directory that has other files in it. After a crash another call completes the queue.
     package static func create(at path: String, system: SystemCalls = .real) throws(SpoolError) -> SpoolDirectory {
         try makeRoot(path, system)
         let queue = try SpoolDirectory(unfinished: path, system: system)
@@ -160,7 +166,7 @@ package final class SpoolDirectory {
         }
         try queue.checkLayout()
         try queue.completeFormat()
-        // What runs cannot make when the disk is full.
+        // A run cannot make these files when the disk is full.
         try queue.attempt("begin a run in", QueueState.claimed.path) { () throws(Errno) in
             if try !queue.exists(LockedDirectory.spare) {
                 try LockedDirectory.make(in: QueueState.claimed.path, at: Timestamp(microseconds: 0), queue).remove()
@@ -186,7 +192,7 @@ package final class SpoolDirectory {
         }
     }
 
-    /// Present: no run attempts anything.
+    /// Whether the file `paused` is there: no run attempts anything.
     package var isPaused: Bool {
         get throws(SpoolError) {
             try status(QueuePath("paused"), "look for") != nil
@@ -207,7 +213,7 @@ package final class SpoolDirectory {
         try syncDirectory(QueuePath("."))
     }
 
-    /// What an unprivileged user may still write to the queue's file system.
+    /// The bytes that an unprivileged user may still write to the queue's file system.
     package var freeBytes: Int {
         get throws(SpoolError) {
             try attempt("ask for the free space of", QueuePath(".")) { () throws(Errno) in try system.freeBytes(root) }
@@ -224,7 +230,7 @@ package final class SpoolDirectory {
         }
     }
 
-    /// Throws `newerFormat` where a newer drainq has made the queue its own, and `notAQueue` where nobody can say.
+    /// Throws `newerFormat` if a newer drainq has changed the format, and `notAQueue` if the version cannot be read.
     func checkFormat() throws(SpoolError) {
         guard let format = try formatFile() else { return }
         let version = Int(String(decoding: format, as: UTF8.self).filter { !$0.isWhitespace })
@@ -236,7 +242,7 @@ package final class SpoolDirectory {
         }
     }
 
-    /// `nil` also where there is no `state/` to have it.
+    /// Returns the content of `state/format`; `nil` without that file or without `state/`.
     private func formatFile() throws(SpoolError) -> [UInt8]? {
         do throws(SpoolError) {
             return try readFile(Self.formatPath, limit: 64)

@@ -8,25 +8,25 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case permission
         /// The disk is full, or the file system failed.
         case io
-        /// Something else stands where a file of the queue belongs, or one too large to be it: why.
+        /// A path of the queue is something else, or a file too large to be read: the reason.
         case notTheFile(String)
         case notAQueue
-        /// A newer drainq has written it, in this format.
+        /// A newer drainq has written the queue, in this format.
         case newerFormat(Int)
-        /// The server took it, but its file cannot be removed: going on would multiply duplicates.
+        /// The server has accepted the operation, but its file cannot be removed: to go on would multiply duplicates.
         case notRemovedAfterDelivery
-        /// A run's lock is not its own any more: what it had claimed is for others to recover.
+        /// A run no longer has its lock: other runs recover what it had claimed.
         case lostHold
-        /// Somebody can write to it who should not.
+        /// A user who should not can write to the queue.
         case untrusted(Distrust)
-        /// There is no room for what is to enter.
+        /// A limit leaves no room for a new operation.
         case full(FullLimit)
     }
 
     package var kind: Kind
-    /// `claim`, `accept into`: what stands between "cannot" and the path.
+    /// The words between "cannot" and the path: `claim`, `accept into`.
     package var verb: String
-    /// Relative to the queue, or the queue as it was given; control characters escaped.
+    /// The path relative to the queue, or the queue's path as the caller gave it; control characters escaped.
     package var path: String
     package var code: Int32
 
@@ -46,10 +46,10 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         self.init(kind: kind, verb: verb, path: path.description, code: error.code)
     }
 
-    /// Whether space or inodes are wanting: what needs none can go on.
+    /// Whether space or inodes ran out; work that needs neither can go on.
     package var isFullDisk: Bool { Errno(code).isFullDisk }
 
-    /// Whether another process holds a lock that was waited for.
+    /// Whether a wait for a lock timed out because another process has it.
     package var isLocked: Bool { Errno(code) == .wouldBlock }
 
     /// `cannot claim 'new/…': Permission denied`
@@ -67,7 +67,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         return "cannot \(verb) '\(path)': \(reason)"
     }
 
-    /// A command or a fact that helps; `nil` where there is none.
+    /// A command or a fact that helps; `nil` if there is none.
     package var hint: String? {
         switch kind {
         case .noSuchQueue: "drainq init --queue \(shellWord("\(path)"))"

@@ -7,19 +7,19 @@ internal import Spool
 /// The configuration file of a queue, which is read again when it changes.
 struct ConfigurationSource {
     private let file: String
-    /// A queue without a file of its own has the defaults.
+    /// Whether a missing file stands for the defaults: true for the queue's own.
     private let isOptional: Bool
     /// The content of the file at the last read; `nil` before the first.
     private var last: [UInt8]?
 
-    /// - Parameter file: `nil` is the queue's own.
+    /// - Parameter file: the configuration file; `nil` is the queue's own.
     init(_ file: String?, ofQueue queue: String) {
         self.file = file ?? "\(queue)/drainq.json"
         isOptional = file == nil
     }
 
-    /// Returns the configuration if its file is not as it was at the last call; else `nil`. Throws what is wrong with it,
-    /// then and at each call until it is mended.
+    /// Returns the configuration if its file has changed since the last call; otherwise `nil`. Throws the error in the
+    /// file, at each call until it is repaired.
     mutating func readIfChanged() throws(WriteError) -> Policy.Configuration? {
         let bytes: [UInt8]
         do throws(Errno) {

@@ -11,17 +11,17 @@ internal import Policy
 /// The queue's configuration supplies fields that are left out, by type (drainq-config(5)). drainq-queue(5) describes
 /// each field.
 public struct NewOperation: Hashable, Sendable {
-    /// Sent byte for byte.
+    /// The body, sent byte for byte.
     public var body: [UInt8]
     /// The body's media type.
     public var contentType: String
-    /// 1 to 64 of `A-Z a-z 0-9 _ - .`, not beginning with a dot.
+    /// The type: 1 to 64 of `A-Z a-z 0-9 _ - .`, not beginning with a dot.
     public var type: String
-    /// The key that operations share of which only the newest counts, or which are sent in order; at most 1,024 bytes.
+    /// The key, at most 1,024 bytes. Of operations that share a key only the newest counts, or they are sent in order.
     /// `nil` is the `key` of the type's route, if the queue's configuration has one.
     public var key: String?
-    /// 1 to 64 of `A-Z a-z 0-9 _ -`; a UUID where it is `nil`. One that is in the queue already is not added again, so
-    /// a program that cannot know whether it has added an operation may add it once more under the id it chose.
+    /// The id: 1 to 64 of `A-Z a-z 0-9 _ -`; `nil` makes a UUID. An id that is in the queue already is not added again,
+    /// so a program that cannot know whether it has added an operation may add it once more under the same id.
     public var id: String?
     /// The request's method instead of the route's.
     public var method: String?
@@ -63,7 +63,7 @@ public struct NewOperation: Hashable, Sendable {
 }
 
 extension NewOperation {
-    /// The operation as the queue knows it, created at `time`; throws what is wrong with the first field that is.
+    /// Returns the operation for the queue, created at `time`. Throws the error of the first invalid field.
     func operation(createdAt time: Timestamp) throws(WriteError) -> Operation {
         guard let id = OperationID(id ?? UUID().uuidString.lowercased()) else {
             throw WriteError("id", "expected 1 to 64 of A-Z a-z 0-9 _ -")
@@ -91,7 +91,7 @@ extension NewOperation {
 }
 
 extension Timestamp {
-    /// Microseconds are kept; a date outside of the years that names can say is the nearest one inside.
+    /// Converts a date, with microseconds. A date outside the years that names can have becomes the nearest one inside.
     init(_ date: Date) {
         let microseconds = (date.timeIntervalSince1970 * 1_000_000).rounded()
         self.init(microseconds: min(max(Int64(saturating: microseconds), 0), 253_402_300_799_000_000))

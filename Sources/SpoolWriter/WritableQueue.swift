@@ -17,10 +17,10 @@ private import Synchronization
 /// let id = try queue.add(NewOperation(json: #"{"user": 7, "plan": "pro"}"#, type: "upgrade", key: "u7"))
 /// ```
 ///
-/// Nothing is sent here: `drainq run`, from a timer, does that. A queue may be written to by any number of programs and
-/// threads at once, and is to be kept open rather than opened for each operation. Limits, and what a type asks of its
-/// operations, such as the `key` that is made of the payload, are those of the queue's configuration (drainq-config(5)),
-/// which is read again when its file has changed.
+/// This library sends nothing: `drainq run`, from a timer, does that. Any number of programs and threads may write to a
+/// queue at once. Keep a queue open rather than opening it for each operation. The queue's configuration
+/// (drainq-config(5)) sets the limits, and what a type asks of its operations, such as the `key` that is made of the
+/// payload. It is read again when its file has changed.
 public final class WritableQueue: Sendable {
     private let spool: Mutex<Writer>
 
@@ -33,8 +33,8 @@ public final class WritableQueue: Sendable {
 
     /// Opens a queue that `drainq init` has made.
     ///
-    /// - Parameter configuration: the file that `drainq run --config` names; `nil` is `drainq.json` in the queue, and the
-    ///   defaults where there is none.
+    /// - Parameter configuration: the file that `drainq run --config` names. `nil` is `drainq.json` in the queue, or
+    ///   the defaults if there is none.
     public init(at path: String, configuration: String? = nil) throws(WriteError) {
         let directory: SpoolDirectory
         do throws(SpoolError) {
@@ -47,15 +47,16 @@ public final class WritableQueue: Sendable {
         spool = Mutex(Writer(directory: directory, configuration: source, admittance: admittance))
     }
 
-    /// Adds one operation and returns its id. When it returns, the operation survives a power cut; when it throws,
-    /// nothing was added.
+    /// Adds one operation and returns its id. Once it returns, the operation survives a power cut. If it throws,
+    /// nothing was added, unless a run had already claimed the operation when a sync failed.
     @discardableResult
     public func add(_ operation: NewOperation) throws(WriteError) -> String {
         try add([operation])[0]
     }
 
-    /// Adds all of them or none, and returns their ids; they are delivered in this order where nothing else decides.
-    /// Many at once share their syncs: a thousand take little longer than one.
+    /// Adds all operations or none, and returns their ids. Throws as `add(_:)` of one does. They are delivered in this
+    /// order if nothing else decides. Operations added together share their syncs: a thousand take little longer than
+    /// one.
     @discardableResult
     public func add(_ operations: [NewOperation]) throws(WriteError) -> [String] {
         if operations.isEmpty { return [] }
@@ -73,7 +74,7 @@ public final class WritableQueue: Sendable {
         if let changed = try writer.configuration.readIfChanged() { writer.admittance = Admittance(changed) }
         var taken: [Submission] = []
         for operation in operations {
-            // Names are in the order of the times: no two operations of a program have the same.
+            // Names sort by time: no two operations of a program have the same.
             writer.last = max(Timestamp(Date()), writer.last + .microseconds(1))
             taken.append(
                 Submission(

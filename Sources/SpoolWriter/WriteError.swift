@@ -3,21 +3,21 @@ import CSystem
 internal import Configuration
 internal import Spool
 
-/// The error of an addition. Nothing was added.
+/// The error of opening a queue, or of adding to it. Nothing was added; `WritableQueue.add` names the exception.
 public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of an error, for a program to decide by.
+    /// The kinds of errors, on which a program can decide.
     public enum Kind: Hashable, Sendable {
-        /// There is no queue at that path, or what is there is none.
+        /// The path has no queue.
         case noQueue
         /// A newer drainq has written the queue: use its library.
         case newerFormat
-        /// The system does not let this user write there, or others could meddle with the queue.
+        /// The system does not let this user write there, or other users could meddle with the queue.
         case permission
         /// The configuration cannot be read, or is wrong: `drainq check` tells where.
         case configuration
-        /// The operation is none that could be sent.
+        /// The operation could never be sent.
         case invalid
-        /// A limit would be passed.
+        /// The operation would exceed a limit.
         case full
         /// The disk is full, or the file system failed.
         case inputOutput
@@ -27,9 +27,9 @@ public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
     public var kind: Kind
     /// One line such as `cannot accept into 'new': No space left on device`.
     public var description: String
-    /// The hint: a command or a fact.
+    /// A command or a fact that helps; `nil` if there is none.
     public var hint: String?
-    /// `errno`, where a system call failed.
+    /// `errno`, if a system call failed.
     public var code: Int32?
 
     init(_ reason: String) {

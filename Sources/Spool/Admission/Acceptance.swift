@@ -1,31 +1,31 @@
 package import Policy
 
-/// What became of one operation that was given to `accept`.
+/// The result of `accept` for one operation.
 package enum Acceptance: Hashable, Sendable {
-    /// It will be delivered: its file is durable, if that was asked for.
+    /// The operation will be delivered. Its file is durable if the caller asked for that.
     case accepted(EntryName)
     /// An operation of that id is in the queue already; nothing was done.
     case duplicate(of: QueueState)
-    /// An operation of that id is in flight, and was not replaced.
+    /// An operation of that id is in flight, or moved meanwhile, and was not replaced.
     case inFlight
-    /// The queue is full, or the operation is larger than any may be.
+    /// The queue is full, or the operation is larger than any queue takes.
     case rejected(FullLimit)
-    /// It could never be sent. Nothing of it is kept.
+    /// The operation could never be sent. Nothing of it is kept.
     case refused(String)
-    /// All or none was asked for, and another one of the batch was rejected or refused.
+    /// The caller asked for all or none, and another operation of the batch was rejected or refused.
     case notAttempted
 }
 
-/// Which limit an operation would pass.
+/// The limit that an operation would exceed.
 package enum FullLimit: Hashable, Sendable, CustomStringConvertible {
     case operations(Int)
     case bytes(Int)
     case operationBytes(Int)
-    /// The header line, with key, URL and headers, has a bound of its own.
+    /// The bound of the header line, which has key, URL and headers.
     case headerBytes(Int)
     case minimumFree(Int)
 
-    /// Whether there may be room later. Else no queue takes it.
+    /// Whether there may be room later. If false, no queue takes the operation.
     var isOfQueue: Bool {
         switch self {
         case .operations, .bytes, .minimumFree: true
@@ -46,14 +46,14 @@ package enum FullLimit: Hashable, Sendable, CustomStringConvertible {
 
 /// The results of a batch.
 package struct Accepted: Hashable, Sendable {
-    /// One for each operation, in their order.
+    /// One result for each operation, in the order of the batch.
     package var results: [Acceptance]
-    /// What had to go under `dropOldest`: operations of the queue, and older ones of the batch, which count as accepted.
+    /// The operations that `dropOldest` dropped: from the queue, and older ones of the batch, which count as accepted.
     package var dropped: [Entry] = []
-    /// What others have taken the place of.
+    /// The operations that others of the batch replaced.
     package var replaced: [Entry] = []
-    /// What made room because a newer operation of its key stands for it.
+    /// The operations that made room because a newer operation of their key supersedes them.
     package var superseded: [Entry] = []
-    /// Why what had to go could not: the queue is over its limits, and what was accepted is accepted all the same.
+    /// Why an operation that had to go could not. The queue exceeds its limits then; the batch is accepted.
     package var errors: [SpoolError] = []
 }

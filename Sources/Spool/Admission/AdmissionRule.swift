@@ -1,19 +1,19 @@
 package import Policy
 
-/// What an operation must be to enter a queue, whichever way it comes: `add`, `send`, `import`, `retry` of a file in
-/// quarantine, a file that another program dropped, or `SpoolWriter`.
+/// The conditions that an operation must meet to enter a queue from any source: `add`, `send`, `import`, `retry` of a
+/// file in quarantine, a file that another program dropped, or `SpoolWriter`.
 ///
-/// The rule is the same before anything is promised (`send`) and when the file is written (`Admittance`). What else
-/// decides, the room that is left and the ids that are there, is the queue's.
+/// The rule is the same before anything is promised (`send`) and when the file is written (`Admittance`). The rule does
+/// not cover the remaining room and the ids in use, which the queue checks.
 package final class AdmissionRule {
-    /// How much later than now a time of creation may be. Clocks of two machines differ by that much.
+    /// How far in the future a time of creation may be: clocks of two machines may differ by that much.
     package static let skew: Duration = .seconds(60)
-    /// Bytes of a key at most.
+    /// The most bytes of a key.
     package static let keyLimit = 1024
 
     package let configuration: Configuration
     private var forms: [TypeName: RequestForm] = [:]
-    /// What stands in each sequence. Listed when the first operation comes whose order matters.
+    /// The newest time of creation of each sequence. Listed when the first operation comes whose order matters.
     private var clock: SequenceClock?
 
     package init(_ configuration: Configuration) {
@@ -22,13 +22,14 @@ package final class AdmissionRule {
 
     // MARK: - What it is
 
-    /// Returns why an operation cannot enter; `nil` if it can. Nothing is changed.
+    /// Returns why an operation cannot enter; `nil` if it can. Changes nothing.
     package func objection(to operation: Operation, in spool: SpoolDirectory) throws(SpoolError) -> AdmissionRefusal? {
         let headerLength = OperationFile.encode(operation.header, length: operation.body.count).count
         return try objection(to: operation, headerLength: headerLength, waits: true, spool)
     }
 
-    /// `waits`: it may be sent. What is over is kept whatever its route would make of it today.
+    /// Returns why an operation cannot enter. `waits` says that it may be sent; an operation that is finished may enter
+    /// even if its route could not send it today.
     func objection(
         to operation: Operation, headerLength: Int, waits: Bool, _ spool: SpoolDirectory
     ) throws(SpoolError) -> AdmissionRefusal? {
@@ -56,9 +57,9 @@ package final class AdmissionRule {
 
     // MARK: - Key and time of creation
 
-    /// Gives an operation without a key that of its route, and its time of creation.
+    /// Gives an operation without a key the key of its route, and sets its time of creation.
     ///
-    /// A route's key that cannot be made of the payload is the operation's defect, which `objection` tells.
+    /// If the route's key cannot be made of the payload, the key stays absent, and `objection` reports the defect.
     package func complete(_ submission: inout Submission, in spool: SpoolDirectory) throws(SpoolError) {
         if submission.header.key == nil, !submission.isPortable {
             let form = form(of: submission.header.type)
@@ -69,8 +70,9 @@ package final class AdmissionRule {
         try date(&submission, in: spool)
     }
 
-    /// One that the submitter did not date, or dated later than now, is newer than all that stands in its sequence; else
-    /// the newest value of a key could count as an old one, and one file could poison its key for ever.
+    /// Dates an operation that the submitter did not date, or dated later than now, after everything in its sequence.
+    /// Otherwise the newest value of a key could count as an old one, and one file from the future supersede every
+    /// later one.
     private func date(_ submission: inout Submission, in spool: SpoolDirectory) throws(SpoolError) {
         if submission.header.createdAt > submission.at + Self.skew { submission.undate() }
         let name = submission.entry.name
@@ -78,7 +80,7 @@ package final class AdmissionRule {
             configuration.route(of: name.type).isSequential
         else { return }
         if submission.isDated {
-            // What comes after it in this input comes after it in the sequence.
+            // A later operation of this input must come after it in the sequence.
             clock?.note(name)
             return
         }
@@ -92,13 +94,13 @@ package final class AdmissionRule {
     }
 }
 
-/// Why an operation cannot enter.
+/// The reason why an operation cannot enter.
 package enum AdmissionRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// It could never be sent.
+    /// The operation could never be sent.
     case defect(String)
     case limit(FullLimit)
 
-    /// Whether it is the operation's own fault, and not the queue's limit.
+    /// Whether the operation itself is at fault, not a limit of the queue.
     package var isDefect: Bool {
         if case .defect = self { true } else { false }
     }

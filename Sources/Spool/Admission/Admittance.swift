@@ -1,28 +1,28 @@
 package import Policy
 
-/// What a queue still lets in: the rule that every operation has to keep, and what the limits leave. Kept by the caller
-/// from one batch of an `add` to the next.
+/// Decides which operations a queue lets in: the rule that each operation must meet, and the room that the limits
+/// leave. The caller keeps it from one batch of an `add` to the next.
 ///
-/// What waits is counted when a limit asks for it first, and by itself from then on: the file of each operation is looked
-/// at once an `add`, not once a batch. Before anything is rejected or dropped it is counted again, once a batch, so that
-/// nothing is turned away for what has been delivered meanwhile. Limits bound a queue, they are no lock: two who add at
-/// the same time may pass one together, by what they add between two counts.
+/// It counts the waiting operations when a limit first needs the count, and then keeps the count itself: it looks at
+/// each operation's file once an `add`, not once a batch. It counts again, once a batch, before it rejects or drops
+/// anything, so operations delivered meanwhile make room. Limits bound a queue, they are no lock: two processes that
+/// add at the same time may together exceed a limit by what they add between two counts.
 ///
-/// What is turned away changes nothing: what would have made room for it stays.
+/// A rejected operation changes nothing: the operations that would have made room for it stay.
 package struct Admittance {
     package let rule: AdmissionRule
     private var limits: Limits { rule.configuration.limits }
-    /// What waits, with what earlier batches added; `nil` until it is counted.
+    /// The waiting operations and those that earlier batches added; `nil` until they are counted.
     private var waiting: Count?
-    /// Whether that was counted in this batch.
+    /// Whether `waiting` was counted in this batch.
     private var isFresh = false
-    /// What this batch adds.
+    /// The operations that this batch adds.
     private var batch = Count()
     private var free = Int.max
     private var dropCandidates: DropCandidates?
-    /// What goes for this batch, of the queue or of the batch itself.
+    /// The operations that leave for this batch, of the queue or of the batch itself.
     private(set) var victims: [DropCandidates.Victim] = []
-    /// A size that found no room in this batch though everything had gone.
+    /// A size that found no room in this batch even after everything that may go had gone.
     private var hopeless: (size: Int, limit: FullLimit)?
 
     private struct Count {
@@ -59,7 +59,7 @@ package struct Admittance {
         }
     }
 
-    /// `isDone`: all that was let in is in the queue, and the victims are not.
+    /// Ends the batch. `isDone`: the queue has every operation that was let in, and none of the victims.
     mutating func endBatch(isDone: Bool) {
         dropCandidates = nil
         guard isDone else {
@@ -70,8 +70,8 @@ package struct Admittance {
         waiting?.bytes +|= batch.bytes
     }
 
-    /// Counts an operation in, or says why it cannot enter. `number` is its own in the batch. One that it takes the place
-    /// of makes room for it.
+    /// Counts an operation in, or returns why it cannot enter. `number` is its own in the batch. A replaced operation
+    /// makes room.
     mutating func admit(
         _ submission: inout Submission, number: Int, replacing replaced: Entry?, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
@@ -85,7 +85,7 @@ package struct Admittance {
         return result
     }
 
-    /// Counts an operation in that replaces none, or says why it cannot enter.
+    /// Counts in an operation that replaces none, or returns why it cannot enter.
     mutating func admit(
         _ submission: inout Submission, number: Int, _ queue: SpoolDirectory
     ) throws(SpoolError) -> Result<IncomingFile, AdmissionRefusal> {
@@ -103,7 +103,7 @@ package struct Admittance {
 
     // MARK: - Room
 
-    /// What does not wait is only to find room on the disk.
+    /// Counts an operation that does not wait: only the free space of the disk limits it.
     private mutating func limitOfFreeSpace(_ size: Int) -> FullLimit? {
         guard let limit = limits.minimumFree else { return nil }
         if free < limit || free -| limit < size { return .minimumFree(limit) }
@@ -141,7 +141,7 @@ package struct Admittance {
         return nil
     }
 
-    /// Counts a victim out of what waits or of the batch, or in again.
+    /// Counts a victim out of the waiting operations or of the batch; with `sign` 1 counts it in again.
     private mutating func count(_ victim: DropCandidates.Victim, by sign: Int) {
         let bytes = sign * (victim.size ?? 0)
         if victim.member == nil {
@@ -164,7 +164,7 @@ package struct Admittance {
         return nil
     }
 
-    /// Counts what waits, as far as a limit asks for it.
+    /// Counts the waiting operations, as far as a limit needs it.
     private mutating func count(_ queue: SpoolDirectory) throws(SpoolError) {
         isFresh = true
         guard limits.operations != nil || limits.bytes != nil else { return }

@@ -1,26 +1,26 @@
 import CSystem
 import Policy
 
-/// A batch that enters as a whole: the file `committed` in the writer's directory names each file that it has written, and
-/// where that goes.
+/// A batch that enters the queue as a whole. The file `committed` in the writer's directory names each file that the
+/// writer has written, and its target.
 ///
-/// The batch is in the queue from the rename that gives the file this name on. Before it, a crash leaves nothing: the
-/// directory of a dead writer is swept. After it, whoever sweeps the directory, or adds an id, completes the batch first.
-/// So an operation of a batch is never sent while another one of it can still get lost.
+/// The batch is in the queue from the rename that gives `committed` its name. A crash before that rename leaves
+/// nothing: a run sweeps the directory of the dead writer. After it, a process that sweeps the directory, or adds an
+/// id, completes the batch first. So no operation of a batch is sent while another operation of it can still get lost.
 ///
-/// A file that replaces another one names that, too. The other one is taken into this directory first: the rename that does
-/// it decides against a run that claims it. So at each moment one of the two is in the queue, or both are here and the
-/// commitment says that the new one is to follow; an operation that a run was faster with stays as it is.
+/// If a file replaces an operation, the commitment names that operation too, and the operation is first moved into this
+/// directory. That rename decides against a run that claims it. So at each moment one of the two is in the queue, or
+/// both are here and the commitment says that the new one will follow. An operation that a run claims first stays.
 struct CommittedBatch {
-    /// A file that is to be in the queue.
+    /// A file that is to enter the queue.
     struct Move {
-        /// Its path in the writer's directory.
+        /// The file's path in the writer's directory.
         var from: QueuePath
         var to: QueuePath
-        /// The path of the operation that it replaces; `nil` where it replaces none.
+        /// The path of the operation that it replaces; `nil` if it replaces none.
         var old: QueuePath?
 
-        /// Where that one is once it has been taken out of the queue.
+        /// The path of the replaced operation once it is out of the queue.
         var taken: QueuePath { QueuePath(in: from.parent, Array("\(from.name)-old".utf8)) }
     }
 
@@ -39,8 +39,8 @@ struct CommittedBatch {
     private var path: QueuePath { Self.path(in: directory) }
     private var draft: QueuePath { QueuePath(in: directory, "committing".utf8) }
 
-    /// Writes what would be committed: one line for each file, its name in the directory, its path in the queue, and that
-    /// of the operation that it replaces.
+    /// Writes the draft of the commitment. Each file has one line: its name in the directory, its path in the queue,
+    /// and the path of the operation that it replaces.
     func write(_ moves: [Move]) throws(SpoolError) {
         var text = ""
         for move in moves {
@@ -51,7 +51,7 @@ struct CommittedBatch {
         }
     }
 
-    /// Commits, durably if `durable`. `isSynced`: the file system has been synced since `write`.
+    /// Commits the batch, durably if `durable`. `isSynced`: the file system has been synced since `write`.
     func commit(durable: Bool, isSynced: Bool) throws(SpoolError) {
         try queue.attempt("commit", draft) { () throws(Errno) in
             if durable, !isSynced {
@@ -66,18 +66,18 @@ struct CommittedBatch {
         }
     }
 
-    /// Takes the commitment back, before any file of the batch is removed.
+    /// Removes the commitment, before any file of the batch is removed.
     func withdraw() {
         try? queue.system.unlink(queue.root, path.bytes)
     }
 
-    /// All files are in their rows, durably. A commitment that comes back finds nothing to move.
+    /// Removes the commitment once all files are in their rows, durably. If it comes back, it finds nothing to move.
     func end(durable: Bool) {
         withdraw()
         if durable { try? queue.sync(directory) }
     }
 
-    /// Row W → those of the files that a dead writer has committed. What was moved before is not there any more.
+    /// Row W → the rows of the files that a dead writer has committed. Skips files that were moved before.
     func complete() throws(SpoolError) {
         guard let bytes = try queue.readFile(path, limit: SpoolDirectory.readLimit) else { return }
         var targets: Set<QueuePath> = []
@@ -100,14 +100,14 @@ struct CommittedBatch {
         end(durable: true)
     }
 
-    /// Row N, D, X, Q → W: takes the operation that a file replaces out of the queue; true also where that has been done
-    /// before, or where the file replaces none. False where the operation is not in its place: a run was faster, and the
-    /// file is not to enter.
+    /// Row N, D, X, Q → W: takes the operation that a file replaces out of the queue. Returns true also if that was
+    /// done before, or if the file replaces none. Returns false if the operation is not in its place: a run was faster,
+    /// and the file must not enter.
     func takeOld(of move: Move) throws(SpoolError) -> Bool {
         guard let old = move.old else { return true }
         return try queue.attempt("replace", old) { () throws(Errno) in
             if try queue.exists(move.taken) { return true }
-            // The file is in the queue already, and what it replaces is not.
+            // The file is in the queue already, and the operation that it replaces is not.
             guard try queue.exists(move.from) else { return true }
             do throws(Errno) {
                 try queue.move(old, move.taken, isOwn: false)
@@ -118,7 +118,7 @@ struct CommittedBatch {
         }
     }
 
-    /// Row W → the row it came from: gives an operation back that is not replaced after all. False where that fails.
+    /// Row W → the row it came from: returns an operation that is not replaced after all. False if that fails.
     func giveBack(_ move: Move) -> Bool {
         guard let old = move.old else { return true }
         do throws(Errno) {
@@ -153,8 +153,8 @@ struct CommittedBatch {
 }
 
 extension SpoolDirectory {
-    /// Directories of writers that have committed a batch and not ended it. A stranger, who may write to `tmp/` in some
-    /// queues, commits nothing.
+    /// Returns the directories of writers that have committed a batch and not ended it. Skips files of other users, who
+    /// may write to `tmp/` in some queues.
     func committedBatches() throws(SpoolError) -> [QueuePath] {
         let tmp = QueuePath("tmp")
         var found: [QueuePath] = []
@@ -168,12 +168,13 @@ extension SpoolDirectory {
         return found
     }
 
-    /// Row W → N, D, X, K: completes what dead writers have committed. Takes the ids lock only where a writer has.
+    /// Row W → N, D, X, K: completes the batches that dead writers have committed. Takes the ids lock only if there is
+    /// such a batch.
     func completeBatchesOfDeadWriters() throws(SpoolError) {
         if try !committedBatches().isEmpty { try withIDsLock { () throws(SpoolError) in } }
     }
 
-    /// Row W → N, D, X, K: completes what dead writers have committed. Called under the ids lock.
+    /// Row W → N, D, X, K: completes the batches that dead writers have committed. The caller has the ids lock.
     func completeCommittedBatches() throws(SpoolError) {
         for directory in try committedBatches() {
             let name = String(directory.description.dropFirst("tmp/".count))

@@ -1,17 +1,16 @@
 import Policy
 
-/// Finds operations that may be dropped so that something newer gets in: first those that newer operations of their key
-/// replace, then, under `dropOldest`, the oldest. They are in the queue, or came in the same batch and are not written yet.
-/// Claimed operations stay.
+/// Finds operations that may be dropped to make room for a newer one: first superseded ones, then, under `dropOldest`,
+/// the oldest. The candidates are in the queue, or in the same batch and not written yet. Claimed operations stay.
 ///
-/// The queue is listed when a limit asks for it first; of a million names a bounded number is held.
+/// It lists the queue when a limit first needs it. It keeps a bounded number of candidates, whatever the queue's size.
 struct DropCandidates {
-    /// An operation that may go.
+    /// An operation that may be dropped.
     struct Victim {
         var entry: Entry
         /// Its number in the batch; `nil` if it is in the queue.
         var member: Int?
-        /// Bytes of its file, once they are known.
+        /// The bytes of its file; `nil` until they are known.
         var size: Int?
         var isSuperseded = false
 
@@ -21,23 +20,23 @@ struct DropCandidates {
     private static let bound = 4096
 
     private let dropsOldest: Bool
-    /// Whether the batch is all or none: none of it goes.
+    /// Whether the batch is all or none: then none of its operations may be dropped.
     private let isWhole: Bool
     private var coalescing: Coalescing?
     private var groups: Set<SequenceKey> = []
-    /// Superseded operations, and whether there are more than are held.
+    /// Superseded operations that may be dropped. `listsSuperseded`: there may be more than `bound`.
     private var superseded: [Victim] = []
     private var listsSuperseded = true
-    /// Operations of the batch, by key, that a later one of the batch may replace.
+    /// Operations by key that a later operation of the batch may supersede.
     private var values: [SequenceKey: [Victim]] = [:]
-    /// The oldest of the queue, the last one first, and whether there are more than are held.
+    /// The oldest operations of the queue, the oldest one last. `listsOldest`: there may be more than `bound`.
     private var oldest: [Victim] = []
     private var listsOldest = true
-    /// Of the batch, what has been let in.
+    /// The operations of the batch that have been let in.
     private var members: [Victim] = []
     private var gone: Set<EntryName> = []
 
-    /// `names` are those of the batch.
+    /// `names` are the names of the batch's operations.
     init(_ configuration: Configuration, for names: [EntryName], isWhole: Bool, at now: Timestamp) {
         dropsOldest = configuration.limits.whenFull == .dropOldest
         self.isWhole = isWhole
@@ -47,7 +46,7 @@ struct DropCandidates {
         self.coalescing = coalescing
     }
 
-    /// Takes in that the batch's operation of this number has been let in.
+    /// Notes that the batch's operation of this number has been let in.
     mutating func letIn(_ member: Int, _ entry: Entry, size: Int) {
         let victim = Victim(entry: entry, member: isWhole ? nil : member, size: size)
         if !isWhole { members.append(victim) }
@@ -57,7 +56,7 @@ struct DropCandidates {
         if !isWhole { values[group, default: []].append(victim) }
     }
 
-    /// What goes next so that the operation of this name gets in; `nil` where nothing may.
+    /// Returns the operation to drop next for the operation of this name; `nil` if none may be dropped.
     mutating func next(for name: EntryName, _ queue: SpoolDirectory) throws(SpoolError) -> Victim? {
         var found = try nextSuperseded(for: name, queue)
         if found == nil { found = try nextOldest(queue) }
@@ -66,7 +65,7 @@ struct DropCandidates {
         return victim
     }
 
-    /// They stay: the operation did not get in.
+    /// Notes that these operations stay, because the operation that needed their room did not get in.
     mutating func giveBack(_ victims: [Victim]) {
         for victim in victims.reversed() {
             gone.remove(victim.name)
@@ -104,7 +103,7 @@ struct DropCandidates {
         return victim
     }
 
-    /// Two listings: which value of each key is the newest, then which ones it stands for.
+    /// Lists twice: first to find the newest value of each key, then to find the operations that it supersedes.
     private mutating func listSuperseded(_ queue: SpoolDirectory) throws(SpoolError) {
         guard var coalescing else { return }
         for state in [QueueState.new, .deferred] {

@@ -1,9 +1,9 @@
 package import Policy
 
-/// What somebody else wrote to be queued: a whole operation as one JSON object with `"drainq": 1`, or any other JSON
-/// value, which is the payload of an operation of the default type.
+/// The JSON that another program writes to queue an operation: a whole operation as one object with `"drainq": 1`, or
+/// any other JSON value, which is the payload of an operation of the default type.
 package enum Envelope {
-    /// What an operation gets that does not say it itself.
+    /// The fields of an operation that leaves them out.
     package struct Defaults: Hashable, Sendable {
         package var id: OperationID
         package var createdAt: Timestamp
@@ -16,11 +16,11 @@ package enum Envelope {
         }
     }
 
-    /// The operation that the JSON value at `range` asks for, and whether it named its id itself.
+    /// Returns the operation that the JSON value at `range` asks for, and whether the value has an id of its own.
     ///
-    /// A payload is kept byte for byte. With `isMarked` the value is a whole operation also without `"drainq"`: the input is
-    /// said to be envelopes. `bodyFile` says what the path of a body file stands for; one that comes with what the file was is
-    /// taken as it is.
+    /// Keeps a payload byte for byte. `isMarked` says that the input is envelopes: the value is then a whole operation
+    /// even without `"drainq"`. `bodyFile` returns the file that a path stands for; a body file given as an object,
+    /// with its length, time and inode, is taken as it is.
     package static func operation(
         from bytes: [UInt8], in range: Range<Int>, file: String, line: Int = 1, defaults: Defaults,
         isMarked isSaidToBe: Bool = false,
@@ -59,13 +59,13 @@ package enum Envelope {
         return (Operation(header: header, body: body), id != nil)
     }
 
-    /// The fields that an envelope may have; others are kept, and mean nothing.
+    /// The fields that an envelope may have. Other fields are kept and have no meaning.
     package static let fields =
         OperationFile.knownFields.filter { $0 != "length" && $0 != Checksum.field } + bodyFields
 
     private static let bodyFields = ["payload", "body", "bodyBase64", "bodyFile"]
 
-    /// Exactly one of the body fields; none only where the method carries no body.
+    /// Returns the body from the one body field. None is allowed only if the method carries no body.
     private static func body(
         _ fields: OperationFields, method: String?
     ) throws(OperationFileError) -> ([UInt8], mediaType: String?) {

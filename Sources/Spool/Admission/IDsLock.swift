@@ -1,16 +1,18 @@
 import CSystem
 import Policy
 
-/// The ids lock: while a process holds it, no other process adds an operation under an id that its submitter chose.
+/// The ids lock: while a process has it, no other process adds an operation under an id that its submitter chose.
 ///
-/// The process holds it from the search for the ids to the sync of what it added. So of several that add one id at the
-/// same time one adds it, and the others find it there: durable, or taken back. A holder that died in between has left an
-/// operation that may not be durable, hence `makeDurable` before any answer that an id is there already.
+/// A process has the lock from the search for the ids to the sync of the operations that it adds. So of several
+/// processes that add the same id at the same time only one adds it, and the others find it there: durable, or taken
+/// back. A process that died in between may have left an operation that is not durable, hence `makeDurable` before any
+/// answer that an id is there already.
 ///
-/// Random ids need no lock: nobody has them twice. The lock file is `state/ids.lock`.
+/// Random ids need no lock: no two operations have the same. The lock file is `state/ids.lock`.
 extension SpoolDirectory {
-    /// Calls `body` with the operations that have these ids, while no other process adds one of them. Throws EWOULDBLOCK
-    /// where the lock, or an id that `send` has reserved, is not free within `namesPatience`.
+    /// Calls `body` with the operations that have these ids, while no other process adds one of them. Throws
+    /// EWOULDBLOCK if the lock, or an id that `send` has reserved, is not free within `namesPatience`. Without ids
+    /// takes no lock.
     func withIDs<Result>(
         _ ids: [OperationID], _ body: ([OperationID: Entry]) throws(SpoolError) -> Result
     ) throws(SpoolError) -> Result {
@@ -20,7 +22,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// Calls `body` while this process alone may add ids, and no other one has reserved one of these.
+    /// Calls `body` while this process alone may add ids, and no other process has reserved one of these.
     func withIDsLock<Result>(
         freeOf ids: Set<OperationID> = [], _ body: () throws(SpoolError) -> Result
     ) throws(SpoolError) -> Result {
@@ -52,12 +54,13 @@ extension SpoolDirectory {
         return try body()
     }
 
-    /// Where the operations with these ids are, in every state but `delivered`. Called under the names lock, so that only
-    /// runs move files meanwhile: to `claimed/` and back.
+    /// Returns where the operations with these ids are, in every state but `delivered`. The caller has the names lock,
+    /// so only runs move files meanwhile: to `claimed/` and back.
     ///
-    /// What a run puts back moves against the order of the list, hence the claims a second time. While a run is there the
-    /// other states are listed once more: an operation would have to be claimed and settled twice between two listings to
-    /// be missed in all of them. An id means what is in quarantine only where nothing else has it.
+    /// A run that puts a claim back moves it against the order of the list, so the claims are listed twice. While a run
+    /// is there the other states are listed once more: to be missed in all listings an operation would have to be
+    /// claimed and settled twice between two of them. An id stands for a file in quarantine only if nothing else has
+    /// it.
     func find(_ ids: [OperationID]) throws(SpoolError) -> [OperationID: Entry] {
         if ids.isEmpty { return [:] }
         let ids = Set(ids)
@@ -77,8 +80,8 @@ extension SpoolDirectory {
         return found
     }
 
-    /// Makes operations durable that another process has added, and may not have synced: the file, then its name. One that
-    /// is gone meanwhile was in the queue, and was delivered or dropped.
+    /// Makes operations durable that another process has added and may not have synced: the file, then its name. An
+    /// operation that is gone meanwhile was in the queue, and was delivered or dropped.
     func makeDurable(_ entries: [Entry]) throws(SpoolError) {
         if entries.isEmpty { return }
         if entries.count >= Self.groupSize {
@@ -86,7 +89,7 @@ extension SpoolDirectory {
         }
         for entry in entries {
             var entry = entry
-            // Only a run moves it now, claims it and settles it; each time is an attempt.
+            // Only a run can move the operation now: it claims and settles it, once for each attempt.
             for _ in 0..<100 {
                 if try syncIfThere(QueuePath(entry.path)) { break }
                 let again = try withNamesLock { () throws(SpoolError) in try find([entry.name.id]) }
@@ -96,7 +99,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// False if the file was not in its place when its directory had been synced.
+    /// Syncs a file and its directory. Returns false if the file was not in its place after the sync of the directory.
     private func syncIfThere(_ path: QueuePath) throws(SpoolError) -> Bool {
         try attempt("sync", path) { () throws(Errno) in
             do throws(Errno) {
@@ -122,7 +125,7 @@ struct Waiting {
         self.patience = patience
     }
 
-    /// Throws EWOULDBLOCK when the patience is at its end.
+    /// Sleeps for the next pause. Throws EWOULDBLOCK when the patience is at its end.
     mutating func pause(_ system: SystemCalls) throws(Errno) {
         if waited >= patience { throw .wouldBlock }
         system.sleep(pauseLength)

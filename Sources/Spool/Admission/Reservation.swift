@@ -3,8 +3,8 @@ package import Policy
 
 /// The id of one operation that `send` attempts before it is in any queue: row W, a file `reserved` with the id in it.
 ///
-/// Until it is released no other process adds an operation of that id: it waits, and then finds the operation in the
-/// queue, or knows that it is over. It ends with the process, and the operation was never promised.
+/// Until its release no other process adds an operation of that id: the process waits, and then finds the operation in
+/// the queue, or knows that it is finished. The reservation ends with its process; the operation was never promised.
 package final class Reservation {
     private let queue: SpoolDirectory
     private let scratch: ScratchDirectory
@@ -24,7 +24,7 @@ package final class Reservation {
         queue.reservations.insert(scratch.path)
     }
 
-    /// Gives the id up. The operation is in the queue, or was delivered, or is nobody's.
+    /// Gives the id up. The operation is in the queue, was delivered, or is abandoned.
     package func release() {
         queue.reservations.remove(scratch.path)
         scratch.close()
@@ -34,8 +34,8 @@ package final class Reservation {
 }
 
 extension SpoolDirectory {
-    /// Row – → W: reserves the id of an operation that is not in the queue. The state of the operation that has it already
-    /// is a result; it is durable then.
+    /// Row – → W: reserves the id of an operation that is not in the queue. If an operation in the queue has the id,
+    /// makes it durable and returns its state.
     package func reserve(_ id: OperationID) throws(SpoolError) -> (Reservation?, standing: QueueState?) {
         try withIDs([id]) { found throws(SpoolError) in
             if let entry = found[id] {
@@ -46,14 +46,14 @@ extension SpoolDirectory {
         }
     }
 
-    /// Where another process that is alive has reserved one of these ids; `nil` if none has.
+    /// Returns the path at which another live process has reserved one of these ids; `nil` if there is none.
     func reservation(ofOneOf ids: Set<OperationID>) throws(SpoolError) -> QueuePath? {
         let tmp = QueuePath("tmp")
         for writer in try names(in: tmp) where LockedDirectory.isName(QueuePath.escaped(writer)) {
             let directory = QueuePath(in: tmp, writer)
             let path = QueuePath(in: directory, Reservation.file.utf8)
             if reservations.contains(directory) { continue }
-            // A stranger, who may write to tmp/ in some queues, reserves nothing.
+            // Other users, who may write to tmp/ in some queues, reserve nothing.
             guard let status = try? system.statusAt(root, path.bytes), (try? knowsOwner(of: status)) == true,
                 let bytes = try? readFile(path, limit: 64),
                 let id = OperationID(String(decoding: bytes, as: UTF8.self)),

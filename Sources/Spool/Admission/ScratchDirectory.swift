@@ -1,7 +1,7 @@
 import CSystem
 import Policy
 
-/// A writer's own directory under `tmp/`: row W. What is still in it when the writer is gone was never promised.
+/// A writer's own directory under `tmp/`, row W. Nothing in it is promised: a run sweeps it when the writer is dead.
 final class ScratchDirectory {
     private let queue: SpoolDirectory
     private let directory: LockedDirectory
@@ -24,8 +24,8 @@ final class ScratchDirectory {
 
     var path: QueuePath { directory.path }
 
-    /// A path that nothing has yet. The name is long because ext4 compares a new one with all that stand in the same block of
-    /// a directory: of long ones there are fewer.
+    /// Returns a path that no file has yet. The name is long because ext4 compares a new name with all names in the
+    /// same block of a directory, and a block has room for fewer long names.
     func nextPath() -> QueuePath {
         count += 1
         var name = [UInt8](repeating: UInt8(ascii: "0"), count: 64)
@@ -34,29 +34,29 @@ final class ScratchDirectory {
         return QueuePath(in: directory.path, name)
     }
 
-    /// The path of a file that is named as an operation is.
+    /// Returns the path of a file that has an operation's name.
     func path(named name: EntryName) -> QueuePath {
         QueuePath(in: directory.path, name.description.utf8)
     }
 
-    /// Removes the directory and what is left in it.
+    /// Removes the directory and the files that are left in it.
     func close() {
         queue.removeFiles(in: directory.path, keepingLock: true)
         directory.remove()
     }
 
-    /// Leaves a committed batch to the next run.
+    /// Unlocks the directory, and leaves its committed batch to the next run.
     func leave() {
         directory.release()
     }
 }
 
 extension SpoolDirectory {
-    /// What others make in `tmp/` has no lock to ask: it stays for 36 hours.
+    /// How long a file stays that another program makes in `tmp/`, without a lock to judge it by: 36 hours.
     static let foreignTemporaryAge: Duration = .seconds(36 * 3600)
 
-    /// Row W → gone, for writers that are dead; what they had committed goes to its rows first. Failures wait for the next
-    /// run.
+    /// Row W → gone, for files of dead writers; first completes the batches that those have committed. A file that
+    /// cannot be removed waits for the next run.
     func sweepTemporaries(now: Timestamp) throws(SpoolError) {
         let tmp = QueuePath("tmp")
         try completeBatchesOfDeadWriters()
@@ -64,7 +64,7 @@ extension SpoolDirectory {
             guard let status = try status(path, "look at") else { continue }
             let isOld = now - status.modifiedAt > Self.foreignTemporaryAge
             if status.kind == .directory {
-                // A stranger could put a link to another directory in its place while it is emptied.
+                // Its owner could put a link to another directory in its place meanwhile, so it is not emptied.
                 guard try attempt("look at", path, { () throws(Errno) in try knowsOwner(of: status) }) else {
                     if isOld { try? system.removeDirectory(root, path.bytes) }
                     continue
@@ -84,7 +84,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// All that is in a directory which holds few names, but not the directory. What cannot be removed stays.
+    /// Removes every file in a directory that has few names, but not the directory. Files that cannot be removed stay.
     func removeFiles(in directory: QueuePath, keepingLock: Bool) {
         var left = (try? names(in: directory, all: true)) ?? []
         var count = 0
@@ -95,7 +95,7 @@ extension SpoolDirectory {
                 try? system.unlink(root, path.bytes)
                 continue
             }
-            // What is in it comes up to this directory, so that neither depth nor length of a path bounds what goes.
+            // Its files move up to this directory, so neither depth nor length of a path limits what can be removed.
             for inner in (try? names(in: path, all: true)) ?? [] {
                 count += 1
                 let name = Array("inner-\(UInt64.random(in: .min ... .max))-\(count)".utf8)
@@ -108,7 +108,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// The names in a directory that is known to be small; dot names too if `all` are asked for.
+    /// Returns the names in a directory that is known to be small; with `all` also dot names.
     func names(in directory: QueuePath, all: Bool = false) throws(SpoolError) -> [[UInt8]] {
         var names: [[UInt8]] = []
         try attempt("list", directory) { () throws(Errno) in

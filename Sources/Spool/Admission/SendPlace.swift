@@ -4,9 +4,9 @@ package import Policy
 /// The place of one operation in its sequence, kept by a process that may still send it: row W, an empty file under the
 /// operation's name.
 ///
-/// `send` keeps one while it waits for its next attempt, so that it need not hold the sequence lock: no newer operation of
-/// the sequence is sent meanwhile, and all others go on. The process takes it under the sequence lock. It ends with the
-/// process, and the operation was never promised.
+/// `send` keeps a place while it waits for its next attempt, and so need not keep the sequence lock: no newer operation
+/// of the sequence is sent meanwhile, and all other operations go on. `send` takes the place under the sequence lock.
+/// The place ends with its process; the operation was never promised.
 package final class SendPlace {
     private let scratch: ScratchDirectory
 
@@ -35,8 +35,8 @@ extension SpoolDirectory {
         try SendPlace(name, self)
     }
 
-    /// Streams the names of operations whose places are kept. A dead process keeps one until the next run recovers. A
-    /// stranger, who may write to `tmp/` in some queues, keeps none.
+    /// Streams the names of operations whose places are kept. A dead process keeps its place until the next run
+    /// recovers. Other users, who may write to `tmp/` in some queues, keep none.
     func forEachSendPlace(_ body: (ListedName) -> Void) throws(SpoolError) {
         let tmp = QueuePath("tmp")
         for writer in try names(in: tmp) where LockedDirectory.isName(QueuePath.escaped(writer)) {

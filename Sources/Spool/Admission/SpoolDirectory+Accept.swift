@@ -1,22 +1,23 @@
 import Policy
 
-/// The one way in: row W → N or D, and for what an export says (`PortableOperation`) X or K.
+/// Acceptance of new operations: row W → N or D, and for imported ones (`PortableOperation`) also X or K.
 extension SpoolDirectory {
-    /// Takes one batch in. When it returns, what it calls accepted or a duplicate survives a power cut, if `durable`.
+    /// Takes one batch in. Once it returns, each operation that it calls accepted or a duplicate survives a power cut,
+    /// if `durable`.
     ///
-    /// The times of `Submission.at` increase strictly. Ids that submitters chose are looked for in every state but
-    /// `delivered`, under the ids lock: of several processes that add one id at the same time one adds it. With `allOrNone`
-    /// one operation that is rejected or refused keeps out the others, and a crash leaves all of them or none. A thrown
-    /// error means that none of the batch is promised, and that what could be taken back has been.
+    /// The times of `Submission.at` increase strictly. Looks for the ids that submitters chose in every state but
+    /// `delivered`, under the ids lock: of several processes that add one id at the same time only one adds it. With
+    /// `allOrNone` one operation that is rejected, refused or in flight keeps out the others, and a crash leaves all of
+    /// them or none. If it throws, none of the batch is promised, and what could be taken back has been.
     ///
-    /// What newer operations displace goes when those are in: an error, or a crash, before that costs none of it. So the
-    /// queue can be over its limits for a moment, and after a crash until the next `add`.
+    /// Removes operations that newer ones displace once those are in: an error or a crash before that costs none of
+    /// them. So the queue can exceed its limits for a moment, and after a crash until the next `add`.
     ///
-    /// With `replacing` an operation takes the place of the one that has its id, in one step: at each moment, and after a
-    /// crash, one of the two is there, or will be before anything else is added or sent (`CommittedBatch`). One that is in
-    /// flight stays as it is.
+    /// With `replacing` an operation replaces the operation that has its id, in one step: at each moment, and after a
+    /// crash, one of the two is there, or will be before anything else is added or sent (`CommittedBatch`). An
+    /// operation that is in flight stays as it is.
     ///
-    /// Who gives more than one batch keeps the `Admittance` between them.
+    /// A caller that gives more than one batch keeps the `Admittance` between them.
     package func accept(
         _ submissions: [Submission], within admittance: inout Admittance, durable: Bool = true,
         allOrNone: Bool = false, replacing: Bool = false
@@ -89,8 +90,8 @@ extension SpoolDirectory {
         return accepted
     }
 
-    /// Row N, D → gone, for what the newer ones have taken the place of. An error leaves the rest: the newer ones have
-    /// been accepted, and the next `add` finds the queue over its limits. Returns whether all of them went.
+    /// Row N, D → gone, for operations that newer ones displace. An error leaves the rest: the newer ones have been
+    /// accepted, and the next `add` finds the queue over its limits. Returns whether all of them went.
     func remove(_ victims: [DropCandidates.Victim], _ accepted: inout Accepted) -> Bool {
         if victims.isEmpty { return true }
         var isComplete = true

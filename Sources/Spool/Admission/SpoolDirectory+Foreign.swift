@@ -1,16 +1,17 @@
 import CSystem
 import Policy
 
-/// What others have written, read as an operation.
+/// Reads the files that other programs have written as operations.
 extension SpoolDirectory {
-    /// What is in a file in quarantine, to be shown; nothing where it is gone, no file, or longer than `limit`.
+    /// Returns the bytes of a file in quarantine, to show them; none if it is gone, no file, or longer than `limit`.
     package func content(of item: QuarantineItem, limit: Int = 1 << 20) throws(SpoolError) -> [UInt8] {
         try attempt("read", item.path) { () throws(Errno) in
             if case .bytes(let bytes, _) = try content(item.path, limit: limit) { bytes } else { [] }
         }
     }
 
-    /// The one JSON value in a foreign file.
+    /// Reads the one JSON value in a foreign file as an operation. A failure says why it is none. Throws a system error
+    /// that is not the file's fault.
     func foreignOperation(
         in bytes: [UInt8], _ status: FileStatus, file: String, _ now: Timestamp, _ roots: [String]
     ) throws(Errno) -> Result<Submission, OperationFileError> {
@@ -57,8 +58,8 @@ extension SpoolDirectory {
             Submission(operation, hasOwnID: hasOwnID, at: now, isDated: operation.header.createdAt != created))
     }
 
-    /// The operation that a claimed file holds, if it is a copy of ours in the place of a foreign file; `nil` of a foreign
-    /// file itself. The checksum says that the copy is whole.
+    /// Returns the name of the operation in a claimed file, if it is drainq's copy in the place of a foreign file;
+    /// `nil` for the foreign file itself. The checksum proves that the copy is whole.
     func copy(at path: QueuePath) throws(Errno) -> EntryName? {
         guard case .bytes(let bytes, let status) = try content(path, limit: Self.readLimit),
             try knowsOwner(of: status), let headerEnd = bytes.firstIndex(of: UInt8(ascii: "\n")),
@@ -70,7 +71,7 @@ extension SpoolDirectory {
 }
 
 extension FileStatus {
-    /// When a dropped file was created: its mtime, or now where that is later, or none that a name can carry.
+    /// The time of creation of a dropped file: its mtime; now if that is before 1970 or later than now + `skew`.
     fileprivate func creation(at now: Timestamp) -> Timestamp {
         let isUsable = modifiedAt >= Timestamp(microseconds: 0) && modifiedAt <= now + AdmissionRule.skew
         return isUsable ? modifiedAt : now

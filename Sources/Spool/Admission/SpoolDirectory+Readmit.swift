@@ -1,22 +1,22 @@
 import CSystem
 package import Policy
 
-/// What `retry` does with a file in quarantine.
+/// The result of `retry` for a file in quarantine.
 package enum Readmission: Hashable, Sendable {
-    /// It is an operation that waits again, or it is in `new/` to be read by the next run. With what it displaced.
+    /// The operation waits again, or its file is in `new/` for the next run. With the operations that it displaced.
     case admitted(Accepted)
-    /// Why it stays in quarantine. Nothing has changed.
+    /// Why the file stays in quarantine. Nothing has changed.
     case refused(String)
-    /// It is no longer there.
+    /// The file is no longer there.
     case gone
 }
 
-/// Row Q → N, D or F: by the same admission as everything else.
+/// Readmission from quarantine: row Q → N, D or F, by the same admission as from any other source.
 extension SpoolDirectory {
-    /// Takes a file out of quarantine: as an operation if it has the name of one, else to be read again like a file that is
-    /// dropped in. With `isRehearsal` nothing is changed.
+    /// Takes a file out of quarantine: as an operation if it has the name of one, else into `new/` to be read again
+    /// like a dropped file. With `isRehearsal` changes nothing.
     ///
-    /// What it displaces under `dropOldest` goes when it is in. A thrown error means that it may be in either place.
+    /// Operations that it displaces under `dropOldest` go once it is in. If it throws, the file may be in either place.
     package func readmit(
         _ item: QuarantineItem, within admittance: inout Admittance, now: Timestamp, notBefore: Timestamp? = nil,
         isRehearsal: Bool = false
@@ -41,7 +41,7 @@ extension SpoolDirectory {
             if file.entry.name.createdAt == name.createdAt {
                 return try retry(entry, now: now, notBefore: notBefore) != nil
             }
-            // Its time of creation did not hold: what enters is a copy with another header, and the file goes after it.
+            // Admission has changed its time of creation: a copy with another header enters, then the file is dropped.
             _ = try publish([file], durable: true, allOrNone: false)
             return try drop(entry)
         }
@@ -76,7 +76,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// Calls `admit` if the submission may enter; that returns false where the file is gone.
+    /// Calls `admit` if the submission may enter. `admit` returns false if the file is gone.
     private func judge(
         _ submission: Submission, of item: QuarantineItem, within admittance: inout Admittance,
         displaces: Bool, _ admit: (IncomingFile) throws(SpoolError) -> Bool

@@ -1,24 +1,24 @@
 import CSystem
 import Policy
 
-/// Row W → that of each file.
+/// Writing and publishing of files: row W → the row of each file.
 extension SpoolDirectory {
-    /// From this many files on, the file system is synced once instead of each file.
+    /// The number of files from which on the file system is synced once instead of each file.
     static let groupSize = 16
 
-    /// What `publish` could not place, by number.
+    /// The files that `publish` could not place, by number.
     struct Unpublished {
-        /// Their names were taken.
+        /// Files whose names were taken.
         var collisions: [Int] = []
-        /// What they were to replace was claimed or moved by another process.
+        /// Files that were to replace an operation which another process has claimed or moved.
         var unreplaced: [Int] = []
     }
 
-    /// Writes all, makes the data durable, renames all, makes the names durable. On an error what has been renamed is taken
-    /// back, as far as no run was faster, and nothing stays in `tmp/`.
+    /// Writes all files, makes the data durable, renames all, makes the names durable. On an error takes back the files
+    /// that it has renamed, as far as no run was faster, and leaves nothing in `tmp/`.
     ///
-    /// With `allOrNone`, or where files replace others, the batch is committed before the first rename: after a crash the
-    /// next process that recovers or adds completes it. Also where an error comes when a run has claimed a part already.
+    /// With `allOrNone`, or if files replace others, commits the batch before the first rename. After a crash, or an
+    /// error when a run has already claimed a part, the next process that recovers or adds completes the batch.
     func publish(_ files: [IncomingFile], durable: Bool, allOrNone: Bool) throws(SpoolError) -> Unpublished {
         let scratch = try ScratchDirectory(self)
         let replaces = files.contains { $0.replaced != nil }
@@ -44,13 +44,13 @@ extension SpoolDirectory {
                     from: temporary, to: QueuePath(file.entry.path), old: file.replaced.map { QueuePath($0.path) }))
         }
         try batch?.write(moves)
-        // `root` was opened before the files were written: an error in writing any of them back is seen here.
+        // `root` was opened before the files were written, so syncfs reports an error in writing any of them back.
         if durable, grouped { try attempt("sync", QueuePath(".")) { () throws(Errno) in try system.syncfs(root) } }
         try batch?.commit(durable: durable, isSynced: grouped)
         var unpublished = Unpublished()
         do throws(SpoolError) {
             if let batch, replaces {
-                // No order is decided while one of them is in neither place.
+                // No other process decides an order while an operation is in neither place.
                 try withNamesLock { () throws(SpoolError) in
                     unpublished.unreplaced = try takeOld(of: moves, batch, durable: durable)
                     try place(moves, of: files, &unpublished, durable: durable, isCommitted: true)
@@ -66,8 +66,8 @@ extension SpoolDirectory {
         return unpublished
     }
 
-    /// Row N, D, X, Q → W for what files replace, durable before those enter. Returns the numbers of the files whose
-    /// operations are not there any more.
+    /// Row N, D, X, Q → W for the operations that files replace, durable before the files enter. Returns the numbers of
+    /// the files whose operations are not there any more.
     private func takeOld(
         of moves: [CommittedBatch.Move], _ batch: CommittedBatch, durable: Bool
     ) throws(SpoolError) -> [Int] {
@@ -83,7 +83,7 @@ extension SpoolDirectory {
         return missing
     }
 
-    /// Row W → that of each file. On an error without a commitment what has been placed is removed again.
+    /// Row W → the row of each file. On an error without a commitment removes the placed files again.
     private func place(
         _ moves: [CommittedBatch.Move], of files: [IncomingFile], _ unpublished: inout Unpublished, durable: Bool,
         isCommitted: Bool
@@ -113,8 +113,8 @@ extension SpoolDirectory {
         }
     }
 
-    /// Row N, D, X, K → W, and what was replaced back into its row. False where a run has one already, or where the system
-    /// refuses: the commitment stands then.
+    /// Row N, D, X, K → W, and the replaced operations back into their rows. Returns false if a run has already claimed
+    /// a file, or the system refuses: the commitment stands then.
     private func takeBack(_ moves: [CommittedBatch.Move], _ batch: CommittedBatch) -> Bool {
         for move in moves.reversed() {
             do throws(Errno) {

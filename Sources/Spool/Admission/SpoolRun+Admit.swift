@@ -1,25 +1,26 @@
 import CSystem
 package import Policy
 
-/// What others have dropped into `new/`.
+/// Admission of the files that other programs have dropped into `new/`.
 extension SpoolRun {
-    /// How many files one call of `admitForeign` takes, so that neither memory nor time depends on what others drop.
+    /// The most files that one call of `admitForeign` takes. Keeps memory and time independent of how many others drop.
     package static let admissionSize = 10_000
 
-    /// Row F → N or Q: reads what is in `new/` under names that are not canonical, or are a stranger's, once each; no more
-    /// than `admissionSize` of them.
+    /// Row F → N or Q: reads the files in `new/` that have no canonical name, or that belong to another user, once
+    /// each; no more than `admissionSize` of them.
     ///
-    /// A foreign file is claimed (F → C), replaced in `claimed/` by a copy in an inode of our own, since its submitter may
-    /// still have it open (C → C, one rename), and the copy goes to `new/` under its canonical name (C → N). There is one
-    /// file and one name at any moment, so it is neither lost nor published twice, whatever dies. The copy is synced before
-    /// it replaces the file, and `claimed/` before the copy leaves it. A claim of a dead run comes back: the file to
-    /// `new/` under another name, the copy to its row (`returnForeign`).
+    /// Claims a foreign file (F → C), replaces it in `claimed/` by a copy in an inode of drainq's own, since its
+    /// submitter may still have it open (C → C, one rename), and moves the copy to `new/` under its canonical name
+    /// (C → N). There is one file and one name at any moment, so it is neither lost nor published twice, whatever dies.
+    /// The copy is synced before it replaces the file, and `claimed/<run>/` before the copy leaves it. A claim of a
+    /// dead run comes back: the file to `new/` under another name, the copy to its row (`returnForeign`).
     ///
-    /// Errors of the system are told in `errors` and never put anything into quarantine. A file for which there is no room
-    /// stays in `new/` as it was.
+    /// Reports errors of the system in `errors`; such an error puts nothing into quarantine. A file for which there is
+    /// no room stays in `new/` as it was.
     ///
-    /// Who may write to `new/` may submit, whoever it is; but only a known owner may name a body file, which must be in
-    /// one of the configuration's directories: a stranger could have one sent that is not theirs to read.
+    /// Any user who may write to `new/` may submit. But only an owner that `knowsOwner` accepts may name a body file,
+    /// which must be in one of the configuration's directories: another user could have a file sent that is not theirs
+    /// to read.
     package func admitForeign(
         now: Timestamp, within admittance: inout Admittance
     ) throws(SpoolError) -> Admission {
@@ -68,7 +69,7 @@ extension SpoolRun {
         name.starts(with: admittingPrefix.utf8)
     }
 
-    /// Claims and reads; `nil` if it went elsewhere, and the admission says where.
+    /// Claims and reads a file. Returns `nil` if it went elsewhere; the admission says where.
     private func read(
         _ name: [UInt8], _ admission: inout Admission, _ now: Timestamp, _ configuration: Configuration
     ) -> ForeignFile? {
@@ -121,7 +122,8 @@ extension SpoolRun {
         return nil
     }
 
-    /// What a foreign file holds. That its mode or a lease of its owner keeps it from being read is a fact about the file.
+    /// Returns the content of a foreign file. A mode or a lease of another user that prevents it is a defect of the
+    /// file.
     private func readable(_ claim: QueuePath, _ limit: Int) throws(Errno) -> SpoolDirectory.Content {
         do throws(Errno) {
             return try queue.content(claim, limit: limit)
@@ -141,7 +143,7 @@ extension SpoolRun {
         do throws(SpoolError) {
             try queue.withIDs(ids) { found throws(SpoolError) in
                 try admit(batch, found, &admission, within: &admittance, &copies, now)
-                // The ids are given free when they are durable.
+                // The ids lock is released only when the ids are durable.
                 if !ids.isEmpty { try flush() }
             }
         } catch {
@@ -150,7 +152,8 @@ extension SpoolRun {
         }
     }
 
-    /// Lets in what may enter. A thrown error leaves claims: files as they were, and copies that the next run recovers.
+    /// Lets in the files that may enter. An error leaves claims: unchanged files, and copies that the next run
+    /// recovers.
     private func admit(
         _ batch: [ForeignFile], _ found: [OperationID: Entry], _ admission: inout Admission,
         within admittance: inout Admittance, _ copies: inout Set<QueuePath>, _ now: Timestamp
@@ -194,7 +197,7 @@ extension SpoolRun {
         admission.errors += accepted.errors
     }
 
-    /// Row C → C → N: puts a copy of ours in the place of each file, then gives it its canonical name.
+    /// Row C → C → N: puts drainq's copy in the place of each file, then gives the copy its canonical name.
     private func replace(
         _ files: [(ForeignFile, IncomingFile)], _ admission: inout Admission, _ claimedCopies: inout Set<QueuePath>,
         _ now: Timestamp
@@ -260,8 +263,9 @@ extension SpoolRun {
         lost(path.parent)
     }
 
-    /// What the system does not let this user move, such as a stranger's directory, gets a name in `new/` that is skipped,
-    /// so that it is told once; in quarantine is an empty file that says where it is. False where that cannot be done either.
+    /// Renames another user's directory, or other file that is not regular, if the system does not let this user claim
+    /// it, to a name in `new/` that listings skip. So it is reported once: an empty file in quarantine says where it
+    /// is. Returns false for any other file, or if the system refuses this too.
     private func setAside(
         _ path: QueuePath, _ name: [UInt8], _ admission: inout Admission, _ now: Timestamp
     ) -> Bool {
@@ -282,12 +286,12 @@ extension SpoolRun {
         }
     }
 
-    /// Why a stranger's file is no operation, where its name says that it is one.
+    /// Returns why another user's file is no operation although its name is canonical.
     static func strangers(_ owner: UInt32) -> String {
         "it belongs to user \(owner), not to the queue's owner, root or the user that runs drainq"
     }
 
-    /// Row C → F, for a file that no copy has replaced. What cannot be put back either is recovered by the next run.
+    /// Row C → F, for a file that no copy has replaced. A file that cannot be put back is recovered by the next run.
     private func putBack(_ claim: QueuePath, _ name: [UInt8], _ admission: inout Admission) {
         do throws(Errno) {
             guard try queue.exists(claim) else { return }
@@ -304,20 +308,20 @@ extension SpoolRun {
 package struct Admission: Hashable, Sendable {
     package var admitted: [Entry] = []
     package var quarantined: [QuarantineItem] = []
-    /// There were more files than one call takes.
+    /// Whether there were more files than one call takes.
     package var hasMore = false
-    /// What had to go under `dropOldest`: operations of the queue, and older ones of those that were dropped.
+    /// The operations that `dropOldest` dropped: from the queue, and older ones of the admitted files.
     package var dropped: [Entry] = []
-    /// What made room because a newer operation of its key stands for it.
+    /// The operations that made room because a newer operation of their key supersedes them.
     package var superseded: [Entry] = []
-    /// The errors of reading and writing. The files concerned stay where they were.
+    /// The errors of reading and writing. Their files stay in `new/`, or claimed until the next run recovers them.
     package var errors: [SpoolError] = []
 
     package init() {}
 }
 
 extension OperationID {
-    /// A UUID of version 4 (RFC 9562 §5.4).
+    /// Returns a random UUID of version 4 (RFC 9562 §5.4).
     package static func random() -> OperationID {
         var generator = SystemRandomNumberGenerator()
         return random(using: &generator)

@@ -1,19 +1,19 @@
 package import Policy
 
-/// An operation that asks to be taken in, whichever way it came.
+/// An operation that is to enter a queue, from any source.
 package struct Submission: Sendable {
-    /// An operation of a queue's own making, or what an export says of one.
+    /// A new operation with its name, or an operation from an export.
     private enum Content: Sendable {
         case operation(Operation, EntryName)
         case portable(PortableOperation)
     }
 
     private var content: Content
-    /// Whether the submitter chose the id. Such an id is in the queue once.
+    /// Whether the submitter chose the id. Such an id is in the queue only once.
     package let hasOwnID: Bool
-    /// When it was submitted, by this machine's clock: the last time of creation that it may claim, but for a small skew.
+    /// When it was submitted, by this machine's clock: the latest time of creation that it may claim, but for a skew.
     package let at: Timestamp
-    /// Whether the submitter chose the time of creation. Else it comes after all that stands in its sequence.
+    /// Whether the submitter chose the time of creation. If not, the operation comes after everything in its sequence.
     private(set) var isDated: Bool
 
     package init(_ operation: Operation, hasOwnID: Bool, at: Timestamp, isDated: Bool) {
@@ -23,7 +23,7 @@ package struct Submission: Sendable {
         self.isDated = isDated
     }
 
-    /// One that was attempted before. Its name has the attempts and the time of the next one.
+    /// Creates a submission of an operation attempted before. Its name has the attempts and the time of the next one.
     package init(_ operation: Operation, as name: EntryName, hasOwnID: Bool, at: Timestamp, isDated: Bool) {
         content = .operation(operation, name.asWritten)
         self.hasOwnID = hasOwnID
@@ -31,7 +31,8 @@ package struct Submission: Sendable {
         self.isDated = isDated
     }
 
-    /// One that was in a queue before. It keeps its time of creation, and its id is in the queue once.
+    /// Creates a submission of an operation from a queue. It keeps its time of creation, and its id is in the queue
+    /// once.
     package init(_ operation: PortableOperation, at: Timestamp) {
         content = .portable(operation)
         hasOwnID = true
@@ -46,7 +47,7 @@ package struct Submission: Sendable {
         }
     }
 
-    /// Where it is to stand.
+    /// The state and name in which it is to enter.
     package var entry: Entry {
         switch content {
         case .operation(_, let name): Entry(state: .home(of: name), name: name)
@@ -54,7 +55,7 @@ package struct Submission: Sendable {
         }
     }
 
-    /// With the records of its attempts, where those count.
+    /// The operation; a portable one without the records of its attempts.
     package var operation: Operation {
         switch content {
         case .operation(let operation, _): operation
@@ -62,12 +63,12 @@ package struct Submission: Sendable {
         }
     }
 
-    /// Whether it was in a queue before: it keeps what it has.
+    /// Whether it was in a queue before: it keeps its fields.
     var isPortable: Bool {
         if case .portable = content { true } else { false }
     }
 
-    /// Gives it a key, in its header and its name.
+    /// Sets the key in its header and its name. Leaves a portable operation as it is.
     mutating func setKey(_ key: String) {
         guard case .operation(var operation, var name) = content else { return }
         operation.header.key = key
@@ -75,7 +76,7 @@ package struct Submission: Sendable {
         content = .operation(operation, name)
     }
 
-    /// Gives it another time of creation.
+    /// Sets its time of creation.
     mutating func date(_ time: Timestamp) {
         if time == header.createdAt { return }
         switch content {
@@ -88,7 +89,7 @@ package struct Submission: Sendable {
         }
     }
 
-    /// The submitter's time of creation does not hold.
+    /// Replaces the submitter's time of creation by the time of submission.
     mutating func undate() {
         isDated = false
         date(at)
@@ -98,7 +99,7 @@ package struct Submission: Sendable {
         switch content {
         case .operation(let operation, _):
             let bytes = OperationFile.encode(operation)
-            // With the newline that ends the body.
+            // 1 is the newline that ends the body.
             let history = operation.attempts.reduce(1) { $0 + OperationFile.encode($1).count }
             return IncomingFile(entry: entry, bytes: bytes, body: operation.body.count, history: history)
         case .portable(let operation):
@@ -108,17 +109,17 @@ package struct Submission: Sendable {
     }
 }
 
-/// A file that is to be taken in, and where.
+/// A file that is to enter the queue, with its state and name there.
 struct IncomingFile {
     var entry: Entry
     var bytes: [UInt8]
-    /// The operation that it takes the place of.
+    /// The operation that it replaces.
     var replaced: Entry?
-    /// How many of the bytes are the operation's body.
+    /// The bytes of the operation's body.
     var body: Int
-    /// How many are the newline after the body, and records of attempts.
+    /// The bytes after the body: its newline, and records of attempts.
     var history = 1
 
-    /// How many are the header line.
+    /// The bytes of the header line.
     var header: Int { bytes.count - body - history }
 }

@@ -3,14 +3,15 @@ import Policy
 
 /// A directory that belongs to one live process: `tmp/<writer>/` or `claimed/<run>/`, with a locked file `lock` in it.
 ///
-/// The lock file is made once and never rewritten. It is removed last, by whoever holds its lock, so a directory with
+/// The lock file is made once and never rewritten. The process that has its lock removes it last, so a directory with
 /// files in it and no lock file has no owner.
 ///
-/// The name has the host in it. Where the file system's locks reach this host only, a lock that is free proves nothing of
-/// another one's, which stays: a person who knows that the host is gone removes the lock file.
+/// The directory's name has the host in it. If the file system's locks reach only this host, a free lock does not prove
+/// that another host's process is dead, and its directory stays: an operator who knows that the host is gone removes
+/// the lock file.
 ///
-/// A run that ends leaves its empty directory as `state/spare`, unless there is one. A later run that finds the disk full, or
-/// no inode left, takes it for its own, so that delivering needs no space.
+/// A run that ends leaves its empty directory as `state/spare`, unless there is one. A later run that finds the disk
+/// full, or no inode left, takes that directory for its own, so delivering needs no space.
 final class LockedDirectory {
     let path: QueuePath
     /// The directory's own name: `20261121T091500.123456Z-9f86d081884c7d65`, of which eight digits are the host's.
@@ -29,7 +30,7 @@ final class LockedDirectory {
         release()
     }
 
-    /// Gives up the lock. What is still in the directory has no owner then.
+    /// Releases the lock. Files that are still in the directory have no owner then.
     func release() {
         guard descriptor >= 0 else { return }
         try? queue.system.unlock(descriptor)
@@ -39,7 +40,8 @@ final class LockedDirectory {
 
     private var lockPath: QueuePath { QueuePath(in: path, "lock".utf8) }
 
-    /// Makes one in `parent`. Somebody who sweeps may take it for dead before its lock is held: then another is made.
+    /// Makes a directory in `parent`; another one if a sweeper takes it for dead before it is locked. Throws EBUSY
+    /// after 100.
     static func make(in parent: QueuePath, at now: Timestamp, _ queue: SpoolDirectory) throws(Errno) -> LockedDirectory
     {
         for _ in 0..<100 {
@@ -65,8 +67,8 @@ final class LockedDirectory {
             && time.withUTF8 { Timestamp(compactMicroseconds: $0) } != nil
     }
 
-    /// Whether the lock of a directory of that name says if its owner lives: `false` for another host's, where locks do
-    /// not reach that far.
+    /// Whether the lock of a directory of this name tells if its owner lives: false for another host's if locks do not
+    /// reach it.
     static func canJudge(_ name: String, _ queue: SpoolDirectory) -> Bool {
         name.dropFirst(24).prefix(8) == queue.hostTag || queue.fileSystem.lockReach == .everyHost
     }
@@ -81,7 +83,7 @@ final class LockedDirectory {
             try system.makeDirectory(root, path.bytes, 0o700)
             descriptor = try system.open(root, lockPath.bytes, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
         } catch let error where error == .missing || error == .exists {
-            // Swept between the two calls, or the sweeper is at it.
+            // A sweeper has removed it between the two calls, or is about to.
             return nil
         } catch {
             try? system.removeDirectory(root, path.bytes)
@@ -93,8 +95,8 @@ final class LockedDirectory {
             guard try directory.isHeld else { return nil }
             try system.chmod(descriptor, 0o600)
         } catch let error where error == .stale || error == .missing {
-            // Another host's sweeper has removed it, and what this host remembers of it (GlusterFS) said otherwise. Another
-            // one may stand there by now.
+            // Another host's sweeper has removed it, although this host still had it in its cache (GlusterFS). Another
+            // directory may be in its place by now.
             return nil
         } catch {
             directory.remove()
@@ -103,8 +105,8 @@ final class LockedDirectory {
         return directory
     }
 
-    /// Takes over a directory whose owner is dead; `nil` while its owner is alive, or when somebody else is at it, as where
-    /// the lock file is stale: another host has just removed it.
+    /// Takes over a directory whose owner is dead. Returns `nil` while its owner lives or cannot be judged, or if
+    /// another process takes it over. Returns `nil` also for a stale lock file, which another host has just removed.
     static func takeOver(_ path: QueuePath, name: String, _ queue: SpoolDirectory) throws(Errno) -> LockedDirectory? {
         do throws(Errno) {
             return try takeOverUnlessStale(path, name: name, queue)
@@ -124,7 +126,7 @@ final class LockedDirectory {
             descriptor = try system.open(root, lockPath.bytes, O_RDWR | O_NOFOLLOW, 0)
         } catch let error where error == .missing {
             hasOwner = false
-            // Its owner died between mkdir and open, or its remover before rmdir.
+            // Its owner died between mkdir and open, or the process that removed it died before rmdir.
             do throws(Errno) {
                 descriptor = try system.open(root, lockPath.bytes, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
             } catch let error where error == .missing || error == .exists {
@@ -136,9 +138,9 @@ final class LockedDirectory {
         return directory
     }
 
-    /// Whether nobody holds the lock of the directory at `path`: looked at, and left as it is.
+    /// Whether no process has the lock of the directory at `path`. Leaves the directory as it is.
     ///
-    /// Taking the lock for that moment can make another who looks believe in a living owner, which harms nothing.
+    /// Takes the lock for a moment, in which another process that looks believes in a living owner. That does no harm.
     static func isAbandoned(_ path: QueuePath, name: String, _ queue: SpoolDirectory) throws(Errno) -> Bool {
         let descriptor: Int32
         do throws(Errno) {
@@ -158,10 +160,10 @@ final class LockedDirectory {
         }
     }
 
-    /// Whether the lock is ours, or becomes ours by asking, and its file is the one that stands in the directory.
+    /// Whether this process has the lock, or gets it by asking, and the locked file is the one in the directory.
     ///
-    /// To ask again for what one has changes nothing; but where a server has taken the lock away, as from a host that was
-    /// cut off, it says so.
+    /// Asking for a lock that the process has changes nothing. But if a server has taken the lock away, as from a host
+    /// that was cut off, the answer says so.
     var isHeld: Bool {
         get throws(Errno) {
             guard try queue.system.lock(descriptor) else { return false }
@@ -169,12 +171,12 @@ final class LockedDirectory {
         }
     }
 
-    /// Whether the lock keeps a second opener out: else it says nothing to anybody.
+    /// Whether the lock keeps a second opener out. If not, it proves nothing to other processes.
     var excludes: Bool {
         get throws(Errno) { try !LockFile(lockPath, queue).tryLock() }
     }
 
-    /// Whether the file that is locked is the one that stands in the directory.
+    /// Whether the locked file is the one in the directory.
     private var isInPlace: Bool {
         get throws(Errno) {
             do throws(Errno) {
@@ -186,11 +188,11 @@ final class LockedDirectory {
         }
     }
 
-    /// Removes the lock file and the directory, or keeps them as the spare one, if nothing else is in it: what is left
-    /// stays, without an owner.
+    /// Removes the lock file and the directory, or keeps them as the spare one, if the directory has no other file.
+    /// Other files stay, without an owner.
     ///
-    /// The lock file is closed before its directory is removed: NFS and FUSE keep an open file as a hidden name, in a
-    /// directory that cannot be removed then.
+    /// Closes the lock file before it removes the directory: NFS and FUSE keep an open file under a hidden name, and a
+    /// directory with such a name cannot be removed.
     func remove() {
         var isEmpty = true
         do throws(Errno) {
@@ -206,7 +208,7 @@ final class LockedDirectory {
             release()
             try queue.system.removeDirectory(queue.root, path.bytes)
         } catch {
-            // A leftover without an owner: the next run sweeps it.
+            // The directory has no owner: the next run sweeps it.
         }
     }
 }

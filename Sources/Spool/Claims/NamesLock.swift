@@ -1,39 +1,40 @@
 import CSystem
 
-/// The names lock: while a process holds it, no other process gives an operation that waits another name.
+/// The names lock: while a process has it, no other process gives a waiting operation another name.
 ///
-/// `readdir` may return neither the old nor the new name of a file that is renamed while its directory is read. A run that
-/// decides an order from such a listing would send a newer operation before the older one that it did not see. So two
+/// `readdir` may return neither the old nor the new name of a file that is renamed while its directory is read. A run
+/// that decides an order from such a listing would send a newer operation before an older one that it missed. So two
 /// sides take the lock on `state/names.lock`:
 ///
-/// - A run that decides an order holds it from the first directory read for `Precedence` to the last one of its choice, and
-///   never while it sends.
-/// - Whoever moves an operation within `new/` and `deferred/`, or back into them, holds it for that move: `retry`, `hold`,
-///   `release`, recovery, and the removal of earlier generations. A run recovers also without the sequence lock.
+/// - A run that decides an order has it from the first directory read for `Precedence` to the last one of its choice,
+///   and never while it sends.
+/// - A process that moves an operation within `new/` and `deferred/`, or back into them, has it for that move: `retry`,
+///   `hold`, `release`, recovery, and the removal of earlier generations. A run recovers also without `SequenceLock`.
 ///
-/// A person's command that moves many operations keeps the lock from one to the next (`together`), for `longestKept` at most;
-/// then it leaves the lock free for `shortestGap`, so that a run and an `add` that wait for it get it soon.
+/// An operator's command that moves many operations keeps the lock from one to the next (`together`), for at most
+/// `longestKept`. Then it leaves the lock free for `shortestGap`, so a run or an `add` that waits for it gets it soon.
 ///
 /// Three kinds of changes need no lock:
 ///
-/// - `add` and `import`: an operation that a listing misses entered after it. They hold it while they look for an id.
+/// - `add` and `import`: an operation that a listing misses entered after it. They take the lock to look for an id.
 /// - `drop`: an operation that a listing misses is gone.
-/// - Claims and their ends: only the holder of the sequence lock claims what has an order, and it does not list meanwhile.
+/// - Claims and their ends: only the holder of the sequence lock claims operations that have an order, and it does not
+///   list meanwhile.
 ///
-/// Names that change without this lock (a person's `mv`, a run with another configuration) are not safe from being missed
-/// twice; a name that one of the two listings has and the other has not stops its sequence until the next pass
-/// (`Precedence.isSettled`). Where locks reach this host only, the lock keeps away only this host's processes.
+/// Names that change without this lock (an operator's `mv`, a run with another configuration) can be missed by two
+/// listings. A name that only one of the two listings has stops its sequence until the next pass
+/// (`Precedence.isSettled`). If locks reach only this host, the lock keeps out only this host's processes.
 extension SpoolDirectory {
     /// How long a process waits for the names lock: longer than a listing of ten million names takes.
     static let namesPatience: Duration = .seconds(30)
 
     /// How long `together` keeps the names lock from one move to the next.
     static let longestKept: Duration = .milliseconds(20)
-    /// How long `together` leaves the names lock free then: longer than the first pauses of a process that waits for it.
+    /// How long `together` then leaves the names lock free: longer than the first pauses of a waiting process.
     static let shortestGap: Duration = .milliseconds(2)
 
-    /// Calls `body` while no other process holds the names lock. Throws EWOULDBLOCK, and does not call it, where the lock
-    /// is not free within `patience`. The end of the process gives the lock back too.
+    /// Calls `body` while no other process has the names lock. Throws EWOULDBLOCK, without a call, if the lock is not
+    /// free within `patience`. The end of the process releases the lock too.
     package func withNamesLock<Result>(
         patience: Duration = SpoolDirectory.namesPatience, _ body: () throws(SpoolError) -> Result
     ) throws(SpoolError) -> Result {
@@ -54,7 +55,7 @@ extension SpoolDirectory {
         return try body()
     }
 
-    /// Unlocks what `together` has kept.
+    /// Releases the lock that `together` has kept.
     func giveNamesBack() {
         if namesKeptSince == nil { return }
         namesKeptSince = nil

@@ -1,22 +1,23 @@
 import CSystem
 package import Policy
 
-/// The slots of a destination: one lock file, `state/slots/DIGEST-NUMBER`, for each attempt that may be in flight over all
-/// processes at the queue.
+/// The slots of a destination: one lock file, `state/slots/DIGEST-NUMBER`, for each attempt in flight that all
+/// processes of the queue together may have.
 ///
-/// A slot is free again when its process ends, whatever ends it. The files stay. Where locks reach this host only
-/// (`FileSystem.lockReach`) each host has slots of its own.
+/// A slot is free again when its process ends, however it ends. The files stay. If locks reach only this host
+/// (`FileSystem.lockReach`), each host has slots of its own.
 package final class SlotLocks {
     static let directory = QueuePath("state/slots")
-    /// The most slots that one request tries: with more of them some are free as a rule, or all are taken.
+    /// The most slots that one `take` tries beside the open ones. If there are more slots, one of those tried is
+    /// usually free, or all slots are taken.
     private static let mostTried = 32
 
     private let queue: SpoolDirectory
     private let digest: Digest
     private let size: Int
-    /// The locked files of the slots that this process has, by number.
+    /// The locked files of this process's slots, by number.
     private var taken: [Int: LockFile] = [:]
-    /// Files of slots that it had, open and not locked.
+    /// Open, unlocked files of slots that this process had, by number.
     private var idle: [Int: LockFile] = [:]
 
     /// Makes `size` slots for the destination with this digest.
@@ -29,7 +30,7 @@ package final class SlotLocks {
     /// The number of slots that this process has.
     package var count: Int { taken.count }
 
-    /// Takes a slot; false where other processes have those that were tried.
+    /// Takes a slot. Returns false if other processes have every slot that was tried.
     package func take() throws(SpoolError) -> Bool {
         let first = Int.random(in: 0..<size)
         let others = (first..<first + size).lazy.map { $0 % self.size }

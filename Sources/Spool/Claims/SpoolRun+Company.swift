@@ -1,6 +1,6 @@
 extension SpoolRun {
-    /// The names of the other runs at the queue. After `recover`, those that are left are alive, as far as their locks can
-    /// be judged. Of one that has died since the next run recovers what it had claimed.
+    /// The names of the other runs at the queue. After `recover` these are alive, as far as their locks can be judged.
+    /// If one has died since, the next run recovers its claims.
     package var company: [String] {
         get throws(SpoolError) {
             try queue.names(in: QueueState.claimed.path).map(QueuePath.escaped)
@@ -8,7 +8,7 @@ extension SpoolRun {
         }
     }
 
-    /// Whether another run is at the queue. To be asked after `recover`.
+    /// Whether another run is at the queue. Meaningful after `recover`.
     package var hasCompany: Bool {
         get throws(SpoolError) { try !company.isEmpty }
     }

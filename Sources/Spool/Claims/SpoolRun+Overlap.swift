@@ -1,11 +1,11 @@
 package import Policy
 
-/// Several operations at once: their files are claimed, read and settled side by side where the directory is slow.
+/// Claims, reads and settles several operations at once, if the directory is slow.
 ///
-/// Each of them passes through the same rows as it would alone, by calls that concern no other one. A crash finds some of
-/// them claimed or settled and others not, as it would if they had come one after the other.
+/// Each operation goes through the same rows as it would alone, by calls that concern no other operation. A crash finds
+/// some claimed or settled and others not, as if they had come one after the other.
 extension SpoolRun {
-    /// What a claim has brought: the claim and what its file holds.
+    /// A claim and the content of its file.
     package typealias Taken = (claim: Claim, file: StoredFile)
 
     /// The arguments of `settle(_:_:record:now:)` for one claim.
@@ -21,19 +21,18 @@ extension SpoolRun {
         }
     }
 
-    /// Whether it gains to take several at once, as far as is known.
+    /// Whether it is faster to take several operations at once, as far as is known.
     package var isSlowToTake: Bool { takers.isWorthwhile }
 
-    /// Whether it gains to settle several at once, as far as is known.
+    /// Whether it is faster to settle several operations at once, as far as is known.
     package var isSlowToSettle: Bool { settlers.isWorthwhile }
 
-    /// Claims and reads one: row N, D → C. Returns what was taken, `nil` if a rival was faster; throws as `claim` and `read`
-    /// do.
+    /// Claims and reads one operation: row N, D → C; `nil` if another run was faster. Throws as `claim` and `read` do.
     package func take(_ entry: Entry, limits: Limits, leavingBodies: Bool = false) throws(SpoolError) -> Taken? {
         try takers.alone { () throws(SpoolError) in try takeUntimed(entry, limits, leavingBodies) }
     }
 
-    /// Claims and reads: row N, D → C. For each entry in their order what `take` of it alone returns or throws.
+    /// Claims and reads operations: row N, D → C. Returns for each entry, in order, the result or error of its `take`.
     package func take(
         _ entries: [Entry], limits: Limits, leavingBodies: Bool = false
     ) -> [Result<Taken?, SpoolError>] {
@@ -51,12 +50,12 @@ extension SpoolRun {
         return (claim, try read(claim, limits: limits, leavingBodies: leavingBodies))
     }
 
-    /// Settles one, as `settle(_:_:record:now:)` does.
+    /// Settles one claim, as `settle(_:_:record:now:)` does.
     package func settle(_ settling: Settling, now: Timestamp) throws(SpoolError) -> Settled {
         try settlers.alone { () throws(SpoolError) in try settleUntimed(settling, now) }
     }
 
-    /// Settles: row C → any other. For each claim in their order what `settle` of it alone returns or throws.
+    /// Settles claims: row C → any other. Returns for each claim, in order, the result or error of its `settle`.
     package func settle(_ settlings: [Settling], now: Timestamp) -> [Result<Settled, SpoolError>] {
         settlers.map(settlings) { settling in
             do throws(SpoolError) { return .success(try settleUntimed(settling, now)) } catch { return .failure(error) }

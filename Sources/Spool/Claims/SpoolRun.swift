@@ -2,29 +2,29 @@ import CSystem
 package import Policy
 import Synchronization
 
-/// A run's hold on the queue: its directory under `claimed/`, locked while the process lives. Used from one thread, and
-/// from its file workers while that one waits for them.
+/// A run's directory under `claimed/`, locked while the process lives, and the claims in it. One thread uses it, and so
+/// do its file workers while that thread waits for them.
 ///
-/// If it goes away without `end()`, the next run recovers what it held.
+/// If the run goes away without `end()`, the next run recovers its claims.
 package final class SpoolRun {
     let queue: SpoolDirectory
     let directory: LockedDirectory
-    /// Those who claim and read, and those who settle. A directory can be slow for one of the two.
+    /// The workers that claim and read, and those that settle. A directory can be slow for one of the two.
     let takers = FileWorkers()
     let settlers = FileWorkers()
 
-    /// What has changed in the directories.
+    /// The changes in the directories since the last `flush`, and the open claims.
     private struct Changes {
         /// The claims that are not settled yet.
         var claims: [EntryName: Claim] = [:]
-        /// Directories that have names `flush` must make durable; those that gained come first.
+        /// Directories with changed names that `flush` must make durable; those that gained names come first.
         var gained: Set<QueuePath> = []
         var lost: Set<QueuePath> = []
     }
 
     private let changes = Mutex(Changes())
 
-    /// `nil` while another run has it, or this one does not ask for it.
+    /// `nil` while another run has the lock, or this run does not ask for it.
     private var sequenceLock: SequenceLock?
 
     // MARK: - Changes
@@ -33,29 +33,29 @@ package final class SpoolRun {
 
     private func claimed(_ claim: Claim) { changes.withLock { $0.claims[claim.name] = claim } }
 
-    /// Notes a claim whose file has left the run's directory, or stays there for the next run.
+    /// Forgets a claim whose file has left the run's directory, or stays there for the next run.
     func forget(_ claim: Claim) { changes.withLock { $0.claims[claim.name] = nil } }
 
-    /// Notes a directory that has a new name, to be made durable by `flush`.
+    /// Notes that a directory has gained a name, which `flush` makes durable.
     func gained(_ directory: QueuePath) { changes.withLock { _ = $0.gained.insert(directory) } }
 
-    /// Notes a directory that has a name less, to be made durable by `flush`.
+    /// Notes that a directory has lost a name, which `flush` makes durable.
     func lost(_ directory: QueuePath) { changes.withLock { _ = $0.lost.insert(directory) } }
 
     // MARK: - The lock
 
     private struct Confirmation {
-        /// When its lock was last seen to be its own.
+        /// When the lock was last seen to be this run's.
         var at: Duration
         var isLost = false
     }
 
     private let confirmation: Mutex<Confirmation>
 
-    /// Whether its lock is known to be another one's: from then on nothing is touched any more.
+    /// Whether the lock is known to be lost: from then on the run touches nothing any more.
     package var isLost: Bool { confirmation.withLock(\.isLost) }
 
-    /// Its directory's name under `claimed/`.
+    /// The name of its directory under `claimed/`.
     package var name: String { directory.name }
 
     init(queue: SpoolDirectory, directory: LockedDirectory) {
@@ -64,12 +64,12 @@ package final class SpoolRun {
         confirmation = Mutex(Confirmation(at: queue.system.elapsed()))
     }
 
-    /// Whether the directory's own name survives a power cut; `nil` where that has not been asked for yet.
+    /// Whether the directory's own name survives a power cut; `nil` before the first `anchor`.
     private let anchored = Mutex<Result<Void, SpoolError>?>(nil)
 
-    /// Makes the directory's own name durable, as it must be before anything is moved into it: what claims does it, too,
-    /// but then it is too late to say that nothing was attempted. A run that claims nothing syncs nothing. A sync that
-    /// failed is not believed when it is repeated: the error stands.
+    /// Makes the directory's own name durable, as it must be before anything is moved into it. `claim` does it too, but
+    /// then it is too late to report that nothing was attempted. A run that claims nothing syncs nothing. After a sync
+    /// has failed a later success proves nothing, so the error stands.
     package func anchor() throws(SpoolError) {
         try anchored.withLock { (anchored) throws(SpoolError) in
             if anchored == nil {
@@ -83,8 +83,9 @@ package final class SpoolRun {
         }
     }
 
-    /// Looks, once a second, whether the lock is still this run's, before it does what only its owner may do. A run that
-    /// was stopped, on a host that was cut off, finds here that it was taken for dead.
+    /// Checks, once a second, that the lock is still this run's, before the run does what only the lock's holder may
+    /// do. Throws `lostHold` if it is not: a run that was stopped, on a host that was cut off, learns here that it was
+    /// taken for dead.
     func confirm() throws(SpoolError) {
         try confirmation.withLock { (last) throws(SpoolError) in
             let now = queue.system.elapsed()
@@ -101,17 +102,17 @@ package final class SpoolRun {
 
     // MARK: - Order
 
-    /// Whether this run has the sequence lock: it may decide an order, and claim what has one.
+    /// Whether this run has the sequence lock: it may decide an order, and claim operations that have one.
     package var hasOrder: Bool { sequenceLock != nil }
 
-    /// Takes the sequence lock unless another run has it, then recovers dead runs: what they held is back in its row before
-    /// the order is looked at. What was found stands in the result; `hasOrder` says whether the lock is this run's.
+    /// Takes the sequence lock unless another run has it, then recovers dead runs: their claims are back in their rows
+    /// before this run looks at the order. Returns what recovery found; `hasOrder` says whether this run has the lock.
     package func takeOrder(now: Timestamp, maximumInterruptions: Int = 5) throws(SpoolError) -> Recovery {
         if sequenceLock == nil { sequenceLock = try queue.lockSequences() }
         return try recover(now: now, maximumInterruptions: maximumInterruptions)
     }
 
-    /// Gives the sequence lock back. What was claimed under it has been settled and flushed before.
+    /// Releases the sequence lock. The operations claimed under it have been settled and flushed before.
     package func giveOrderBack() {
         sequenceLock?.release()
         sequenceLock = nil
@@ -119,9 +120,9 @@ package final class SpoolRun {
 
     // MARK: - Claims
 
-    /// Row N, D → C. `nil` if a rival was faster.
+    /// Claims an operation: row N, D → C. Returns `nil` if another run was faster.
     ///
-    /// Only this run has the target's path, so whatever the call says: if the target is there, the claim is won.
+    /// Only this run has the target's path. If the target is there, the claim is won, whatever the call returned.
     package func claim(_ entry: Entry) throws(SpoolError) -> Claim? {
         guard entry.state == .new || entry.state == .deferred, !hasClaimed(entry.name) else { return nil }
         try confirm()
@@ -148,8 +149,8 @@ package final class SpoolRun {
 
     /// Whether a file of that name is in this run's directory.
     ///
-    /// The names of a shared file system are listed: after a rename that has failed, ceph-fuse (16.2) answers a look at its
-    /// target never.
+    /// Lists the names on a shared file system: after a failed rename ceph-fuse (16.2) never answers a stat of its
+    /// target.
     private func hasInDirectory(_ file: String.UTF8View) throws(Errno) -> Bool {
         if queue.fileSystem.isLocal { return try queue.exists(QueuePath(in: directory.path, file)) }
         var isThere = false
@@ -160,20 +161,21 @@ package final class SpoolRun {
         return isThere
     }
 
-    /// What a claim asks for. A file that can be no operation is a result, for `settle` to put into quarantine; an
-    /// error of the system is thrown, and the claim is to be put back.
+    /// Reads a claimed operation. A file that can be no operation is a result, for `settle` to put into quarantine. An
+    /// error of the system is thrown, and the caller puts the claim back.
     ///
-    /// A stranger's file is none, whatever it holds: its canonical name says things that the queue believes unread, and
-    /// its owner can rewrite it while it is being attempted. Strangers use names that are not canonical, and are copied.
+    /// Another user's file is no operation, whatever its content: the queue believes its canonical name unread, and its
+    /// owner can rewrite it while it is in flight. Other users submit under names that are not canonical, and drainq
+    /// copies those files.
     ///
-    /// `leavingBodies`: a body of more than `leftLength` bytes is left in the file, which stays open.
+    /// With `leavingBodies` the body of a file of more than `leftLength` bytes stays in the file, which stays open.
     package func read(
         _ claim: Claim, limits: Limits, leavingBodies: Bool = false
     ) throws(SpoolError) -> StoredFile {
         let path = claim.path
-        // Attempts are bounded in number and length, and do not count against the operation.
+        // Records of attempts are bounded in number and length, and do not count against the operation.
         let limit = limits.operationBytes +| OperationFile.headerLimit +| (8 << 20)
-        // A shared file system keeps a file that is removed while it is open as a hidden name, in a directory that cannot be
+        // A shared file system keeps an open file that is removed under a hidden name, in a directory that cannot be
         // removed then.
         let left = leavingBodies && queue.fileSystem.isLocal ? Self.leftLength : .max
         guard let file = try queue.read(path, name: claim.name, limit: limit, left: left) else {
@@ -190,20 +192,20 @@ package final class SpoolRun {
         guard isKnown else {
             return .notAnOperation(reason: Self.strangers(stored.status.owner))
         }
-        // More than one name of its inode is a move that was interrupted, or somebody else's link.
+        // A second name of its inode is an interrupted move, or a link from outside the queue.
         if stored.status.links > 1, try removeOtherNames(of: claim) > 1 {
             return .notAnOperation(reason: "it has another name outside the queue's reach (a hard link)")
         }
         return file
     }
 
-    /// The length from which on a file stays open and its body out of memory. A smaller one goes out with one call, together
-    /// with its request's head.
+    /// The length above which a file stays open and its body out of memory. A smaller body is sent with one call,
+    /// together with the head of its request.
     static let leftLength = 128 << 10
 
-    /// Makes what was settled since the last call durable: targets' directories first, then the run's own, which is the
-    /// source of what was settled and the target of what is still in flight, then those that claims came from. Window W1
-    /// closes here. A sync that failed is not believed when it is repeated: the error stands.
+    /// Makes every move since the last call durable. Syncs the targets' directories first, then the run's own, which is
+    /// the source of settled files and the target of claims, then the directories that claims came from. Window W1
+    /// closes here. Does not repeat a sync that failed, because its success would prove nothing.
     package func flush() throws(SpoolError) {
         if isLost { return }
         let (gained, lost) = changes.withLock { changes in
@@ -219,8 +221,8 @@ package final class SpoolRun {
         if let first { throw first }
     }
 
-    /// Puts back what is still claimed, makes all durable, and gives up its locks. What cannot be put back is left to the
-    /// next run; the first error of that is thrown when the rest has been done.
+    /// Puts back what is still claimed, makes everything durable, and releases its locks. Leaves files that cannot be
+    /// put back to the next run. Throws the first error once the rest has been done.
     package func end() throws(SpoolError) {
         defer { giveOrderBack() }
         var first: SpoolError?
@@ -241,16 +243,16 @@ package final class SpoolRun {
 
     // MARK: - Parts
 
-    /// Row C → the row it came from, under the name it had.
+    /// Row C → the row that the claim came from, under the name that it had.
     func putBack(_ claim: Claim) throws(SpoolError) {
         _ = try settle(claim, .putBack, record: nil, now: claim.name.createdAt)
     }
 
-    /// Finishes moves between link and unlink, interrupted or still under way: the claim is the name that stays, durably.
-    /// Returns how many names the inode has then.
+    /// Finishes moves between link and unlink, interrupted or still going on: the claim is the name that stays,
+    /// durably. Returns how many names the inode then has.
     ///
-    /// Whoever is at such a move finds the name gone that it wants to remove, which is what it wanted. A shared file system
-    /// may remember names for a while that another host has removed: it is given time.
+    /// A process that makes such a move finds the name gone that it wants to remove, as it wanted. A shared file system
+    /// may for a while remember names that another host has removed, so this waits for it, for about 5 s at most.
     private func removeOtherNames(of claim: Claim) throws(SpoolError) -> Int {
         let path = claim.path
         guard let status = try queue.status(path, "look at") else { return 0 }
@@ -274,13 +276,14 @@ package final class SpoolRun {
         return try queue.status(path, "look at")?.links ?? 0
     }
 
-    /// Paths that an operation's file may have: in each state, with each run, and with each writer, where names say nothing.
+    /// Returns the paths that an operation's file may have: in each state, with each run, and with each writer, whose
+    /// names say nothing.
     private func candidates(for id: OperationID) throws(SpoolError) -> [QueuePath] {
         var paths: [QueuePath] = []
         for state in QueueState.allCases {
             try queue.forEachEntry(in: state) { if $0.name.id == id { paths.append(QueuePath($0.path)) } }
         }
-        // What is just getting its canonical name has another one in the directory of the run that gives it.
+        // A copy that is about to get its canonical name has another one in the directory of its run.
         let claimed = QueueState.claimed.path
         for run in try queue.names(in: claimed).map({ QueuePath(in: claimed, $0) }) {
             guard let files = try? queue.names(in: run) else { continue }
@@ -289,7 +292,7 @@ package final class SpoolRun {
         let tmp = QueuePath("tmp")
         for writer in try queue.names(in: tmp).map({ QueuePath(in: tmp, $0) })
         where try queue.status(writer, "look at")?.kind == .directory {
-            // One that is just ending takes its directory with it.
+            // A writer that is just ending takes its directory with it.
             guard let files = try? queue.names(in: writer) else { continue }
             paths += files.map { QueuePath(in: writer, $0) }
         }
@@ -298,8 +301,9 @@ package final class SpoolRun {
 }
 
 extension SpoolDirectory {
-    /// Takes the hold that claims need, which also proves that the queue can be written before anything is sent.
-    /// Throws `untrusted` where others could meddle, and `newerFormat` where a newer drainq has taken the queue over.
+    /// Makes and locks the directory that claims need, which also proves that the queue can be written before anything
+    /// is sent. Throws `untrusted` if other users could meddle, and `newerFormat` if a newer drainq has changed the
+    /// format.
     package func beginRun(now: Timestamp) throws(SpoolError) -> SpoolRun {
         try checkTrust()
         let claimed = QueueState.claimed.path
@@ -328,7 +332,7 @@ package final class Claim: Sendable {
     package let name: EntryName
     /// `new` or `deferred`.
     package let from: QueueState
-    /// Where it is while it is claimed.
+    /// The file's path while it is claimed.
     let path: QueuePath
 
     init(name: EntryName, from: QueueState, path: QueuePath) {
@@ -338,9 +342,9 @@ package final class Claim: Sendable {
     }
 }
 
-/// Where a settled operation is now.
+/// Where a settled operation is.
 package enum Settled: Hashable, Sendable {
-    /// Delivered, and not kept.
+    /// Delivered and not kept, or superseded.
     case gone
     case moved(Entry)
     case quarantined(QuarantineItem)

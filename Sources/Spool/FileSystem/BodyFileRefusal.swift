@@ -2,22 +2,22 @@ package import CSystem
 
 /// Why a file cannot be the body of an operation.
 package enum BodyFileRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The configuration names no directory that such files may be in.
+    /// The configuration names no directory for body files.
     case noRoots
     case notAbsolute
-    /// Where it really is: in none of the allowed directories.
+    /// The file is in none of the allowed directories: its real path.
     case outside(String)
     case missing
     case notAFile(FileStatus.Kind)
     case notReadable(Errno)
-    /// It is not what it was when the operation was added.
+    /// The file is not what it was when the operation was added.
     case changed
-    /// The submitter is a stranger, who could have a file sent that is not theirs to read.
+    /// The submitter is another user, who could have a file sent that is not theirs to read.
     case notTheirs
-    /// Nothing that the file is to blame for, such as too many open files.
+    /// A failure that is not the file's fault, such as too many open files.
     case system(Errno)
 
-    /// What is said of it: `is not there`.
+    /// The words after the file's name: `is not there`.
     package var description: String {
         switch self {
         case .noRoots: "is not in an allowed directory: 'bodyFiles' in the configuration names none"

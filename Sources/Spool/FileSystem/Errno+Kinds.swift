@@ -1,7 +1,7 @@
 package import CSystem
 
 extension Errno {
-    /// Whether space or inodes are wanting, or a limit keeps a file from growing (RLIMIT_FSIZE).
+    /// Whether space or inodes ran out, or a limit keeps a file from growing (RLIMIT_FSIZE).
     var isFullDisk: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
 
     static let exists = Errno(EEXIST)

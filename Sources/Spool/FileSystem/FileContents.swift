@@ -1,7 +1,7 @@
 package import CSystem
 import Policy
 
-/// Returns the bytes of a file, a pipe or a device, the first `limit` of them.
+/// Returns the first `limit` bytes of a file, a pipe or a device.
 package func contents(of path: String, upTo limit: Int) throws(Errno) -> [UInt8] {
     var descriptor: Int32
     repeat { descriptor = open(path.rawCString, O_RDONLY | O_CLOEXEC) } while descriptor < 0 && errno == EINTR
@@ -16,7 +16,7 @@ package func contents(of path: String, upTo limit: Int) throws(Errno) -> [UInt8]
     return bytes
 }
 
-/// read(2), once more where a signal came between: the next bytes, at least one; none at the end.
+/// Returns the next bytes, at least one; none at the end. Repeats read(2) after a signal (EINTR).
 package func someBytes(of descriptor: Int32, atMost count: Int) throws(Errno) -> [UInt8] {
     while true {
         var result = 0
@@ -29,14 +29,14 @@ package func someBytes(of descriptor: Int32, atMost count: Int) throws(Errno) ->
     }
 }
 
-/// Returns the path from the root, without symbolic links; the path itself where nothing is there.
+/// Returns the path from the root, without symbolic links; the path itself if nothing is there.
 package func absolutePath(_ path: String) -> String {
     guard let real = realpath(path.rawCString, nil) else { return path }
     defer { free(real) }
     return String(raw: UnsafeRawBufferPointer(start: real, count: strlen(real)))
 }
 
-/// Returns the directory that relative paths in a file start from, from the root, wherever the process is.
+/// Returns the absolute path of the directory that relative paths in a file start from.
 package func absoluteDirectory(of file: String) -> String {
     guard let slash = file.utf8.lastIndex(of: UInt8(ascii: "/")) else { return absolutePath(".") }
     if slash == file.startIndex { return "/" }

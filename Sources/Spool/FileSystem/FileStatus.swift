@@ -16,17 +16,17 @@ package struct FileStatus: Hashable, Sendable {
     package var links: Int
     package var device: UInt64
     package var inode: UInt64
-    /// The user it belongs to.
+    /// The user that owns it.
     package var owner: UInt32
-    /// What its owner, its group and others may do with it: 0o600.
+    /// The permission bits of owner, group and others: 0o600.
     package var permissions: UInt32
-    /// Of a directory: only the owner of what is in it may rename or remove that.
+    /// The sticky bit of a directory: only the owner of a file in it may rename or remove that file.
     package var isSticky = false
-    /// Of a directory: what is made in it belongs to its group.
+    /// The setgid bit of a directory: new files in it belong to its group.
     package var setsGroup = false
-    /// When its content was last written, nanoseconds since 1970; after 2262 the last that 64 bits hold, before 1677 the first.
+    /// When its content was last written, in nanoseconds since 1970, clamped to 64 bits (1677 to 2262).
     package var modifiedNanoseconds: Int64
-    /// When the inode last changed: a rename counts, so it is when the file came to its state.
+    /// When the inode last changed. A rename counts, so this is when the file came to its state.
     package var changedAt: Timestamp
 
     package var modifiedAt: Timestamp { Timestamp(microseconds: modifiedNanoseconds / 1000) }
@@ -37,7 +37,7 @@ package struct FileStatus: Hashable, Sendable {
 }
 
 extension FileStatus.Kind {
-    /// Why a thing of this kind is no operation; `nil` for a regular file.
+    /// Why a file of this kind is no operation; `nil` for a regular file.
     var reason: String? { self == .regular ? nil : "it is \(words)" }
 
     var words: String {

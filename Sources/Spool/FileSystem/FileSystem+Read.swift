@@ -2,7 +2,7 @@ import CSystem
 import Policy
 
 extension FileSystem {
-    /// The one that an open file is on; `unknown` where /proc is not there to tell.
+    /// Reads the file system that an open file is on; `unknown` if /proc does not tell.
     init(of descriptor: Int32) {
         #if os(Linux)
             let lines = text("/proc/self/fdinfo/\(descriptor)").split(separator: "\n")
@@ -33,7 +33,7 @@ extension FileSystem {
     }
 }
 
-/// What this host is called, and what it is: the same from boot to boot, and another one on each host.
+/// Returns this host's machine id and name: the same from boot to boot, and different on each host.
 func hostIdentity() -> String {
     var name = [CChar](repeating: 0, count: 256)
     gethostname(&name, name.count - 1)
@@ -41,7 +41,7 @@ func hostIdentity() -> String {
         + String(decoding: name.map { UInt8(bitPattern: $0) }.prefix { $0 != 0 }, as: UTF8.self)
 }
 
-/// The text of a small file; empty where it cannot be read.
+/// Returns the text of a small file; empty if it cannot be read.
 private func text(_ path: String) -> String {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return "" }

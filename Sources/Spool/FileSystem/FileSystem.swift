@@ -2,7 +2,7 @@
 package struct FileSystem: Hashable, Sendable {
     /// `ext4`, `nfs4`, `fuse.sshfs`.
     package var type: String
-    /// Of the mount and of what is mounted: `rw`, `local_lock=none`.
+    /// The options of the mount and of the file system: `rw`, `local_lock=none`.
     package var options: Set<String>
 
     package init(type: String, options: Set<String> = []) {
@@ -12,17 +12,17 @@ package struct FileSystem: Hashable, Sendable {
 
     /// How far the kernel's locks on its files reach.
     package enum LockReach: Hashable, Sendable {
-        /// Whoever sees the files sees their locks.
+        /// Every host that sees the files sees their locks.
         case everyHost
-        /// Another host may see the files and not their locks, or nobody knows.
+        /// Another host may see the files and not their locks, or this is unknown.
         case thisHost
     }
 
-    /// From what each file system's client does with flock(2). On a local one this kernel's locks are all there are.
+    /// How far its locks reach, by what its client does with flock(2). A local one has no locks but this kernel's.
     package var lockReach: LockReach {
         switch type {
         case "nfs4": return hasLocalLocks ? .thisHost : .everyHost
-        // Version 3 has a lock manager beside it, unless it is mounted without.
+        // Version 3 locks by a separate lock manager, unless it is mounted without (nolock).
         case "nfs": return hasLocalLocks || options.contains("nolock") ? .thisHost : .everyHost
         case "fuse.glusterfs", "ceph", "fuse.ceph-fuse", "gfs2", "ocfs2": return .everyHost
         case "lustre": return options.contains("flock") ? .everyHost : .thisHost
@@ -30,8 +30,8 @@ package struct FileSystem: Hashable, Sendable {
         }
     }
 
-    /// Whether one kernel alone mounts it, so that what it says of a file is so now: all but the shared ones that are known,
-    /// and FUSE without a block device (`fuseblk`, as with ntfs-3g).
+    /// Whether only one kernel mounts it, so this kernel's answers about a file are current. False for the known shared
+    /// file systems, and for FUSE without a block device (`fuseblk`, as with ntfs-3g).
     package var isLocal: Bool {
         !Self.shared.contains(type) && (!type.hasPrefix("fuse") || type == "fuseblk")
     }
@@ -43,6 +43,6 @@ package struct FileSystem: Hashable, Sendable {
 
     private var hasLocalLocks: Bool { !options.isDisjoint(with: ["local_lock=flock", "local_lock=all"]) }
 
-    /// Where the kernel does not tell.
+    /// The file system when the kernel does not tell.
     static let unknown = FileSystem(type: "unknown")
 }

@@ -1,24 +1,24 @@
 import CSystem
 
-/// Overlaps the calls for several files where the directory is slow to answer, as over a network, where each call takes a
-/// round trip. A directory that answers at once is used from the thread that asks: there the threads would only cost.
+/// Runs the calls for several files at once, on threads, if the directory is slow to answer, as over a network, where
+/// each call takes a round trip. Uses the caller's thread alone for a fast directory, where threads would only cost.
 ///
-/// Calls for different files depend on each other in nothing, so the crash table argues for each of them as for one alone:
-/// a crash finds some of them made and others not, as it would if they were made one after the other.
+/// Calls for different files do not depend on each other, so the crash table argues for each of them as for one alone:
+/// a crash finds some of them made and others not, as if they had been made one after the other.
 final class FileWorkers {
-    /// How many files are worked on at once at most.
+    /// The most files that are worked on at once.
     private static let width = 32
-    /// A directory is slow if its calls for one file take longer than this on average.
+    /// The mean time of the calls for one file above which a directory is slow.
     private static let slow = Duration.microseconds(500)
-    /// The mean of the last ones. Each counts for no more than twice `slow`, so that most of them have to be: a moment
-    /// without a processor says nothing.
+    /// The moving mean of the last times. Each counts for at most twice `slow`, so the mean exceeds `slow` only if most
+    /// are slow: a moment without a processor proves nothing.
     private var typical = Duration.zero
 
     /// Whether the directory is slow, as far as is known.
     var isWorthwhile: Bool { typical > Self.slow }
 
-    /// Returns what `body` returns for each element, in their order. `body` may be called from several threads at once, for
-    /// different elements; what they share it guards.
+    /// Returns what `body` returns for each element, in order. May call `body` from several threads at once, for
+    /// different elements; `body` must guard what those calls share.
     func map<Element, Result>(_ elements: [Element], _ body: (Element) -> Result) -> [Result] {
         var results: [Result] = []
         results.reserveCapacity(elements.count)
@@ -29,7 +29,7 @@ final class FileWorkers {
         return results
     }
 
-    /// Returns what `body` returns, which is all that there is to do.
+    /// Returns what `body` returns. Its time counts towards the mean.
     func alone<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
         let start = ContinuousClock.now
         defer { took(ContinuousClock.now - start) }
@@ -51,7 +51,7 @@ final class FileWorkers {
                 }
             }
         }
-        // The kernel lets one at a time change a directory: the others' times have their waiting for it in them.
+        // The kernel changes a directory for one call at a time: the other calls' times include their wait for it.
         took(outcomes.map { $0!.time }.min()!)
         return outcomes.map { $0!.result }
     }
@@ -61,7 +61,7 @@ final class FileWorkers {
     }
 }
 
-/// What C's threads are given.
+/// The work that C's threads are given.
 private final class Job {
     let work: (Int) -> Void
 

@@ -1,13 +1,12 @@
 import CSystem
 
-/// A file that exists to be locked: made once, never renamed, rewritten or removed.
-///
-/// The lock goes with the process, whatever ends it.
+/// A file that exists only to be locked: made once, never renamed, rewritten or removed. The lock ends with its
+/// process.
 final class LockFile {
     private let system: SystemCalls
     private var descriptor: Int32
 
-    /// Opens it, or makes it with mode 0600 whatever the umask; the lock is not taken yet.
+    /// Opens the file, or makes it with mode 0600 whatever the umask. Does not take the lock.
     init(_ path: QueuePath, _ queue: SpoolDirectory) throws(Errno) {
         system = queue.system
         let flags = O_RDWR | O_NOFOLLOW
@@ -15,7 +14,7 @@ final class LockFile {
             descriptor = try system.open(queue.root, path.bytes, flags, 0)
         } catch let error where error == .missing {
             descriptor = try system.open(queue.root, path.bytes, flags | O_CREAT, 0o600)
-            // All is initialised: if this throws, `deinit` runs.
+            // All properties are set: if this throws, `deinit` runs.
             try system.chmod(descriptor, 0o600)
         }
     }
@@ -24,12 +23,12 @@ final class LockFile {
         release()
     }
 
-    /// False while somebody else has the lock.
+    /// Takes the lock without waiting. Returns false while another opener has it.
     func tryLock() throws(Errno) -> Bool {
         try system.lock(descriptor)
     }
 
-    /// Gives the lock back, and keeps the file open to take it again.
+    /// Releases the lock, and keeps the file open to take it again.
     func unlock() {
         try? system.unlock(descriptor)
     }

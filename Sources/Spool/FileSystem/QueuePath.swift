@@ -2,7 +2,7 @@ import Policy
 
 /// A path relative to the queue directory, as bytes: file names need not be valid text.
 struct QueuePath: Hashable, Sendable, CustomStringConvertible {
-    /// With the NUL that ends it.
+    /// The bytes, with the NUL that ends them.
     let bytes: [CChar]
 
     init(_ text: String) {
@@ -25,12 +25,12 @@ struct QueuePath: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// As one piece, not byte by byte.
+    /// Hashes the bytes as one piece, not byte by byte.
     func hash(into hasher: inout Hasher) {
         bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 
-    /// The directory that the last name is in; the queue itself for a name without one.
+    /// The directory that the last name is in; the queue itself for a path with one name.
     var parent: QueuePath {
         guard let slash = bytes.lastIndex(of: CChar(bitPattern: UInt8(ascii: "/"))) else { return QueuePath(".") }
         return QueuePath(bytes: bytes[..<slash] + [0])
@@ -40,12 +40,12 @@ struct QueuePath: Hashable, Sendable, CustomStringConvertible {
         self.bytes = Array(bytes)
     }
 
-    /// For people: control characters and what is no UTF-8 escaped.
+    /// The path as text for people: control characters and invalid UTF-8 escaped.
     var description: String {
         Self.escaped(bytes.dropLast().map { UInt8(bitPattern: $0) })
     }
 
-    /// `\xNN` for each byte that is not part of valid text or could move a terminal's cursor.
+    /// Returns the text with `\xNN` for each byte that is not part of valid text or could move a terminal's cursor.
     static func escaped(_ bytes: some Collection<UInt8>) -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             return bytes.reduce(into: "") { result, byte in

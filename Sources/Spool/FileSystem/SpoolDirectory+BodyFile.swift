@@ -1,13 +1,13 @@
 import CSystem
 package import Policy
 
-/// Files that are bodies: they stay where they are, and are sent only while they are what they were.
+/// Body files: files outside the queue that are sent as bodies, only as long as they have not changed.
 extension SpoolDirectory {
-    /// What a path stands for now. `roots` are the directories that such files may be in; nothing is read.
+    /// Returns the file that a path stands for now, without reading it. Body files may be in the directories `roots`.
     ///
-    /// The file is opened first and asked for its path then, which is what is compared with the roots' own: neither a
-    /// symbolic link anywhere in the path nor a `..` leads outside, also not by being changed meanwhile. The result has
-    /// that path. A root that is not there, or that may not be read, allows nothing.
+    /// Opens the file first and then asks for its path, which is compared with the roots' own. So neither a symbolic
+    /// link anywhere in the path nor a `..` leads outside, even if one is changed meanwhile. The result has that path.
+    /// A root that is not there, or that may not be read, allows nothing.
     package func bodyFile(at path: String, roots: [String]) -> Result<BodyFile, BodyFileRefusal> {
         do throws(BodyFileRefusal) {
             return .success(try examine(path, roots))
@@ -16,12 +16,12 @@ extension SpoolDirectory {
         }
     }
 
-    /// Why a file cannot be sent any more; `nil` if it still is what it was when its operation was added.
+    /// Returns why a file cannot be sent any more; `nil` if it is still what it was when its operation was added.
     package func check(_ file: BodyFile, roots: [String]) -> BodyFileRefusal? {
         switch bodyFile(at: file.path, roots: roots) {
         case .failure(let refusal): return refusal
         case .success(var standing):
-            // The path of a foreign writer may be another one to the same file.
+            // The path that a foreign writer gave may be another one to the same file.
             standing.path = file.path
             return standing == file ? nil : .changed
         }
@@ -30,7 +30,7 @@ extension SpoolDirectory {
     private func examine(_ path: String, _ roots: [String]) throws(BodyFileRefusal) -> BodyFile {
         if roots.isEmpty { throw .noRoots }
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else { throw .notAbsolute }
-        // Looked at before it is opened: opening a device can have effects.
+        // Checked before the open, which can have effects on a device.
         let kind = try asking { () throws(Errno) in try system.statusAt(AT_FDCWD, path.rawCString).kind }
         if kind != .regular { throw .notAFile(kind) }
         let (status, real) = try asking { () throws(Errno) in
@@ -49,7 +49,7 @@ extension SpoolDirectory {
         throw .outside(QueuePath.escaped(real))
     }
 
-    /// With the slash that ends it; `nil` for a root that allows nothing.
+    /// Returns the root's real path with a slash at its end; `nil` for a root that allows nothing.
     private func realPath(ofRoot root: String) throws(BodyFileRefusal) -> [UInt8]? {
         do throws(BodyFileRefusal) {
             let real = try asking { () throws(Errno) in
@@ -70,7 +70,7 @@ extension SpoolDirectory {
 }
 
 extension BodyFileRefusal {
-    /// What the system says of a path is the path's fault, or the system's own.
+    /// Sorts an error of the system: the fault of the path, or the system's own.
     fileprivate init(_ error: Errno) {
         self =
             switch error.code {

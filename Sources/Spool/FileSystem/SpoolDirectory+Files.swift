@@ -2,9 +2,9 @@ import CSystem
 import Policy
 import Synchronization
 
-/// Single files: what every function of the queue is made of.
+/// Calls on single files, from which every function of the queue is made.
 extension SpoolDirectory {
-    /// Names what was being done, and to which path, when the system refuses.
+    /// Calls `body`, and names the action and its path in the error if the system refuses.
     func attempt<Result>(
         _ verb: String, _ path: QueuePath, _ body: () throws(Errno) -> Result
     ) throws(SpoolError) -> Result {
@@ -15,7 +15,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// Opens, calls, and closes with the close checked: NFS reports a lost write there.
+    /// Opens a file, calls `body`, and closes with the close checked: NFS reports a lost write there.
     @discardableResult
     static func withDescriptor<Result>(
         _ system: SystemCalls, _ root: Int32, _ path: QueuePath, _ flags: Int32,
@@ -33,7 +33,7 @@ extension SpoolDirectory {
         return result
     }
 
-    /// `nil` if there is nothing of that name.
+    /// Returns the status of a file; `nil` if there is none of that name.
     func status(_ path: QueuePath, _ verb: String) throws(SpoolError) -> FileStatus? {
         do throws(Errno) {
             return try system.statusAt(root, path.bytes)
@@ -48,7 +48,7 @@ extension SpoolDirectory {
         try attempt("sync", path) { () throws(Errno) in try sync(path) }
     }
 
-    /// Makes what was renamed into, or unlinked from, a directory durable.
+    /// Makes renames into a directory, and unlinks from it, durable.
     func sync(_ directory: QueuePath) throws(Errno) {
         try Self.withDescriptor(system, root, directory, O_RDONLY | O_DIRECTORY) { (descriptor) throws(Errno) in
             try system.fsync(descriptor)
@@ -69,7 +69,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// A new file with this mode whatever the umask; removed again if it cannot be completed.
+    /// Makes a new file with this mode whatever the umask; removes it again if it cannot be completed.
     func createFile(_ path: QueuePath, _ bytes: [UInt8], mode: UInt32 = 0o600, durable: Bool) throws(Errno) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
         do throws(Errno) {
@@ -84,8 +84,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// What a file holds. Never follows a link, never waits for a FIFO, never reads beyond `limit` bytes, nor beyond
-    /// `readLimit`: a file without content can have any size.
+    /// The content of a file.
     enum Content {
         case bytes([UInt8], FileStatus)
         case notAFile(reason: String)
@@ -93,9 +92,12 @@ extension SpoolDirectory {
         case missing
     }
 
-    /// What another host has replaced or moved since its name was looked up is stale (NFS, GlusterFS), or missing although it
-    /// is open (GlusterFS): the name is looked up again, for as long as such file systems believe what they remember of
-    /// names.
+    /// Reads a file. Never follows a link, never waits for a FIFO, never reads more than `limit` bytes or `readLimit`:
+    /// a file without content can have any size.
+    ///
+    /// A file that another host has replaced or moved since its name was looked up is stale (NFS, GlusterFS), or
+    /// missing although it is open (GlusterFS). So looks the name up again, for as long as such file systems believe
+    /// their caches of names: about 2.5 s.
     func content(_ path: QueuePath, limit: Int) throws(Errno) -> Content {
         switch try contentOrFile(path, limit: limit, opened: .max) {
         case .content(let content): return content
@@ -103,14 +105,13 @@ extension SpoolDirectory {
         }
     }
 
-    /// What a file holds, or the open file where it is large.
+    /// The content of a file, or the open file if it is large.
     enum ContentOrFile {
         case content(Content)
         case large(OpenFile, FileStatus)
     }
 
-    /// Returns what `content` returns; of a file of more than `opened` bytes nothing is read, unless too many
-    /// are open.
+    /// Returns what `content` returns. Does not read a file of more than `opened` bytes, unless too many are open.
     func contentOrFile(_ path: QueuePath, limit: Int, opened: Int) throws(Errno) -> ContentOrFile {
         for attempt in 0..<8 {
             do throws(Errno) {
@@ -143,10 +144,10 @@ extension SpoolDirectory {
             file = large
             return .large(large, status)
         }
-        // One byte more than it should have: a file that grows meanwhile is seen to.
+        // One byte more than the file should have, to notice a file that grows meanwhile.
         var bytes = [UInt8](repeating: 0, count: status.size +| 1)
         var count = 0
-        // More than its size was asked for: what is at least that long is at its end, or has grown.
+        // A read that fills the file's size is at the end, or the file has grown: more than the size was asked for.
         repeat {
             let offset = count
             let outcome: Swift.Result<Int, Errno> = bytes.withUnsafeMutableBytes { buffer in
@@ -165,18 +166,18 @@ extension SpoolDirectory {
         return .content(.bytes(bytes, status))
     }
 
-    /// Upper bound on the files that stay open in this process: descriptors are few. What is beyond is read.
+    /// Upper bound on the files that stay open in this process, since descriptors are few. Further files are read.
     private static let mostOpenFiles = 64
     private static let openFiles = Atomic(0)
 
-    /// Keeps a descriptor open; `nil` where too many are.
+    /// Keeps a descriptor open; `nil` if too many are.
     private func openFile(_ descriptor: Int32) -> OpenFile? {
         let (_, count) = Self.openFiles.add(1, ordering: .relaxed)
         if count > Self.mostOpenFiles {
             Self.openFiles.subtract(1, ordering: .relaxed)
             return nil
         }
-        // File workers call these on threads of theirs, too.
+        // File workers call these closures on their own threads, too.
         nonisolated(unsafe) let system = system
         return OpenFile(
             descriptor,
@@ -189,14 +190,14 @@ extension SpoolDirectory {
             })
     }
 
-    /// Whether a file belongs to somebody who may write the queue's own files: the user of this process, root, or the
-    /// owner of the queue.
+    /// Whether the owner of a file may write the queue's own files: the user of this process, root, or the owner of the
+    /// queue. Comments call every other owner "another user".
     func knowsOwner(of status: FileStatus) throws(Errno) -> Bool {
         if status.owner == system.user() || status.owner == 0 { return true }
         return try system.status(root).owner == status.owner
     }
 
-    /// The bytes of a file of ours; `nil` if there is none.
+    /// Returns the bytes of one of drainq's own files; `nil` if there is none.
     func readFile(_ path: QueuePath, limit: Int) throws(SpoolError) -> [UInt8]? {
         let content = try attempt("read", path) { () throws(Errno) in try self.content(path, limit: limit) }
         switch content {
@@ -210,12 +211,12 @@ extension SpoolDirectory {
         }
     }
 
-    /// Moves without replacing, in one step. Throws `exists` if something else has the target's name already, and
-    /// `missing` if the source is gone.
+    /// Moves a file without replacing another one, in one step. Throws `exists` if another file has the target's name
+    /// already, and `missing` if the source is gone.
     ///
-    /// Where the file system cannot do that: link, sync the target's directory, unlink; two names of one inode are
-    /// that move, interrupted, and are finished here. `isOwn` says that nobody else moves the source, so that a source
-    /// which is gone while the target is there means that it has happened, whatever the call said.
+    /// If the file system cannot do that, links, syncs the target's directory, and unlinks. Two names of one inode are
+    /// such a move, interrupted; this call finishes it. `isOwn` says that no other process moves the source: a source
+    /// that is gone while the target is there then means that the move has happened, whatever the call returned.
     func move(_ from: QueuePath, _ to: QueuePath, isOwn: Bool = true) throws(Errno) {
         if renamesWithoutReplacing {
             do throws(Errno) {
@@ -227,7 +228,7 @@ extension SpoolDirectory {
                 try finishMove(from, to)
                 return
             } catch {
-                // A reply lost on the way (NFS): it has happened if the source is gone and the target is there.
+                // NFS lost a reply: the move has happened if the source is gone and the target is there.
                 let happened = isOwn && ((try? exists(to) && !exists(from)) ?? false)
                 if !happened { throw error }
                 return
@@ -239,7 +240,7 @@ extension SpoolDirectory {
             try finishMove(from, to)
             return
         } catch let error where error == .notPermitted {
-            // Directories cannot be linked. Their targets are names made up by us, so nothing is replaced.
+            // Directories cannot be linked. drainq makes up their targets' names, so the rename replaces nothing.
             if try exists(to) { throw .exists }
             try system.rename(root, from.bytes, to.bytes)
             return
@@ -248,15 +249,15 @@ extension SpoolDirectory {
             try sync(to.parent)
             try system.unlink(root, from.bytes)
         } catch {
-            // Undone, so that a caller who goes on does not see it twice; but never the only name that is left.
+            // Undone, so a caller that goes on does not see the file twice; but the last name always stays.
             guard try exists(from) else { return }
             try? system.unlink(root, to.bytes)
             throw error
         }
     }
 
-    /// Replaces what has the target's name. Nobody else moves the source: one that is gone has been moved, though the call,
-    /// sent again after a reply was lost on the way (NFS), says that it was missing.
+    /// Replaces the file that has the target's name. No other process moves the source: if it is gone, the move has
+    /// happened, although the call, sent again after a lost reply (NFS), says that it was missing.
     func replace(_ from: QueuePath, _ to: QueuePath) throws(Errno) {
         do throws(Errno) {
             try system.rename(root, from.bytes, to.bytes)
@@ -277,13 +278,13 @@ extension SpoolDirectory {
     private func finishMove(_ from: QueuePath, _ to: QueuePath) throws(Errno) {
         let source = try system.statusAt(root, from.bytes)
         guard try source.isSameFile(as: system.statusAt(root, to.bytes)) else { throw .exists }
-        // A file with one name was renamed between the two looks: the source is gone.
+        // A file with one name was renamed between the two calls: the source is gone.
         if source.links < 2 { throw .missing }
         try sync(to.parent)
         do throws(Errno) {
             try system.unlink(root, from.bytes)
         } catch {
-            // A reply lost on the way (NFS): it has happened if the source is gone, and nobody else has the file.
+            // NFS lost a reply: the unlink has happened if the source is gone and no other process has the file.
             guard try !exists(from), try system.statusAt(root, to.bytes).links == 1 else { throw error }
         }
     }

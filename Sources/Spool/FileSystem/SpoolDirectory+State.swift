@@ -1,15 +1,15 @@
 import CSystem
 
-/// `state/`: what runs remember. Each file is replaced in one step, under the lock on `state/lock`: a reader sees the old
-/// one or the new one, and two writers do not undo each other's work.
+/// The files of `state/`, a run's memory for later runs. Each file is replaced in one step, under the lock on
+/// `state/lock`: a reader sees the old file or the new one, and two writers do not undo each other's work.
 ///
-/// The lock's holder writes to `state/.NAME` and renames; what a crash leaves there is overwritten by the next one.
+/// The lock's holder writes `state/.NAME` and renames it. The next writer overwrites what a crash leaves there.
 extension SpoolDirectory {
     /// How long a writer waits for another one. On a shared file system one call can take seconds (CephFS: up to
-    /// `mds_tick_interval`, 5 s, where another host holds what it needs).
+    /// `mds_tick_interval`, 5 s, while another host has what it needs).
     private var statePatience: Duration { .seconds(fileSystem.isLocal ? 2 : 10) }
 
-    /// A file of `state/`; `nil` if it was never written.
+    /// Returns the content of a file of `state/`; `nil` if it was never written.
     package func readState(_ name: String) throws(SpoolError) -> [UInt8]? {
         try readFile(QueuePath("state/\(name)"), limit: 64 << 20)
     }
@@ -21,11 +21,11 @@ extension SpoolDirectory {
         try replaceState(name, bytes, durable: true)
     }
 
-    /// Reads a file of `state/`, changes it, and returns what stands there then. `change` gets `nil` where there is no
-    /// file, and returns `nil` to leave it as it is; the lock is held meanwhile.
+    /// Reads a file of `state/`, changes it under the lock, and returns its content then. `change` gets `nil` if there
+    /// is no file, and returns `nil` to leave the file as it is.
     ///
-    /// Without `durable` nothing is synced: a power cut may bring back the old file or leave one that cannot be read, and
-    /// the caller takes that for none. A lock that is not free within `statePatience` is an error (EWOULDBLOCK).
+    /// Without `durable` syncs nothing: a power cut may bring back the old file or leave one that cannot be read, which
+    /// the caller takes for none. Throws EWOULDBLOCK if the lock is not free within `statePatience`.
     package func updateState(
         _ name: String, durable: Bool, _ change: (_ old: [UInt8]?) -> [UInt8]?
     ) throws(SpoolError) -> [UInt8]? {
@@ -37,7 +37,7 @@ extension SpoolDirectory {
         return new
     }
 
-    /// Waits for the lock. Throws EWOULDBLOCK where it is not free within `patience`, else within `statePatience`.
+    /// Waits for the lock. Throws EWOULDBLOCK if it is not free within `patience`, by default `statePatience`.
     func lockState(patience: Duration? = nil) throws(SpoolError) -> LockFile {
         let path = QueuePath("state/lock")
         return try attempt("lock", path) { () throws(Errno) in
@@ -53,7 +53,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// The caller holds the lock.
+    /// Replaces a file of `state/`. The caller has the lock.
     func replaceState(_ name: String, _ bytes: [UInt8], durable: Bool) throws(SpoolError) {
         let path = QueuePath("state/\(name)")
         let last = name.utf8.split(separator: UInt8(ascii: "/")).last ?? name.utf8[...]

@@ -1,10 +1,10 @@
 import CSystem
 import Policy
 
-/// Whom the queue trusts: who can write to its directories can take away what was accepted, or put words into its mouth.
+/// Checks who can write to the queue's directories. Such a user can remove accepted operations, or add forged ones.
 extension SpoolDirectory {
-    /// Throws `untrusted` where somebody besides the owner, or a group that was meant, can do that; `notAQueue` where a part
-    /// of the queue is something else than a directory, such as a link to one.
+    /// Throws `untrusted` if a user besides the owner and the members of a trusted group can do that. Throws
+    /// `notAQueue` if a part of the queue is no directory, such as a link to one.
     func checkTrust() throws(SpoolError) {
         for directory in ["."] + Self.directories {
             guard let status = try status(QueuePath(directory), "look at") else { continue }
@@ -18,12 +18,12 @@ extension SpoolDirectory {
         }
     }
 
-    /// Throws `untrusted` where the configuration in the queue, which names programs to be run, can be written by others or
-    /// is another user's. A link is followed: what is judged is the file that it leads to.
+    /// Throws `untrusted` if other users can write the configuration in the queue, which names programs to run, or if
+    /// it is another user's. Follows a link: the file that it leads to is judged.
     package func checkTrustOfConfiguration() throws(SpoolError) {
         let path = QueuePath("drainq.json")
         let (status, root) = try attempt("read", path) { () throws(Errno) -> (FileStatus?, FileStatus) in
-            // In a user namespace root has another number, the one that the root directory shows.
+            // In a user namespace root has another number: the owner of the root directory.
             let root = try system.statusAt(self.root, "/")
             do throws(Errno) {
                 let status = try Self.withDescriptor(system, self.root, path, O_RDONLY | O_NONBLOCK) {
@@ -41,14 +41,14 @@ extension SpoolDirectory {
     }
 }
 
-/// Why a file or a directory is not to be trusted.
+/// The reason why a file or a directory is not trusted.
 package enum Distrust: Hashable, Sendable {
-    /// With the mode that lets them.
+    /// The mode with which every user may write.
     case others(mode: UInt32)
     case group(mode: UInt32)
-    /// It is a place where others may put something, and may also take away what is not theirs.
+    /// Users may put files into the directory, and may also remove files of others.
     case notSticky(mode: UInt32)
-    /// It is neither root's nor this user's.
+    /// The owner is neither root nor this user.
     case owner(UInt32)
 
     package var reason: String {
@@ -60,7 +60,7 @@ package enum Distrust: Hashable, Sendable {
         }
     }
 
-    /// The command that mends it, or the way out where there is none.
+    /// The command that repairs it, or another remedy if there is none.
     package func hint(for path: String) -> String {
         switch self {
         case .others: "chmod o-w \(shellWord(path))"
@@ -77,15 +77,16 @@ package enum Distrust: Hashable, Sendable {
 }
 
 extension FileStatus {
-    /// Who can write to it besides its owner, where that was not meant: a directory says by its setgid bit that its group is
-    /// trusted as its owner is.
+    /// Who besides the owner can write to it without being meant to; `nil` if there is none. The setgid bit of a
+    /// directory says that its group is trusted like its owner.
     fileprivate var writers: Distrust? {
         if permissions & 0o002 != 0 { return .others(mode: permissions) }
         if permissions & 0o020 != 0, !(kind == .directory && setsGroup) { return .group(mode: permissions) }
         return nil
     }
 
-    /// The same of a directory of the layout: into `new/` and `tmp/` others may put files, if they may not take any away.
+    /// Returns the same for a directory of the layout. Other users may put files into `new/` and `tmp/`, if they cannot
+    /// remove any.
     func distrust(as directory: String) -> Distrust? {
         let isOpen = ["new", "tmp"].contains(directory) && writers != nil
         return !isOpen ? writers : isSticky ? nil : .notSticky(mode: permissions)

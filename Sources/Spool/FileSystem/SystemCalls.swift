@@ -1,13 +1,14 @@
 package import CSystem
 import Policy
 
-/// Every system call of the queue, as closures, so that a test can fail the nth; EINTR is retried here and nowhere else.
+/// The system calls on the queue's files, as closures, so a test can fail the nth call. Only here they are retried
+/// after EINTR.
 ///
 /// Paths are relative to the directory `Int32`. Descriptors are close-on-exec: a child that outlives a run must not
-/// keep its lock. The only file that renames or unlinks.
+/// keep its lock. Only this file of Spool renames or unlinks.
 package struct SystemCalls {
     package typealias Path = UnsafePointer<CChar>
-    /// What a call throws.
+    /// The error that a call throws.
     package typealias Failure = Errno
 
     package var open: (Int32, Path, Int32, UInt32) throws(Errno) -> Int32
@@ -25,34 +26,34 @@ package struct SystemCalls {
     package var removeDirectory: (Int32, Path) throws(Errno) -> Void
     package var makeDirectory: (Int32, Path, UInt32) throws(Errno) -> Void
     package var status: (Int32) throws(Errno) -> FileStatus
-    /// Of the name itself, links not followed.
+    /// The status of the name itself; does not follow links.
     package var statusAt: (Int32, Path) throws(Errno) -> FileStatus
-    /// The path of what has been opened, wherever links and renames have put it.
+    /// The path of an open file, wherever links and renames have put it.
     package var realPath: (Int32) throws(Errno) -> [UInt8]
     /// The user as whom this process acts on files.
     package var user: () -> UInt32
-    /// Takes the exclusive lock without waiting; false if somebody else has it.
+    /// Takes the exclusive lock without waiting. Returns false if another opener has it.
     package var lock: (Int32) throws(Errno) -> Bool
-    /// Gives the lock back also where a child that has been forked and has not yet called exec has the descriptor too.
+    /// Releases the lock, even if a forked child that has not yet called exec has the descriptor too.
     package var unlock: (Int32) throws(Errno) -> Void
-    /// Names in the order of the directory, without dot names, until the closure returns false. The bytes are gone
-    /// when the closure returns.
+    /// Streams the names of a directory in its order, without dot names, until the closure returns false. The bytes are
+    /// valid only until the closure returns.
     package var list: (Int32, Path, (UnsafeBufferPointer<UInt8>) -> Bool) throws(Errno) -> Void
-    /// The same with dot names, but `.` and `..`.
+    /// Streams the names as `list` does, with dot names except `.` and `..`.
     package var listAll: (Int32, Path, (UnsafeBufferPointer<UInt8>) -> Bool) throws(Errno) -> Void
-    /// What an unprivileged user may still write to the file system.
+    /// The bytes that an unprivileged user may still write to the file system.
     package var freeBytes: (Int32) throws(Errno) -> Int
     package var fileSystem: (Int32) -> FileSystem
-    /// What tells this host from others, from boot to boot.
+    /// A text that tells this host from others, the same from boot to boot.
     package var host: () -> String
-    /// Since some moment; it goes on while the machine sleeps.
+    /// The time since a fixed moment; it goes on while the machine sleeps.
     package var elapsed: () -> Duration
     package var sleep: (Duration) -> Void
 }
 
 extension SystemCalls {
     package static var real: SystemCalls {
-        // Asked once: no process of drainq changes it.
+        // Read once: no process of drainq changes it.
         let user = geteuid()
         return SystemCalls(
             open: { (directory, path, flags, mode) throws(Errno) in
@@ -147,7 +148,7 @@ private func openedPath(_ descriptor: Int32) throws(Errno) -> [UInt8] {
         do throws(Errno) {
             count = try checked { readlink("/proc/self/fd/\(descriptor)", &buffer, buffer.count) }
         } catch let error where error == .missing {
-            // It is not the file that is missing, but /proc.
+            // /proc is missing, not the file.
             throw Errno(ENOSYS)
         }
         if count == buffer.count { throw Errno(ENAMETOOLONG) }
@@ -175,7 +176,7 @@ private func listNames(
             if errno == EINTR { continue }
             throw Errno(errno)
         }
-        // d_name is shorter in memory than its declared type says: never copy the tuple.
+        // d_name is shorter in memory than its declared type says, so the tuple must not be copied.
         let start = UnsafeRawPointer(entry).advanced(by: MemoryLayout<dirent>.offset(of: \dirent.d_name)!)
             .assumingMemoryBound(to: UInt8.self)
         let name = UnsafeBufferPointer(

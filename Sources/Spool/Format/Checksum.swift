@@ -1,20 +1,21 @@
 import CSystem
 
-/// The CRC-32C of an operation file's header line and body, which stands in the header line as its last field:
+/// The CRC-32C of an operation file's header line and body, which is the last field of the header line:
 /// `,"crc32c":"1a2b3c4d"}`.
 ///
-/// It covers every byte from the first one of the file to the last one of the body, without its own eight digits. So it
-/// covers its own name and the newline that ends the header line, and not the lines of attempts, which are appended later.
+/// It covers every byte from the first one of the file to the last one of the body, except its own eight digits. So it
+/// covers its own name and the newline that ends the header line, but not the lines of attempts, which are appended
+/// later.
 enum Checksum {
     static let field = "crc32c"
 
     private static let prefix = Array(",\"\(field)\":\"".utf8)
     private static let suffix = Array("\"}".utf8)
     private static let digits = 8
-    /// Bytes that the field adds to a header line.
+    /// The bytes that the field adds to a header line.
     static let length = prefix.count + digits + 1
 
-    /// The field as it ends a header line, with zeros for its digits, brace included.
+    /// The field as it ends a header line, with the brace, and zeros for its digits.
     private static let blank = prefix + [UInt8](repeating: UInt8(ascii: "0"), count: digits) + suffix
 
     // MARK: - Writing
@@ -25,7 +26,7 @@ enum Checksum {
         line += blank
     }
 
-    /// Writes the digits into a file whose header line ends before `headerEnd` with the field, and whose body ends before
+    /// Writes the digits into a file. The header line ends before `headerEnd` with the field, and the body ends before
     /// `bodyEnd`.
     static func fill(_ file: inout [UInt8], headerEnd: Int, bodyEnd: Int) {
         let place = digits(beforeEnd: headerEnd)
@@ -33,7 +34,7 @@ enum Checksum {
         file.replaceSubrange(place, with: text.utf8)
     }
 
-    /// The header line without the field; the line itself if it has none.
+    /// Returns the header line without the field; the line itself if it has none.
     static func removed(from line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         guard case .present = presence(Array(line), headerEnd: line.count) else { return line }
         return line.dropLast(blank.count) + [UInt8(ascii: "}")]
@@ -41,13 +42,13 @@ enum Checksum {
 
     // MARK: - Reading
 
-    /// What a header line says at its end.
+    /// Whether a header line ends with a checksum.
     enum Presence: Equatable {
         case absent
-        /// Where the digits stand.
+        /// The extent of the digits.
         case present(Range<Int>)
-        /// One or two bytes differ from what a checksum looks like. Without this a single flipped bit in the field's name
-        /// would make it a field that drainq does not know, and the file one without a checksum.
+        /// One or two bytes differ from a checksum field. Without this case a single flipped bit in the field's name
+        /// would make it an unknown field, and the file one without a checksum.
         case damaged
     }
 
@@ -67,7 +68,7 @@ enum Checksum {
         }
     }
 
-    /// Returns why header and body of a file are not what was written; `nil` if they are, or if the file has no checksum.
+    /// Returns why header and body of a file are not as written; `nil` if they are, or if the file has no checksum.
     static func objection(to bytes: [UInt8], headerEnd: Int, bodyEnd: Int) -> String? {
         switch presence(bytes, headerEnd: headerEnd) {
         case .absent: return nil
@@ -81,7 +82,7 @@ enum Checksum {
         }
     }
 
-    /// Whether a header line's digits are those of a checksum.
+    /// Whether a header line's digits are those of this checksum.
     static func isWritten(_ digits: ArraySlice<UInt8>, for crc: UInt32) -> Bool {
         digits.elementsEqual(hexadecimal(crc).utf8)
     }

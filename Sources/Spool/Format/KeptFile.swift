@@ -1,18 +1,18 @@
 import Policy
 
-/// What is kept for one key: `state/keys/DIGEST.json`, one line with a checksum. drainq-queue(5) has it for other
-/// languages.
+/// The values kept for one key: `state/keys/DIGEST.json`, one line with a checksum. drainq-queue(5) describes the
+/// format for other languages.
 struct KeptFile: Hashable {
     struct Value: Hashable {
         var value: KeptValue
-        /// The operation whose answer it was part of.
+        /// The operation whose answer had the value.
         var from: OperationID
         var at: Timestamp
     }
 
     /// The version of this format.
     static let version = 1
-    /// Beyond this nothing is read: a route keeps few values, and each of them is short.
+    /// The most bytes that are read: a route keeps few values, and each is short.
     static let limit = 1 << 20
 
     var key: String
@@ -22,7 +22,7 @@ struct KeptFile: Hashable {
         self.key = key
     }
 
-    /// `nil` for what is damaged, and for the file of a later version: what nobody is sure of is not sent.
+    /// Reads a file. Returns `nil` for a damaged file and for a later version: a doubtful value must not be sent.
     init?(_ bytes: [UInt8]) {
         guard let end = bytes.firstIndex(of: UInt8(ascii: "\n")), end == bytes.count - 1,
             case .present = Checksum.presence(bytes, headerEnd: end),

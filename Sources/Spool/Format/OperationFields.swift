@@ -5,10 +5,10 @@ struct OperationFields {
     let bytes: [UInt8]
     let file: String
     let line: Int
-    /// In the order of the text.
+    /// The members in the order of the text.
     private let members: [JSONScanner.Member]
 
-    /// Reads the object that fills `range`. A name that stands twice is an error: two readers could see two values.
+    /// Reads the object that fills `range`. Throws if a name is there twice: two readers could see two values.
     init(_ bytes: [UInt8], in range: Range<Int>, file: String, line: Int) throws(OperationFileError) {
         self.bytes = bytes
         self.file = file
@@ -29,7 +29,7 @@ struct OperationFields {
         OperationFileError(file: file, line: line, field: field, reason: reason)
     }
 
-    /// The raw extent of a field; `nil` if it is absent.
+    /// Returns the extent of a field's raw value; `nil` if the field is absent.
     func range(_ field: String) -> Range<Int>? { members.first { $0.name == field }?.value }
 
     func string(_ field: String) throws(OperationFileError) -> String? {
@@ -70,7 +70,7 @@ struct OperationFields {
         return key
     }
 
-    /// An object whose values are texts, or arrays of texts for a field that is repeated.
+    /// Returns the fields of an object whose values are texts, or arrays of texts for a field that is repeated.
     func headers() throws(OperationFileError) -> [HeaderField] {
         guard let range = range("headers") else { return [] }
         guard let list = try? JSONScanner.members(of: bytes, in: range) else {
@@ -88,7 +88,7 @@ struct OperationFields {
         return fields
     }
 
-    /// A file that is the body, with what it was; `nil` if there is none.
+    /// Returns the file that is the body, with its length, time and inode; `nil` if there is none.
     func bodyFile() throws(OperationFileError) -> BodyFile? {
         guard let range = range("bodyFile") else { return nil }
         guard let fields = try? OperationFields(bytes, in: range, file: file, line: line),
@@ -100,7 +100,7 @@ struct OperationFields {
         return BodyFile(path: path, length: length, modified: Int64(modified), inode: inode)
     }
 
-    /// The version of the format, checked: this program reads 1.
+    /// Checks the version of the format: this program reads 1.
     func version() throws(OperationFileError) {
         guard let version = try integer("drainq") else { throw error("drainq", "missing") }
         if version > OperationHeader.formatVersion {
@@ -111,7 +111,7 @@ struct OperationFields {
         guard version == OperationHeader.formatVersion else { throw error("drainq", "no such format") }
     }
 
-    /// Raw JSON text of every field that is not in `known`; line breaks between its tokens become blanks.
+    /// Returns the raw JSON text of every field that is not in `known`; line breaks between its tokens become blanks.
     func unknown(besides known: [String]) -> [OperationHeader.UnknownField] {
         members.filter { !known.contains($0.name) }.map { member in
             let raw = bytes[member.value].map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? 0x20 : $0 }

@@ -2,9 +2,9 @@ import CSystem
 import Policy
 
 extension OperationFile {
-    /// Reads a whole file and leaves its body where it is; `nil` where anything about the file is unusual.
+    /// Reads a whole file and leaves its body in it. Returns `nil` if anything about the file is unusual.
     ///
-    /// All of it is compared with its checksum, a piece at a time, so that memory does not depend on its length.
+    /// Compares the whole file with its checksum, a piece at a time, so memory does not depend on its length.
     static func decode(_ file: OpenFile, size: Int) -> Operation? {
         guard let head = file.bytes(at: 0, min(size, headerLimit)),
             let headerEnd = head.firstIndex(of: UInt8(ascii: "\n")),
@@ -33,7 +33,7 @@ extension OperationFile {
         return Operation(header: header, bodyPart: part, attempts: attempts)
     }
 
-    /// Returns the checksum continued with so many bytes of a file; `nil` where they are not all there.
+    /// Returns the checksum continued with `length` bytes of a file; `nil` if the file has fewer.
     private static func checksum(of file: OpenFile, from start: Int, _ length: Int, after crc: UInt32) -> UInt32? {
         withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 16) { space in
             var (crc, count) = (crc, 0)
@@ -47,7 +47,7 @@ extension OperationFile {
         }
     }
 
-    /// The records that stand behind a body; `nil` where something else does.
+    /// Returns the records after a body; `nil` if anything else follows the body.
     private static func attempts(of file: OpenFile, from end: Int, to size: Int) -> [AttemptRecord]? {
         guard let rest = file.bytes(at: end, size -| end) else { return nil }
         guard let first = rest.first else { return [] }

@@ -1,13 +1,13 @@
 package import Policy
 
-/// The format of an operation's file: a header line, the body exactly as it was given, a newline, and one line for each
-/// attempt. drainq-queue(5) has it for other languages.
+/// The format of an operation's file: a header line, the body exactly as given, a newline, and one line for each
+/// attempt. drainq-queue(5) describes it for other languages.
 ///
-/// Header and body are written once, and the header line ends with their checksum (`Checksum`): what has changed since is
-/// an error, never an operation. A file without a checksum is read too. What is appended later can be torn by a crash or a
-/// full disk, and is skipped then; it can never harm the operation.
+/// Header and body are written once, and the header line ends with their checksum (`Checksum`): a later change is an
+/// error, never an operation. A file without a checksum is read too. A crash or a full disk can tear the lines that are
+/// appended later. Readers skip a torn line, and it never harms the operation.
 package enum OperationFile {
-    /// The header line is refused beyond this: what is parsed must be bounded before it is parsed.
+    /// The most bytes of a header line: the length is bounded before the line is parsed.
     package static let headerLimit = 65_536
 
     static let knownFields = [
@@ -28,7 +28,7 @@ package enum OperationFile {
         return bytes
     }
 
-    /// The header line with its newline, as long as it will be: the digits of its checksum are zeros.
+    /// Returns the header line with its newline, in its final length: the digits of its checksum are zeros.
     static func encode(_ header: OperationHeader, length: Int) -> [UInt8] {
         var line = OrderedJSONLine()
         line.member("drainq", OperationHeader.formatVersion)
@@ -53,7 +53,7 @@ package enum OperationFile {
         return bytes
     }
 
-    /// One attempt's line with its newline.
+    /// Returns one attempt's line with its newline.
     package static func encode(_ record: AttemptRecord) -> [UInt8] {
         var line = OrderedJSONLine()
         line.member("at", record.at.rfc3339)
@@ -81,7 +81,7 @@ package enum OperationFile {
         return object.ended().dropLast()
     }
 
-    /// `nil` if there is none, or none that can be read.
+    /// Returns the kept answer; `nil` if there is none, or none that can be read.
     private static func decodeAnswer(_ fields: OperationFields) -> KeptAnswer? {
         guard let range = fields.range("answer"),
             let answer = try? OperationFields(fields.bytes, in: range, file: "", line: 0)
@@ -127,16 +127,16 @@ package enum OperationFile {
 
     // MARK: - Reading
 
-    /// Where the parts of a file stand in its bytes.
+    /// The extents of a file's parts in its bytes.
     struct Parts: Hashable {
-        /// Without the newline that ends it.
+        /// The header line without its newline.
         var header: Range<Int>
         var body: Range<Int>
-        /// A line each, torn ones included.
+        /// One line for each attempt, torn ones included.
         var attempts: [Range<Int>]
     }
 
-    /// Reads a whole file. `file` is how errors name it.
+    /// Reads a whole file. Errors call it `file`.
     package static func decode(_ bytes: [UInt8], file: String) throws(OperationFileError) -> Operation {
         let (header, parts) = try split(bytes, file: file)
         return Operation(
@@ -144,10 +144,10 @@ package enum OperationFile {
             attempts: parts.attempts.compactMap { decodeRecord(bytes, in: $0) })
     }
 
-    /// The header of a whole file, and where everything stands.
+    /// Returns the header of a whole file, and the extents of its parts.
     ///
-    /// A newer format is believed only if the checksum does not say that this one was written: a flipped bit of the version
-    /// would keep an operation waiting for a drainq that does not exist.
+    /// Believes a newer format only if the checksum does not prove that this one was written: otherwise a flipped bit
+    /// of the version would keep an operation waiting for a drainq that does not exist.
     static func split(
         _ bytes: [UInt8], file: String
     ) throws(OperationFileError) -> (header: OperationHeader, parts: Parts) {
@@ -161,7 +161,7 @@ package enum OperationFile {
         }
     }
 
-    /// Whether the checksum is right once the version of the format is taken for this one.
+    /// Whether the checksum is right if the version is read as this format's.
     private static func isDamagedVersion(_ bytes: [UInt8], _ file: String) -> Bool {
         guard let headerEnd = bytes.prefix(headerLimit).firstIndex(of: UInt8(ascii: "\n")),
             case .present = Checksum.presence(bytes, headerEnd: headerEnd),
@@ -239,7 +239,8 @@ package enum OperationFile {
         return (header, length)
     }
 
-    /// `nil` for a line that was torn, or that a later version writes: it is told, not relied on.
+    /// Reads an attempt's line. Returns `nil` for a line that was torn, or that a later version writes: records inform,
+    /// nothing depends on them.
     static func decodeRecord(_ bytes: [UInt8], in line: Range<Int>) -> AttemptRecord? {
         var scanner = JSONScanner(bytes, in: line)
         guard let range = try? scanner.next(),

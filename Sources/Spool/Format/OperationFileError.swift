@@ -1,19 +1,19 @@
 import Policy
 
-/// Why the bytes of a file are no operation.
+/// The reason why the bytes of a file are no operation.
 package struct OperationFileError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
         case malformed
-        /// It ends before it says it does.
+        /// The file ends before its end.
         case truncated
-        /// Written by a newer drainq: nothing is wrong with it.
+        /// A newer drainq wrote the file: nothing is wrong with it.
         case newerFormat(Int)
     }
 
     package var kind: Kind
-    /// As the caller named it.
+    /// The file's name, as the caller gave it.
     package var file: String
-    /// From 1.
+    /// The line, counted from 1.
     package var line: Int
     package var field: String?
     package var reason: String
@@ -31,7 +31,7 @@ package struct OperationFileError: Error, Hashable, Sendable, CustomStringConver
         "\(file):\(line): " + detail
     }
 
-    /// Without the file and the line.
+    /// The description without the file and the line.
     package var detail: String {
         if let field { return "field '\(QueuePath.escaped(Array(field.utf8)))': \(reason)" }
         return reason

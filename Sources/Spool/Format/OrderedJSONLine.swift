@@ -1,7 +1,7 @@
 import Policy
 
-/// Writes one object on one line, members in the order of the calls. Foundation's encoder has no order of the caller's and
-/// takes no JSON that is written already.
+/// Writes one JSON object on one line, with its members in the order of the calls. Foundation's encoder keeps no order
+/// and takes no JSON that is written already.
 struct OrderedJSONLine {
     private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
 
@@ -22,7 +22,7 @@ struct OrderedJSONLine {
         bytes.append(contentsOf: json)
     }
 
-    /// With the brace and the newline that end it.
+    /// Returns the line with the brace and the newline that end it.
     consuming func ended() -> [UInt8] {
         bytes.append(UInt8(ascii: "}"))
         bytes.append(UInt8(ascii: "\n"))

@@ -1,19 +1,19 @@
 import CSystem
 package import Policy
 
-/// Listings: names only, nothing is opened, nothing is held.
+/// Listings of names, which open no file and take no lock, and reads of single entries.
 extension SpoolDirectory {
-    /// Streams the entries of a state in the order of the directory, and returns how many names were not canonical:
-    /// foreign ones in `new/`, made-up ones in `quarantine/`.
+    /// Streams the entries of a state in the order of the directory. Returns how many names were not canonical: foreign
+    /// ones in `new/`, made-up ones in `quarantine/`.
     ///
-    /// What moves meanwhile may be seen in two states or in none; a claim settles which.
+    /// A file that moves meanwhile may be seen in two states or in none; a claim settles which.
     @discardableResult
     package func forEachEntry(in state: QueueState, _ body: (Entry) -> Void) throws(SpoolError) -> Int {
         try forEachName(in: state) { body(Entry(state: state, name: EntryName($0), claimedBy: $1)) }
     }
 
-    /// The same of the names as they are listed, gone when the closure returns, with the run that holds them: for those who
-    /// pass over most.
+    /// Streams the names of a state as `forEachEntry` does, with the run that has claimed each. A name is valid only
+    /// until the closure returns: for callers that skip most names.
     @discardableResult
     package func forEachName(in state: QueueState, _ body: (ListedName, _ run: String?) -> Void) throws(SpoolError)
         -> Int
@@ -31,12 +31,11 @@ extension SpoolDirectory {
         return others
     }
 
-    /// Streams the names of all that waits or is in flight, with the state in which each stands: what an order is decided
-    /// from.
+    /// Streams the names of all operations that wait or are in flight, with the state of each, to decide an order from.
     ///
-    /// What is claimed comes first and last, so that what a run claims or puts back meanwhile is seen at least once. A place
-    /// that is kept (`SendPlace`) counts as claimed. A name that another process changes meanwhile may be missed, unless
-    /// the names lock is held.
+    /// Lists the claims first and last, so an operation that a run claims or puts back meanwhile is seen at least once.
+    /// A kept place (`SendPlace`) counts as claimed. A name that another process changes meanwhile may be missed,
+    /// unless the caller has the names lock.
     package func forEachStandingName(_ body: (ListedName, QueueState) -> Void) throws(SpoolError) {
         try forEachSendPlace { body($0, .claimed) }
         for state in [QueueState.claimed, .new, .deferred, .claimed] {
@@ -60,7 +59,7 @@ extension SpoolDirectory {
         return others
     }
 
-    /// What is in `new/` under a name of its own, or under a canonical one that is a stranger's.
+    /// Returns the names in `new/` that are not canonical, and those of files that belong to another user.
     func foreignNames(atMost limit: Int) throws(SpoolError) -> [[UInt8]] {
         let new = QueueState.new.path
         var foreign: [[UInt8]] = []
@@ -74,17 +73,17 @@ extension SpoolDirectory {
         return foreign
     }
 
-    /// The file of an entry, decoded; `nil` if it is no longer there. For showing: limits do not apply.
+    /// Returns the decoded file of an entry, to show it; `nil` if it is no longer there. Limits do not apply.
     package func read(_ entry: Entry) throws(SpoolError) -> StoredFile? {
         try read(QueuePath(entry.path), name: entry.name, limit: Self.readLimit)
     }
 
-    /// Bytes of the entry's file; `nil` if it is no longer there.
+    /// Returns the bytes of the entry's file; `nil` if it is no longer there.
     package func size(of entry: Entry) throws(SpoolError) -> Int? {
         try status(QueuePath(entry.path), "look at")?.size
     }
 
-    /// Beyond this nothing is read whole.
+    /// The most bytes of a file that is read whole.
     static let readLimit = 1 << 30
 
     func read(_ path: QueuePath, name: EntryName, limit: Int) throws(SpoolError) -> StoredFile? {
@@ -92,7 +91,7 @@ extension SpoolDirectory {
         return stored(content, name: name, limit: limit)
     }
 
-    /// Reads as `read` does; the body in a file of more than `left` bytes is left in it.
+    /// Reads as `read` does, but leaves the body in a file of more than `left` bytes.
     func read(
         _ path: QueuePath, name: EntryName, limit: Int, left: Int
     ) throws(SpoolError) -> StoredFile? {
@@ -107,7 +106,7 @@ extension SpoolDirectory {
             {
                 return .operation(StoredOperation(operation: operation, fileSize: status.size, status: status))
             }
-            // Whatever is unusual about it, all of it is read for the words that say so.
+            // Something is unusual: reads the whole file for an error that says what.
             return try read(path, name: name, limit: limit)
         }
     }
@@ -132,12 +131,12 @@ extension SpoolDirectory {
     }
 }
 
-/// Whose files are in a directory that others may write to. A canonical name is believed unread: that of a stranger could
-/// stand for a newer value of somebody's key, or for the oldest operation of all.
+/// The files of other users in a directory. A canonical name is believed unread: another user's could stand for a newer
+/// value of a key, or for the oldest operation of all.
 private struct StrangersIn {
     private let directory: QueuePath
     private let queue: SpoolDirectory
-    /// Who is none; `nil` where nobody else can have made anything.
+    /// The users who are not "another user"; `nil` if no other user may write to the directory.
     private let known: Set<UInt32>?
 
     init(_ directory: QueuePath, _ queue: SpoolDirectory) throws(Errno) {
@@ -163,22 +162,22 @@ private struct StrangersIn {
 /// The result of reading a file of the queue.
 package enum StoredFile: Hashable, Sendable {
     case operation(StoredOperation)
-    /// Its content can never be one: for quarantine.
+    /// Its content can never be an operation: for quarantine.
     case notAnOperation(reason: String)
-    /// A newer drainq wrote it: leave it alone.
+    /// A newer drainq wrote it: it must stay as it is.
     case newerFormat(Int)
 }
 
-/// An operation as its file has it.
+/// An operation as read from its file.
 package struct StoredOperation: Hashable, Sendable {
     package var operation: Operation
-    /// Bytes, header and attempts included.
+    /// The bytes of the file, header and attempts included.
     package var fileSize: Int
     var status: FileStatus
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// Files that stand beside others: a run's lock, a quarantined file's reason.
+    /// Whether it is a file beside others: a run's lock, a quarantined file's reason.
     fileprivate var isAside: Bool {
         elementsEqual("lock".utf8)
             || suffix(QuarantineItem.reasonSuffix.utf8.count).elementsEqual(QuarantineItem.reasonSuffix.utf8)
@@ -186,21 +185,21 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension EntryName {
-    /// The name that an operation is accepted under.
+    /// Creates the name under which an operation is accepted.
     package init(naming header: OperationHeader) {
         let name = EntryName(
             createdAt: header.createdAt, id: header.id, type: header.type,
             keyDigest: header.key.map { Digest(of: $0) },
-            // A url that cannot be requested is a destination of its own: nobody else's hold or share is its.
+            // A url that cannot be requested is a destination of its own: it shares no other's holds and limits.
             originDigest: header.url.map { Origin(url: $0)?.digest ?? Digest(of: $0) },
             gate: header.notBefore.map { .notBefore($0) } ?? .open)
         self = name.asWritten
     }
 
-    /// Returns what this name says otherwise than a header; `nil` if both can be of one operation.
+    /// Returns a difference between this name and a header; `nil` if both can be of one operation.
     ///
-    /// What happened since the operation was accepted stands in the name alone: attempts, interruptions, holds and the
-    /// time it waits for. A digest that the name leaves out contradicts nothing.
+    /// Only the name says what happened since the operation was accepted: attempts, interruptions, holds and the time
+    /// it waits for. A digest that the name leaves out is no difference.
     func contradiction(to header: OperationHeader) -> String? {
         let expected = EntryName(naming: header)
         func differs(_ what: String, _ found: String, _ expected: String?) -> String {
@@ -220,9 +219,9 @@ extension EntryName {
         return nil
     }
 
-    /// This name as a listing gives it back: times cut to what a name can carry.
+    /// This name as a listing returns it: times cut to the precision of names.
     var asWritten: EntryName {
-        // Every description is canonical; what is not would stay as it is.
+        // Every description is canonical; otherwise the name would stay as it is.
         EntryName(description) ?? self
     }
 }

@@ -1,17 +1,18 @@
 package import Policy
 
-/// An operation with all that its file and its name say, as one line of JSON: what `export` writes and `import` reads.
+/// An operation with all that its file and name say, as one line of JSON, which `export` writes and `import` reads.
 ///
 /// ```
 /// {"schema":1,"id":…,"state":…,"held":true,"attempts":3,"interruptions":1,"due":…,"header":{…},"payload":…,"history":[…]}
 /// ```
-/// `header` and each element of `history` are the lines of the file, byte for byte, `header` without the checksum; `payload` is the body, byte for byte,
-/// where it is JSON without a line break, else `bodyBase64` is. So a line that nobody has edited makes the same file with
-/// the same name; one that had no checksum gets one. A line that was torn by a crash is left out.
+/// `header` and each element of `history` are the lines of the file, byte for byte, but `header` has no checksum. A
+/// body that is JSON without a line break is `payload`, byte for byte; any other body is `bodyBase64`. So an unedited
+/// line makes the same file with the same name; a file that had no checksum gets one. A line that a crash has torn is
+/// left out.
 ///
-/// What is read may have been edited. The body is then the one member of `payload`, `body` (text) and `bodyBase64` that
-/// stands there, whatever `length` says; digests and times of the name follow from the header; `new` and `deferred` are one
-/// state, of which the name says which directory it is (`QueueState.home`).
+/// A line may have been edited before `import` reads it. The body is the one member of `payload`, `body` (text) and
+/// `bodyBase64` that it has, whatever `length` says. Digests and times of the name follow from the header. `new` and
+/// `deferred` are one state, and the name says which directory it is (`QueueState.home`).
 package struct PortableOperation: Hashable, Sendable {
     /// The version of the line's format.
     package static let schema = 1
@@ -23,7 +24,7 @@ package struct PortableOperation: Hashable, Sendable {
     package let header: OperationHeader
     let parts: OperationFile.Parts
 
-    /// What the file of an entry says. One that is being attempted is in the state that it would come back to.
+    /// Creates it from an entry and its file. A claimed operation gets the state that it would come back to.
     package init(_ entry: Entry, file: [UInt8]) throws(OperationFileError) {
         (header, parts) = try OperationFile.split(file, file: entry.path)
         self.file = file
@@ -40,16 +41,16 @@ package struct PortableOperation: Hashable, Sendable {
 
     var body: [UInt8] { Array(file[parts.body]) }
 
-    /// Bytes of the records of its attempts.
+    /// The bytes after the body: its newline and the records of its attempts.
     var historyLength: Int { file.count - parts.body.upperBound }
 
-    /// The same operation with another time of creation. Its header is written anew.
+    /// Returns the same operation with another time of creation and a new header.
     func created(at time: Timestamp) -> PortableOperation {
         var header = header
         header.createdAt = time
         let history = file[parts.body.upperBound...].dropFirst()
         let bytes = OperationFile.encode(Operation(header: header, body: body)) + history
-        // What has been read can be read again with another time in its place.
+        // A file that has been read can be read again with another time in it.
         guard let (written, parts) = try? OperationFile.split(bytes, file: entry.path) else { return self }
         var entry = entry
         entry.name.createdAt = time
@@ -59,7 +60,7 @@ package struct PortableOperation: Hashable, Sendable {
 
     // MARK: - Writing
 
-    /// One line with its newline. Throws for what is nested so deeply that it could not be read again.
+    /// Returns the line with its newline. Throws if the header is nested so deeply that it could not be read again.
     package func line() throws(OperationFileError) -> [UInt8] {
         let name = entry.name
         var line = OrderedJSONLine()
@@ -91,7 +92,7 @@ package struct PortableOperation: Hashable, Sendable {
         return line.ended()
     }
 
-    /// The object that a line of the file is; `nil` if it was torn.
+    /// Returns the object in a line of the file; `nil` if the line was torn.
     private func object(_ line: Range<Int>) -> ArraySlice<UInt8>? {
         let bytes = file[line].onOneLine
         var scanner = JSONScanner(bytes)
@@ -101,13 +102,13 @@ package struct PortableOperation: Hashable, Sendable {
         return bytes[range]
     }
 
-    /// Whether the bytes are exactly one JSON value that a line of JSON can have in it as it is.
+    /// Whether the bytes are exactly one JSON value that a line of JSON can contain as it is.
     private static func canStandInALine(_ bytes: ArraySlice<UInt8>) -> Bool {
         if bytes.contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) { return false }
         guard let first = bytes.first, let last = bytes.last, !first.isJSONWhitespace, !last.isJSONWhitespace else {
             return false
         }
-        // In an array, since it will be one level deeper, and alone: `1,2` is not one value.
+        // In an array, since it will be one level deeper, and alone, since `1,2` is not one value.
         let range = JSONScanner([UInt8(ascii: "[")] + bytes + [UInt8(ascii: "]")]).onlyValue
         return range != nil && JSONScanner(Array(bytes)).onlyValue != nil
     }
@@ -119,14 +120,14 @@ package struct PortableOperation: Hashable, Sendable {
         "bodyBase64", "history",
     ]
 
-    /// Reads one JSON value. `file` and `line` are how errors name it.
+    /// Reads one JSON value. Errors name it by `file` and `line`.
     package init(json bytes: [UInt8], file name: String, line: Int) throws(OperationFileError) {
         let fields = try OperationFields(bytes, in: 0..<bytes.count, file: name, line: line)
         guard let schema = try fields.integer("schema") else { throw fields.error("schema", "missing") }
         guard schema == Self.schema else {
             throw fields.error("schema", "this drainq reads \(Self.schema), not \(schema)")
         }
-        // Whatever is not known would be lost: a field that somebody misspelt, or put into the wrong object.
+        // An unknown field would be lost: a misspelt one, or one in the wrong object.
         if let stranger = fields.unknown(besides: Self.fields).first {
             throw fields.error(stranger.name, "no such field; those of the operation are in 'header'")
         }
@@ -138,7 +139,7 @@ package struct PortableOperation: Hashable, Sendable {
         entry = try Self.entry(fields, header)
     }
 
-    /// Header line, body, and the lines of the attempts.
+    /// Returns the bytes of the file: header line, body, and the lines of the attempts.
     private static func file(_ fields: OperationFields) throws(OperationFileError) -> [UInt8] {
         guard let range = fields.range("header") else { throw fields.error("header", "missing") }
         let members: [JSONScanner.Member]?
@@ -171,7 +172,7 @@ package struct PortableOperation: Hashable, Sendable {
         return file
     }
 
-    /// None only where the header says that there is none: a body must not get lost on the way.
+    /// Returns the body. It may be absent only if the header says that it is empty: `import` must not lose a body.
     private static func body(_ fields: OperationFields, _ length: Range<Int>?) throws(OperationFileError) -> [UInt8] {
         let given = ["payload", "body", "bodyBase64"].filter { fields.range($0) != nil }
         if given.count > 1 { throw fields.error(given[1], "only one of payload, body and bodyBase64") }
@@ -229,7 +230,7 @@ package struct PortableOperation: Hashable, Sendable {
 }
 
 extension JSONScanner {
-    /// The one value that the bytes are, without any white space around it.
+    /// The extent of the one value that fills the bytes, without any white space around it; `nil` otherwise.
     fileprivate var onlyValue: Range<Int>? {
         var scanner = self
         guard let range = try? scanner.next(), range == bytes.indices else { return nil }
@@ -249,7 +250,7 @@ extension OperationFields {
 }
 
 extension Collection<UInt8> {
-    /// JSON text without line breaks, which stand only between its tokens.
+    /// The JSON text without line breaks, which occur only between its tokens.
     fileprivate var onOneLine: [UInt8] {
         map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }
     }

@@ -6,14 +6,14 @@ package struct QuarantineItem: Hashable, Sendable {
 
     /// The file's name in `quarantine/`; control characters escaped.
     package var fileName: String
-    /// Set where the file still has the name of an operation.
+    /// Its name as an operation; `nil` if it has none any more.
     package var name: EntryName?
     package var at: Timestamp?
     /// `nil` if the reason was lost: a full disk, a crash.
     package var reason: String?
-    /// What it was called before, escaped.
+    /// Its name before, escaped.
     package var originalName: String?
-    /// Where it came from: `new`, `claimed`, `add`.
+    /// Its origin: `new`, `claimed`, `add`.
     package var source: String?
 
     var path: QueuePath { QueuePath("quarantine/\(fileName)") }

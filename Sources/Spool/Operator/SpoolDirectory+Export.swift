@@ -1,9 +1,9 @@
 import CSystem
 import Policy
 
-/// Operations as an export says them.
+/// Reads operations for an export.
 extension SpoolDirectory {
-    /// The operation of an entry with everything that it has; `nil` if it is no longer there.
+    /// Returns the operation of an entry with its whole file; `nil` if it is gone. A failure says why it is none.
     package func portable(_ entry: Entry) throws(SpoolError) -> Result<PortableOperation, OperationFileError>? {
         let path = QueuePath(entry.path)
         let content = try attempt("read", path) { () throws(Errno) in try self.content(path, limit: Self.readLimit) }

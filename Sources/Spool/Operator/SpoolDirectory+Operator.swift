@@ -1,12 +1,12 @@
 import CSystem
 package import Policy
 
-/// What a person does with operations. Each is one rename of a name that is there or not: a run that was faster wins,
-/// and the answer says so.
+/// The operator's commands on operations. Each is one rename of a name that is there or not: a run that was faster
+/// wins, and the result says so.
 extension SpoolDirectory {
-    /// Does what a person asks for many operations, and makes all of it durable when `body` has returned: a directory is
-    /// synced once, and not for each of them, and the names lock is kept from one to the next. An error that is thrown
-    /// means that none of it is promised.
+    /// Carries out an operator's command on many operations, and makes all of it durable after `body` has returned:
+    /// syncs each directory once, not for each operation, and keeps the names lock from one to the next. If it throws,
+    /// none of it is promised.
     package func together(_ body: () -> Void) throws(SpoolError) {
         postponed = ([], [])
         body()
@@ -18,13 +18,14 @@ extension SpoolDirectory {
         for directory in Array(gained) + lost.subtracting(gained) { try syncDirectory(directory) }
     }
 
-    /// Row X, D, N or K → D or N: tried again with all its attempts, as soon as a run comes.
+    /// Row X, D, N, K or Q → D or N: makes an operation due again, with all its attempts, for the next run.
     ///
-    /// What has been attempted goes to `deferred/`, due now, so that its name tells it from what never was; the rest to
-    /// `new/`. A hold of its own ends. `nil` if it is no longer there, or is being attempted.
+    /// An attempted operation goes to `deferred/`, due now: its name tells it from one that was never attempted, which
+    /// goes to `new/`. A hold of the operation itself ends. Returns `nil` if the operation is no longer there, or is
+    /// claimed.
     ///
-    /// With a `notBefore` that is still to come it goes to `new/` and waits for that, however far away: a due time would
-    /// count as past where it is further away than the schedule could have set it.
+    /// With a future `notBefore` the operation goes to `new/` and waits for that time, however far away: a due time
+    /// further away than the schedule could have set it would count as past.
     package func retry(_ entry: Entry, now: Timestamp, notBefore: Timestamp? = nil) throws(SpoolError) -> Entry? {
         guard entry.state != .claimed else { return nil }
         let result = Self.retried(entry, now, notBefore)
@@ -33,7 +34,7 @@ extension SpoolDirectory {
         return result
     }
 
-    /// Where an operation is, and under which name, once it has been retried.
+    /// Returns the state and the name of an operation after its retry.
     static func retried(_ entry: Entry, _ now: Timestamp, _ notBefore: Timestamp?) -> Entry {
         let wait = notBefore.flatMap { $0 > now ? EntryName.Gate.notBefore($0) : nil }
         let wasAttempted =
@@ -47,8 +48,8 @@ extension SpoolDirectory {
         return Entry(state: wasAttempted ? .deferred : .new, name: name.asWritten)
     }
 
-    /// Row N or D → the same row, held by itself until it is released. `nil` if it is no longer there, is being
-    /// attempted, or does not wait at all.
+    /// Row N or D → the same row, on hold until its release. Returns `nil` if the operation is no longer there, is
+    /// claimed, or does not wait at all.
     package func hold(_ entry: Entry) throws(SpoolError) -> Entry? {
         guard entry.state == .new || entry.state == .deferred else { return nil }
         var result = entry
@@ -56,10 +57,11 @@ extension SpoolDirectory {
         return try replace(entry, by: result, "hold") ? result : nil
     }
 
-    /// Row N or D → the same row, not held any more, and with all its attempts: a person says that it is to be sent.
+    /// Row N or D → the same row, not on hold any more, and with all its attempts: an operator wants it sent.
     ///
-    /// It is due now, unless it was never attempted and asked itself not to be sent before a time. What is not held
-    /// comes back as it is; `nil` if it is no longer there, is being attempted, or does not wait at all.
+    /// The operation is due now, unless it was never attempted and asked not to be sent before a time. An operation
+    /// that is not on hold is returned as it is. Returns `nil` if it is no longer there, is claimed, or does not wait
+    /// at all.
     package func release(_ entry: Entry, now: Timestamp) throws(SpoolError) -> Entry? {
         guard entry.state == .new || entry.state == .deferred else { return nil }
         guard entry.name.isHeld else { return try replace(entry, by: entry, "release") ? entry : nil }
@@ -76,7 +78,7 @@ extension SpoolDirectory {
         return try replace(entry, by: result, "release") ? result : nil
     }
 
-    /// Any row but C → gone. False if it is no longer there, or is being attempted.
+    /// Any row but C → gone. Returns false if the operation is no longer there, or is claimed.
     package func drop(_ entry: Entry) throws(SpoolError) -> Bool {
         guard entry.state != .claimed else { return false }
         guard try dropByWayOfScratch(QueuePath(entry.path)) else { return false }
@@ -85,7 +87,7 @@ extension SpoolDirectory {
         return true
     }
 
-    /// Row Q → gone.
+    /// Row Q → gone. Returns false if the file is no longer there.
     package func drop(_ item: QuarantineItem) throws(SpoolError) -> Bool {
         if try status(item.path, "drop")?.kind == .directory {
             removeFiles(in: item.path, keepingLock: false)
@@ -98,8 +100,8 @@ extension SpoolDirectory {
         return true
     }
 
-    /// Row X, K or Q → gone, for files that came to their state before `limit`. Returns how many; what still waits is
-    /// never removed by age, so for other states it is none.
+    /// Row X, K or Q → gone, for files that came to their state before `limit`. Returns how many. Age never removes a
+    /// waiting operation, so other states return 0.
     package func prune(_ state: QueueState, olderThan limit: Timestamp) throws(SpoolError) -> Int {
         switch state {
         case .new, .deferred, .claimed: return 0
@@ -121,7 +123,7 @@ extension SpoolDirectory {
         return old.count
     }
 
-    /// Drops by way of a scratch directory of its own, or within `together` of the one for all.
+    /// Drops a file through a scratch directory of its own, or within `together` through the shared one.
     private func dropByWayOfScratch(_ path: QueuePath) throws(SpoolError) -> Bool {
         if let sharedScratch {
             do throws(SpoolError) { return try drop(path, sharedScratch) } catch let error where error.isFullDisk {
@@ -134,15 +136,15 @@ extension SpoolDirectory {
         return try drop(path, scratch)
     }
 
-    /// `nil` where the disk is full: dropping is what a person does then.
+    /// Returns `nil` if the disk is full: an operator drops operations then.
     private func scratchUnlessFull() throws(SpoolError) -> ScratchDirectory? {
         do throws(SpoolError) { return try ScratchDirectory(self) } catch let error where error.isFullDisk {
             return nil
         }
     }
 
-    /// By way of row W: the rename decides against a run; what cannot be unlinked then, or after a crash, is swept.
-    /// Without a scratch the unlink decides.
+    /// Any row → W → gone: the rename decides against a run. A file that cannot be unlinked then, or is left after a
+    /// crash, is swept. Without a scratch directory the unlink decides. Returns false if the file is no longer there.
     func drop(_ path: QueuePath, _ scratch: ScratchDirectory?) throws(SpoolError) -> Bool {
         try attempt("drop", path) { () throws(Errno) in
             do throws(Errno) {
@@ -160,14 +162,14 @@ extension SpoolDirectory {
         }
     }
 
-    /// Gives an operation another row or name, if it is still there.
+    /// Moves an operation to another row or name. Returns false if it is no longer there.
     private func replace(_ entry: Entry, by result: Entry, _ verb: String) throws(SpoolError) -> Bool {
         let path = QueuePath(entry.path)
         if result == entry { return try status(path, verb) != nil }
         return try moveIfThere(path, QueuePath(result.path), verb)
     }
 
-    /// Moves a file that may be gone, under the names lock; the sync comes after it.
+    /// Moves a file that may be gone, under the names lock, then syncs.
     func moveIfThere(_ from: QueuePath, _ to: QueuePath, _ verb: String) throws(SpoolError) -> Bool {
         let isMoved = try withNamesLock { () throws(SpoolError) in
             try attempt(verb, from) { () throws(Errno) in
@@ -183,7 +185,8 @@ extension SpoolDirectory {
         return isMoved
     }
 
-    /// The target first, so that after a power cut there is a file in two places rather than in none.
+    /// Syncs the target first: after a power cut a file is in two places rather than in none. Within `together`
+    /// postpones both.
     func syncAfterMove(from source: QueuePath, to target: QueuePath? = nil) throws(SpoolError) {
         if postponed != nil {
             if let target { postponed?.gained.insert(target) }

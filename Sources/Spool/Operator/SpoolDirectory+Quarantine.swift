@@ -1,7 +1,7 @@
 import CSystem
 package import Policy
 
-/// What is not an operation, and what is too dangerous to try again, each with its reason beside it.
+/// Quarantine: files that are no operations, and operations too dangerous to try again, each with its reason beside it.
 extension SpoolDirectory {
     /// Returns the files in quarantine, in the order of the directory.
     package func quarantined() throws(SpoolError) -> [QuarantineItem] {
@@ -20,7 +20,7 @@ extension SpoolDirectory {
     package struct BadInput: Sendable {
         package var bytes: [UInt8]
         package var reason: String
-        /// What messages call the place that it came from.
+        /// The name of its origin in messages.
         package var source: String
 
         package init(_ bytes: [UInt8], reason: String, source: String) {
@@ -30,8 +30,8 @@ extension SpoolDirectory {
         }
     }
 
-    /// Keeps input that is no operation, so that nothing a person gave is lost: row W → Q. When it returns all of it
-    /// survives a power cut, if `durable`; all share the syncs. A crash, or a thrown error, leaves some of it kept.
+    /// Keeps input that is no operation, so nothing that an operator gave is lost: row W → Q. Once it returns, all of
+    /// it survives a power cut, if `durable`; all inputs share the syncs. A crash or a thrown error leaves some of it.
     package func keepBadInput(
         _ inputs: [BadInput], durable: Bool = true, now: Timestamp
     ) throws(SpoolError) -> [QuarantineItem] {
@@ -60,10 +60,11 @@ extension SpoolDirectory {
         }
     }
 
-    /// Any row → Q. The reason is written first, so that a crash leaves at worst a reason without a file. Without
-    /// `isDurable` the caller syncs both directories.
+    /// Any row → Q. Writes the reason first, so a crash leaves at worst a reason without a file. Without `isDurable`
+    /// the caller syncs both directories.
     ///
-    /// The name stays if it is an operation's and leaves room for the suffix; else one is made up.
+    /// The file keeps its name if that is an operation's and leaves room for the suffix; otherwise it gets a made-up
+    /// one.
     func quarantine(
         _ path: QueuePath, as name: EntryName?, originalName: [UInt8], reason: String, source: String,
         isDurable: Bool = true, _ now: Timestamp
@@ -78,7 +79,8 @@ extension SpoolDirectory {
                 item.fileName = "\(now.compactMicroseconds)-\(UInt64.random(in: .min ... .max))"
             }
             if try exists(item.path) { continue }
-            // A reason without a file is from a crash. A full disk must not keep the file where it does harm.
+            // A reason without a file is from a crash. Errors are ignored: the file must leave its place on a full disk
+            // too.
             try? system.unlink(root, item.reasonPath.bytes)
             try? createFile(item.reasonPath, item.reasonBytes, durable: false)
             do throws(Errno) {

@@ -1,13 +1,13 @@
 import CSystem
 package import Policy
 
-/// What dead runs left.
+/// Recovery of the files that dead runs and writers left.
 extension SpoolRun {
-    /// Row C of runs that are dead → N or D, one interruption more, or Q; row W of dead writers → gone; two generations
-    /// of one operation → the later one.
+    /// Row C of dead runs → N or D with one more interruption, or Q; foreign files → F; row W of dead writers → gone;
+    /// two generations of one operation → the later one.
     ///
-    /// Each claim is first renamed into this run's directory, so that one recoverer wins; if this one dies in turn, it
-    /// is a dead run's claim again. What cannot be recovered is told in `errors`, and is left to the next run.
+    /// Renames each claim into this run's directory first, so only one recoverer wins. If this run dies too, the claim
+    /// is a dead run's again. Reports in `errors` what it cannot recover, and leaves it to the next run.
     package func recover(now: Timestamp, maximumInterruptions: Int = 5) throws(SpoolError) -> Recovery {
         var recovery = Recovery()
         try queue.sweepTemporaries(now: now)
@@ -48,7 +48,7 @@ extension SpoolRun {
         do throws(SpoolError) {
             names = try queue.names(in: dead.path)
         } catch let error where error.code == Errno.missing.code {
-            // Another host has recovered it: what this one remembers of names said otherwise (GlusterFS).
+            // Another host has recovered it, although this host still had it in its cache (GlusterFS).
             return
         }
         for bytes in names where !bytes.elementsEqual("lock".utf8) {
@@ -64,7 +64,7 @@ extension SpoolRun {
                         try queue.move(from, mine)
                         return true
                     } catch let error where error == .missing {
-                        // A host that was cut off is back, and its run has just settled what was in flight.
+                        // A host that was cut off is back, and its run has just settled this claim.
                         return false
                     }
                 }
@@ -100,8 +100,7 @@ extension SpoolRun {
         }
     }
 
-    /// Row C → F: a file that a run died reading in. The copy of ours that stands in its place goes to row N: nothing but
-    /// its name was wanting.
+    /// Row C → F, for a file that a run died reading. A copy in its place goes to row N: only its name was missing.
     private func returnForeign(_ path: QueuePath, _ name: [UInt8], _ now: Timestamp) throws(SpoolError) {
         lost(path.parent)
         if Self.isAdmittingName(name),
@@ -120,8 +119,8 @@ extension SpoolRun {
         gained(QueueState.new.path)
     }
 
-    /// Where renames are links: whether the same inode stands in another state already. That name is then the one to
-    /// keep: it has at least as many attempts.
+    /// Whether the inode has a name in another state, as after a link. That name stays: it has at least as many
+    /// attempts.
     private func isInterruptedMove(_ path: QueuePath, _ name: EntryName) throws(SpoolError) -> Bool {
         guard let status = try queue.status(path, "look at"), status.kind == .regular, status.links > 1 else {
             return false
@@ -134,8 +133,8 @@ extension SpoolRun {
         return false
     }
 
-    /// Removes earlier generations: a file system that reorders can bring back a name from before a move. The generation
-    /// with more attempts is the later one. Returns how many were removed.
+    /// Removes earlier generations: a file system that reorders can bring back a name from before a move. The
+    /// generation with more attempts is the later one. Returns how many it removed.
     private func removeEarlierGenerations() throws(SpoolError) -> Int {
         var count = 0
         for order in try queue.generations() {
@@ -147,11 +146,12 @@ extension SpoolRun {
         return count
     }
 
-    /// Row N, D → gone, by way of C, for the earlier of two files of one operation; false where it is not, or no longer,
+    /// Row N, D → C → gone, for the earlier of two files of one operation. Returns false if it is not, or no longer,
     /// one of two.
     ///
-    /// A listing may show one file under two names. So the earlier name is claimed first: nobody else moves a claim. The
-    /// later name that is seen after that is a second file, or a second name of this one, and stays when the claim goes.
+    /// A listing may show one file under two names. So this claims the earlier name first: no other process moves a
+    /// claim. A later name that is there after the claim is a second file, or a second name of this one, and stays when
+    /// the claim goes.
     private func remove(_ earlier: Entry, before latest: Entry) throws(SpoolError) -> Bool {
         guard case .operation(let stored)? = try queue.read(earlier), try isLater(latest, than: stored),
             let claim = try claim(earlier)
@@ -168,7 +168,7 @@ extension SpoolRun {
         return true
     }
 
-    /// Whether a file of the same operation stands under the name of `latest` now.
+    /// Whether the name of `latest` has a file of the same operation now.
     private func isLater(_ latest: Entry, than stored: StoredOperation) throws(SpoolError) -> Bool {
         guard case .operation(let kept)? = try queue.read(latest) else { return false }
         return stored.operation.header == kept.operation.header && stored.operation.body == kept.operation.body
@@ -176,7 +176,7 @@ extension SpoolRun {
 }
 
 extension SpoolDirectory {
-    /// Entries of one id, where there are several, the latest last. What moves meanwhile may be seen twice.
+    /// Returns the entries of each id that has several, the latest last. An operation that moves may be there twice.
     func generations() throws(SpoolError) -> [[Entry]] {
         var hashes: Set<Int> = []
         var suspects: Set<OperationID> = []
@@ -197,19 +197,19 @@ extension SpoolDirectory {
 }
 
 extension EntryName {
-    /// Grows with what happens to an operation. Of two that are as far, the one that is held must not be sent.
+    /// Grows with an operation's history. Of two equal ones the one on hold is later: it must not be sent.
     fileprivate var generation: (Int, Int, Int) { (attempts, interruptions, isHeld ? 1 : 0) }
 }
 
 /// The result of `recover`.
 package struct Recovery: Hashable, Sendable {
-    /// Where they are now, interruption counted.
+    /// Returned operations in their new rows, the interruption counted.
     package var returned: [Entry] = []
-    /// Interrupted too often.
+    /// Operations interrupted too often, or whose name another operation has.
     package var quarantined: [QuarantineItem] = []
-    /// Names of the runs that had died.
+    /// The names of the dead runs.
     package var deadRuns: [String] = []
-    /// Interrupted moves that were finished, and earlier generations that were removed.
+    /// The number of interrupted moves finished and earlier generations removed.
     package var repaired = 0
     /// The errors; the next run tries these files again.
     package var errors: [SpoolError] = []

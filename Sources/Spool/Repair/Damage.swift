@@ -6,18 +6,18 @@ package enum Damage: Hashable, Sendable {
     case directoryMode(String, is: UInt32)
     /// Files of the queue in that directory that are not 0600.
     case fileModes(in: String, count: Int)
-    /// What a writer that is dead left in `tmp/`.
+    /// Files that a dead writer left in `tmp/`.
     case leftover(String)
-    /// A run that is dead, and what it had claimed.
+    /// A dead run, and how many claims it left.
     case deadRun(String, claims: Int)
-    /// One file under two names, since a move was interrupted. `of` is the later one.
+    /// One file under two names after an interrupted move. `of` is the later one.
     case interruptedMove(String, of: String)
-    /// A file from before a move that a file system which reorders has brought back. `of` is the later one.
+    /// A file from before a move, which a file system that reorders has brought back. `of` is the later one.
     case earlierGeneration(String, of: String)
-    /// Another operation under an id that stands in the queue already. Nobody but a person knows which to keep.
+    /// Another operation under an id that is in the queue already. Only an operator can tell which to keep.
     case conflict(String, of: String)
-    /// A document in `state/` that is no JSON.
+    /// A document in `state/` that cannot be read.
     case unreadableState(String)
-    /// The reason of a file that is not in quarantine any more.
+    /// The reason of a file that is no longer in quarantine.
     case orphanedReason(String)
 }

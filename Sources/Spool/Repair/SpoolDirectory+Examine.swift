@@ -1,12 +1,12 @@
 import CSystem
 package import Policy
 
-/// What `check` looks for. Nothing is changed here, and nothing that is alive is taken for damaged: who holds a lock is.
+/// The search for damage by `check`. It changes nothing, and a process that has its lock is alive, not damage.
 extension SpoolDirectory {
-    /// How long a reason may stand without its file: it is written first.
+    /// How long a reason may be there without its file, which is written after it.
     private static let reasonAge: Duration = .seconds(3600)
 
-    /// Everything that is not as it should be in a queue that can be opened, in the order in which it is mended.
+    /// Returns everything that is not as it should be in a queue that can be opened, in the order of its repair.
     package func damages(now: Timestamp) throws(SpoolError) -> [Damage] {
         var damages = try damagedModes()
         damages += try leftovers(now: now)
@@ -17,8 +17,8 @@ extension SpoolDirectory {
         return damages
     }
 
-    /// Directories of the layout that are not there, of a queue that may therefore not open. Throws `noSuchQueue`, or
-    /// `notAQueue` where hardly anything says that this was ever one, or `newerFormat`.
+    /// Returns the missing directories of the layout, of a queue that may therefore not open. Throws `noSuchQueue`, or
+    /// `notAQueue` if fewer than two are there, or `newerFormat`.
     package static func missingDirectories(
         at path: String, system: SystemCalls = .real
     ) throws(SpoolError) -> [Damage] {
@@ -44,9 +44,9 @@ extension SpoolDirectory {
 
     // MARK: - Modes
 
-    /// Who lets others write to `new/` has made it a place to drop files into; then it and the way to it are as they are
-    /// meant to be, and so is a directory that its setgid bit gives to a group, as far as they can be trusted. Everything
-    /// else is nobody's business but the owner's.
+    /// Returns the directories and files with wrong modes. An owner who lets others write to `new/` wants files dropped
+    /// there: then `new/`, `tmp/` and the queue itself may have such modes. So may a directory whose setgid bit gives
+    /// it to a group. Both must be trusted (`distrust`). Everything else is for the owner alone.
     func damagedModes() throws(SpoolError) -> [Damage] {
         var damages: [Damage] = []
         let isDropPlace = try (status(QueueState.new.path, "look at")?.permissions ?? 0) & 0o022 != 0
@@ -68,7 +68,7 @@ extension SpoolDirectory {
     static let directoriesOfFiles =
         QueueState.unclaimed.map(\.rawValue) + ["state", keys.description, SlotLocks.directory.description]
 
-    /// Files of ours whose mode is not 0600. What others have dropped is copied before it is used.
+    /// Returns drainq's files whose mode is not 0600. Foreign files do not count: they are copied before they are used.
     func filesWithWrongModes(in directory: String) throws(SpoolError) -> [QueuePath] {
         var wrong: [QueuePath] = []
         for name in try namesIfThere(in: QueuePath(directory)) {
@@ -93,7 +93,7 @@ extension SpoolDirectory {
         return damages
     }
 
-    /// As `sweepTemporaries` decides.
+    /// Decides as `sweepTemporaries` does.
     private func isLeftover(_ name: [UInt8], now: Timestamp) throws(SpoolError) -> Bool {
         let path = QueuePath(in: QueuePath("tmp"), name)
         guard let status = try status(path, "look at") else { return false }
@@ -124,8 +124,8 @@ extension SpoolDirectory {
         return damages
     }
 
-    /// The runs of other hosts of which nobody here can say whether they are alive, as the locks of this file system do
-    /// not reach so far; none where they do.
+    /// Returns the runs of other hosts that cannot be judged alive or dead, because the locks of this file system do
+    /// not reach so far; none if they do.
     package func unjudgedRuns() throws(SpoolError) -> [String] {
         try names(in: QueueState.claimed.path).map { QueuePath.escaped($0) }
             .filter { LockedDirectory.isName($0) && !LockedDirectory.canJudge($0, self) }
@@ -133,7 +133,7 @@ extension SpoolDirectory {
 
     // MARK: - Twins
 
-    /// Two files of one operation. One file that moves while it is looked for is no twin of itself: it has one name.
+    /// Returns the pairs of files of one operation. A file that moves during the search is no pair: it has one name.
     func twins() throws(SpoolError) -> [Damage] {
         var damages: [Damage] = []
         for order in try generations() {

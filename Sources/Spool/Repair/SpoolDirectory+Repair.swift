@@ -1,10 +1,10 @@
 import CSystem
 package import Policy
 
-/// What `check --repair` does. Each step is one that a run or a person could make: a rename, an unlink of what nobody is
-/// promised, a mode. A crash in between leaves less damage than there was.
+/// The repairs by `check --repair`. Each step is one that a run or an operator could make: a rename, an unlink of a
+/// file that was not promised, a mode. A crash in between leaves less damage than there was.
 extension SpoolDirectory {
-    /// Makes the directories that `missingDirectories` names, so that the queue can be opened.
+    /// Makes the directories that `missingDirectories` names, so the queue can be opened.
     package static func makeDirectories(_ missing: [Damage], at path: String, system: SystemCalls = .real)
         throws(SpoolError)
     {
@@ -24,8 +24,8 @@ extension SpoolDirectory {
         try queue.completeFormat()
     }
 
-    /// Mends whatever `damages` finds and can be mended without a person, as far as it goes. What dead runs held comes
-    /// back as the next run would bring it back; `damages` says afterwards what is left.
+    /// Repairs what `damages` finds, as far as that needs no operator. Recovers dead runs as the next run would.
+    /// Afterwards `damages` says what is left.
     package func repair(now: Timestamp, maximumInterruptions: Int = 5) -> Recovery {
         var recovery = Recovery()
         func step(_ body: () throws(SpoolError) -> Void) {
@@ -63,12 +63,12 @@ extension SpoolDirectory {
                     (descriptor) throws(Errno) in try system.chmod(descriptor, mode)
                 }
             } catch let error where error == .missing {
-                // It has been moved meanwhile: the next check sees it where it is.
+                // It has been moved meanwhile: the next check finds it in its new place.
             }
         }
     }
 
-    /// Row N, D or X → gone, for the earlier of two names of one operation, by way of row W.
+    /// Row N, D or X → W → gone, for the earlier of two names of one operation.
     private func removeTwins() throws(SpoolError) {
         let scratch = try ScratchDirectory(self)
         defer { scratch.close() }
@@ -84,8 +84,8 @@ extension SpoolDirectory {
         }
     }
 
-    /// Removes one of two names, and never the only one: it is moved into the scratch, and back where the other name has
-    /// gone meanwhile. False where there is nothing to remove.
+    /// Removes one of two names, and never the last one: moves it into the scratch directory, and back if the other
+    /// name has gone meanwhile. Returns false if there is nothing to remove.
     private func remove(_ earlier: QueuePath, keeping latest: QueuePath, _ scratch: ScratchDirectory) throws(SpoolError)
         -> Bool
     {
@@ -105,7 +105,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// `state/NAME` → `state/NAME.damaged`, under the lock of `state/`, so that it is not one that is just being replaced.
+    /// Renames `state/NAME` to `state/NAME.damaged`, under the lock of `state/`: no file moves while it is replaced.
     private func moveUnreadableStatesAside() throws(SpoolError) {
         if try unreadableStates().isEmpty { return }
         let lock = try lockState()
@@ -124,9 +124,9 @@ extension SpoolDirectory {
     /// The abilities that the file system has shown.
     package struct FileSystemProof: Hashable, Sendable {
         package var fileSystem: FileSystem
-        /// A lock keeps a second opener out. Without that nobody knows which run is alive.
+        /// Whether a lock keeps a second opener out. Otherwise no process can tell which run is alive.
         package var locks: Bool
-        /// A file can be renamed without replacing another one; else moves are link, sync and unlink.
+        /// Whether a file can be renamed without replacing another one. Otherwise moves are link, sync and unlink.
         package var renamesWithoutReplacing: Bool
     }
 

@@ -1,39 +1,38 @@
 import CSystem
 package import Policy
 
-/// `state/keys/`: what answers have left for later operations of a key, a file for each key.
+/// The files of `state/keys/`: what answers have left for later operations of a key, one file for each key.
 ///
-/// A file is replaced in one step under the lock of `state/`, like the others there, and durably: a run keeps before it
-/// removes the operation whose answer it was. So a crash at any point leaves either the operation, which is sent again and
-/// whose answer is kept anew, or the value.
+/// Each file is replaced in one step under the lock of `state/`, like the others there, and durably. A run keeps an
+/// answer's values before it removes the operation. So a crash at any point leaves either the operation, which is sent
+/// again and whose answer is kept anew, or the values.
 extension SpoolDirectory {
     static let keys = QueuePath("state/keys")
-    /// How many keys without an operation in the queue have values at most.
+    /// The most keys without an operation in the queue that have values.
     package static let mostDoneKeys = 10_000
 
-    /// How long `keep` waits for another writer. The operation has been delivered: without its value it is sent again.
+    /// How long `keep` waits for another writer. The operation is delivered: without its value it would be sent again.
     private static let keepPatience: Duration = .seconds(30)
-    /// How many files are removed under one lock at most: `keep` of another run waits no longer.
+    /// The most files that are removed under one lock: another run's `keep` waits no longer.
     private static let removedUnderOneLock = 100
 
     private static func file(of key: Digest) -> String { "keys/\(key).json" }
 
-    /// The keys for which something is kept. Only names are read.
+    /// Returns the keys that have values. Reads only names.
     package func keptKeys() throws(SpoolError) -> Set<Digest> {
         Set(try namesIfThere(in: Self.keys).compactMap(Self.key(ofFile:)))
     }
 
-    /// What is kept for a key; nothing where its file is damaged.
+    /// Returns the values of a key; none if its file is damaged.
     package func keptValues(of key: Digest) throws(SpoolError) -> [String: KeptValue] {
         try keptFile(of: key)?.values.mapValues(\.value) ?? [:]
     }
 
-    /// Keeps what a delivery leaves for its key, durably, beside what other operations have left. Returns the names that
-    /// have no value now although the answer should have left one.
+    /// Keeps the values that a delivery leaves for its key, durably, beside those of other operations. Returns the
+    /// names that have no value now although the answer should have left one.
     ///
-    /// A value that another operation left is forgotten where this one's answer has none in its place. One that this
-    /// operation left itself stays: it was delivered before, and a crash has sent it again. A file that is damaged or that
-    /// cannot be read is replaced.
+    /// Forgets a value that another operation left if this answer has none in its place. Keeps a value that this
+    /// operation left itself: it was delivered before, and a crash has sent it again. Replaces an unreadable file.
     package func keep(
         _ kept: KeptValues, of id: OperationID, for key: String, at now: Timestamp
     ) throws(SpoolError) -> Set<String> {
@@ -51,7 +50,7 @@ extension SpoolDirectory {
         return Set(kept.unkept.keys.filter { after.values[$0] == nil })
     }
 
-    /// Proves that a value could be kept now: writes a file as large as most are, and removes it. Throws what is in the way.
+    /// Proves that a value could be kept now: writes a file as large as most are, and removes it. Throws the obstacle.
     package func proveRoomToKeep() throws(SpoolError) {
         let lock = try lockState()
         defer { lock.release() }
@@ -72,11 +71,11 @@ extension SpoolDirectory {
         }
     }
 
-    /// Removes what was kept before `limit` for keys of which no operation is in the queue, and beyond so many the
-    /// oldest of the others. Returns how many files.
+    /// Removes the values of keys that have no operation in the queue: those kept before `limit`, and the oldest beyond
+    /// `most` keys. Returns how many files it removed.
     ///
-    /// Another process may move an operation while the directories are listed. So they are listed in an order in which one
-    /// that moves on is seen at least once, and once more.
+    /// Another process may move an operation while the directories are listed. So the order of the listings shows an
+    /// operation that moves on at least once, and they are listed once more.
     @discardableResult
     package func pruneKept(
         olderThan limit: Timestamp, atMost most: Int = SpoolDirectory.mostDoneKeys
@@ -113,7 +112,7 @@ extension SpoolDirectory {
         return removed
     }
 
-    /// Returns what is kept for a key, for a file that takes its place: nothing where that file cannot be read.
+    /// Returns a key's file, which is to be replaced; `nil` if it cannot be read.
     private func replaceableFile(of key: Digest) throws(SpoolError) -> KeptFile? {
         do throws(SpoolError) {
             return try keptFile(of: key)
@@ -126,7 +125,7 @@ extension SpoolDirectory {
         try readFile(QueuePath("state/\(Self.file(of: key))"), limit: KeptFile.limit).flatMap { KeptFile($0) }
     }
 
-    /// Queues of earlier versions have none.
+    /// Makes `state/keys/`, which queues of earlier versions lack.
     private func makeKeysDirectory() throws(SpoolError) {
         try attempt("make", Self.keys) { () throws(Errno) in
             if try exists(Self.keys) { return }
@@ -137,7 +136,7 @@ extension SpoolDirectory {
         }
     }
 
-    /// The names in a directory that may not be there.
+    /// Returns the names in a directory; none if it is not there.
     func namesIfThere(in directory: QueuePath) throws(SpoolError) -> [[UInt8]] {
         do throws(SpoolError) {
             return try names(in: directory)

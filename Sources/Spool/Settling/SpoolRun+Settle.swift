@@ -1,16 +1,18 @@
 import CSystem
 package import Policy
 
-/// The end of a claim.
+/// The end of a claim: its file leaves row C.
 extension SpoolRun {
-    /// Row C → gone, D, N, X, K or Q, durable after `flush`. `record` is appended to the file first, where it stays.
+    /// Row C → gone, D, N, X, K or Q, durable after `flush`. Appends `record` to the file first, if the file stays.
     ///
-    /// What is superseded, and what is delivered in a sequence, must be flushed before the newer operation is sent: else
-    /// a power cut after that one's delivery could bring the old one back alone, and its value would be the last.
+    /// A superseded operation, and one delivered in a sequence, must be flushed before the newer operation is sent.
+    /// Otherwise a power cut after that one's delivery could bring the old one back alone, and its value would be the
+    /// last.
     ///
-    /// On an error the claim is still held, unless it is `lostHold`. `notRemovedAfterDelivery` means that the run must
-    /// stop: the server has it. Its claim is left where the error says it is, as if the run had died: the next one counts
-    /// an interruption, so that one which can never be removed is not sent by every run for ever.
+    /// After an error the run still has the claim, except after `lostHold` and `notRemovedAfterDelivery`. The latter
+    /// means that the run must stop: the server has the operation. The file stays at the error's path, as if the run
+    /// had died: the next run counts an interruption, so a file that can never be removed is not sent by every run for
+    /// ever.
     package func settle(
         _ claim: Claim, _ disposition: Disposition, record: AttemptRecord?, now: Timestamp
     ) throws(SpoolError) -> Settled {
@@ -57,8 +59,7 @@ extension SpoolRun {
         return settled
     }
 
-    /// A claim whose path is free of doubt is moved; one whose target's name is taken is the same operation twice, or
-    /// two that share a name.
+    /// Moves a claim to its row. A file that has the target's name already is the same operation, or shares its name.
     private func place(
         _ claim: Claim, _ entry: Entry, _ verb: String, _ now: Timestamp
     ) throws(SpoolError) -> Settled {
@@ -83,8 +84,8 @@ extension SpoolRun {
         return .moved(entry)
     }
 
-    /// Two files want one name. The same operation twice (a file system that reordered) becomes one; another operation
-    /// goes into quarantine.
+    /// Resolves a conflict of two files for one name. The same operation twice (a file system that reordered) becomes
+    /// one; another operation goes into quarantine.
     private func resolve(_ path: QueuePath, against entry: Entry, _ now: Timestamp) throws(SpoolError) -> Settled {
         if case .operation(let ours) = try queue.read(path, name: entry.name, limit: SpoolDirectory.readLimit),
             case .operation(let standing) = try queue.read(entry),
@@ -113,7 +114,7 @@ extension SpoolRun {
         lost(path.parent)
     }
 
-    /// Row C → gone: tried twice, then the run must stop.
+    /// Row C → gone. Tries twice; if both fail, the run must stop.
     private func removeDelivered(_ claim: Claim) throws(SpoolError) {
         do throws(SpoolError) {
             do throws(SpoolError) { try removeIfThere(claim) } catch { try removeIfThere(claim) }
@@ -123,7 +124,7 @@ extension SpoolRun {
         }
     }
 
-    /// Row C → gone. Only this run moves its claims: one that is missing went with an answer that was lost (NFS).
+    /// Row C → gone. Only this run moves its claims: a missing file was removed by a call whose answer was lost (NFS).
     private func removeIfThere(_ claim: Claim) throws(SpoolError) {
         try queue.attempt("remove", claim.path) { () throws(Errno) in
             do throws(Errno) { try queue.system.unlink(queue.root, claim.path.bytes) } catch let error
@@ -133,7 +134,7 @@ extension SpoolRun {
         lost(directory.path)
     }
 
-    /// Row C → K; where a copy cannot be kept, gone: it must not be sent again for the sake of a copy.
+    /// Row C → K, or gone if the copy cannot be kept: the operation must not be sent again for the sake of a copy.
     private func keepDelivered(_ claim: Claim, _ name: EntryName) throws(SpoolError) -> Settled {
         let entry = Entry(state: .delivered, name: name)
         do throws(Errno) {
@@ -147,8 +148,8 @@ extension SpoolRun {
         }
     }
 
-    /// Appends an attempt's line. It is told, not relied on: a full disk must not keep the operation from its row, and a
-    /// line torn by one is closed by the next.
+    /// Appends an attempt's line, and ignores errors: a full disk must not keep the operation from its row. The next
+    /// line ends a line that was torn.
     private func append(_ record: AttemptRecord?, to claim: Claim) {
         guard let record else { return }
         do throws(Errno) {
@@ -167,11 +168,11 @@ extension SpoolRun {
                 _ = try got.get()
                 let isEnded = last[0] == UInt8(ascii: "\n")
                 try queue.write(descriptor, (isEnded ? [] : [UInt8(ascii: "\n")]) + OperationFile.encode(record))
-                // An answer stands nowhere else: it is as durable as the rename that follows it.
+                // The answer is nowhere else, so it must be as durable as the rename that follows.
                 if record.answer != nil { try queue.system.fsync(descriptor) }
             }
         } catch {
-            // The rename alone says that there was an attempt.
+            // The rename alone then says that there was an attempt.
         }
     }
 }
