@@ -21,7 +21,7 @@ final class Agent {
     /// The attempts in the agent whose requests may have begun to leave. Complete once the agent has ended.
     private(set) var begun: Set<Int> = []
     private var unreadBeginnings = 0
-    /// Bytes that the socket has not taken. Small frames share a piece; a large frame is a piece of its own and never
+    /// Bytes that the socket has not taken. Small frames share a piece; a large frame has its own piece and is never
     /// copied.
     private var outbox: [Piece] = []
     /// The number of bytes of the first piece that the socket has taken.
@@ -101,9 +101,8 @@ final class Agent {
         }
     }
 
-    /// Writes as many bytes as the socket takes now. `receive` notices a dead agent, because reports may still be
-    /// unread. A live agent that cannot be written to has missed a frame: `flush` dismisses it, because it would never
-    /// report.
+    /// Writes what the socket takes now. `receive` notices a dead agent, because reports may still be unread. Dismisses
+    /// a live agent that cannot be written to: it has missed a frame, and the run would wait for it.
     func flush() {
         while let piece = outbox.first {
             let count = piece.bytes.withUnsafeBytes { bytes in
@@ -126,8 +125,8 @@ final class Agent {
         }
     }
 
-    /// Returns the frames that have arrived, and how the connection ended: `nil` if it is open, `""` at its regular
-    /// end, else its defect.
+    /// Returns the frames that have arrived, and the connection's end: `nil` if open, `""` if regular, else what was
+    /// wrong.
     func receive() -> (frames: [Frame], end: String?) {
         var frames: [Frame] = []
         var end: String?

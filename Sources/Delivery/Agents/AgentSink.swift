@@ -7,14 +7,13 @@ package import Policy
 /// destinations are active than agents are allowed, destinations share an agent. A destination that has killed or hung
 /// an agent never shares again.
 ///
-/// An agent may die, hang, outgrow its memory or send garbage. Then only its attempts whose requests had begun to leave
-/// are in doubt:
+/// An agent may die, hang, use too much memory or send garbage. Then only attempts whose requests may have left are in
+/// doubt:
 /// - If one attempt is in doubt, it is reported as `agentDied`, or as `deadline` if the agent hung.
-/// - If several are in doubt, each is reported so as a suspect (`AttemptReport.isSuspect`), to be attempted again
-///   alone.
-/// - The other attempts go to another agent. Nothing of them was sent. When an attempt's `timeouts.total` has passed,
-///   the agent is told to cancel it, and its report is `deadline`. An agent that does not report it within the grace
-///   has hung and is killed.
+/// - If several are, each is reported so as a suspect (`AttemptReport.isSuspect`), to be attempted again alone.
+/// - The agent's other attempts go to another agent. Nothing of them was sent.
+/// An attempt whose `timeouts.total` has passed is cancelled and reported as `deadline`. An agent that does not report
+/// it within the grace has hung and is killed.
 ///
 /// One thread uses a sink and must live as long as the sink: Linux kills an agent with the thread that started it.
 package final class AgentSink: Sink {
@@ -146,8 +145,7 @@ package final class AgentSink: Sink {
         return try startAgent(for: transport)
     }
 
-    /// Returns the agent for an attempt, and starts one if allowed; `nil` if the attempt must wait until an agent is
-    /// idle.
+    /// Returns the agent for an attempt, perhaps a new one; `nil` if the attempt must wait until an agent is idle.
     private func agent(for request: OutgoingRequest) throws(SinkError) -> Agent? {
         let ours = agents.filter { $0.transport == request.transport }
         if let its = ours.first(where: { has($0, request.destination) }) { return its }
@@ -290,8 +288,7 @@ package final class AgentSink: Sink {
 
     // MARK: - Death
 
-    /// Cancels the attempts whose time has passed. Kills the agents that did not report a cancelled attempt within the
-    /// grace.
+    /// Cancels the attempts whose time has passed. Kills an agent that did not report a cancelled one within the grace.
     private func ringAlarms() {
         let now = ContinuousClock.now
         for agent in agents {
@@ -315,8 +312,7 @@ package final class AgentSink: Sink {
         }
     }
 
-    /// Ends an agent that has died or sent garbage. Throws after three agents in a row that died before they were
-    /// ready.
+    /// Ends an agent that died or sent garbage. Throws after three agents in a row that died before they were ready.
     private func bury(_ agent: Agent, complaint: String) throws(SinkError) {
         agents.removeAll { $0 === agent }
         let end = agent.end()

@@ -122,7 +122,7 @@ package enum DeliveryAgent {
                     if count >= 0 {
                         sent += count
                     } else if errno != EINTR {
-                        return  // The run is gone; so is this process in a moment.
+                        return  // The run has ended, so this process ends soon.
                     }
                 }
             }

@@ -3,7 +3,7 @@ import Policy
 
 /// The files installed with the running program, found from its place.
 package enum Installation {
-    /// The path of the running binary, even if it was deleted; empty if it cannot be found.
+    /// The present or former path of the running binary; empty if it cannot be found.
     package static let program: String = {
         var path = [CChar](repeating: 0, count: Int(PATH_MAX))
         #if os(Linux)

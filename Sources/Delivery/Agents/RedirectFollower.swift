@@ -10,7 +10,7 @@ final class RedirectFollower: Sendable {
         var hops = 0
         var isCancelled = false
 
-        /// Returns the request for the redirect's target; `nil` if the answer is no redirect to follow or the hops are
+        /// Returns the request that follows the answer's redirect; `nil` if it must not be followed or the hops are
         /// used up.
         func next(after report: AttemptReport) -> OutgoingRequest? {
             guard hops < Redirect.mostFollowed, case .answer(let answer) = report.result,
