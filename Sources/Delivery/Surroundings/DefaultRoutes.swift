@@ -1,9 +1,9 @@
 /// The routes from this machine to others, as Linux shows them in /proc and /sys.
 struct DefaultRoutes {
     /// Whether there is any route over an interface that is up, except loopback, link-local and multicast routes;
-    /// `true` if the kernel shows no routes.
+    /// `true` if the kernel shows no table.
     let hasAny: Bool
-    /// Whether there is a default route over an interface that is up; `true` if the kernel shows no routes.
+    /// Whether there is a default route over an interface that is up; `true` if the kernel shows no table.
     let areThere: Bool
     /// The interfaces of the default routes, the preferred route's first.
     let interfaces: [String]

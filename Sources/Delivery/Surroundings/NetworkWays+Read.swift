@@ -13,8 +13,7 @@ extension NetworkWays {
             hasResolver: hasResolver(root: root))
     }
 
-    /// Whether an interface is up that has an address other than loopback and link-local ones (169.254.0.0/16,
-    /// fe80::/10).
+    /// Whether an interface is up with an address beyond loopback and link-local (169.254.0.0/16, fe80::/10).
     private static var hasInterface: Bool {
         var list: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&list) == 0 else { return true }
@@ -46,8 +45,7 @@ extension NetworkWays {
         }
     }
 
-    /// Returns whether resolv.conf(5) names a server. Without one the resolver asks this machine, which has no name
-    /// server.
+    /// Returns whether resolv.conf(5) names a server. The resolver's default, this machine itself, does not count.
     private static func hasResolver(root: String) -> Bool {
         #if os(Linux)
             let lines = (KernelFile.text("\(root)/etc/resolv.conf") ?? "").split(separator: "\n")
