@@ -27,7 +27,7 @@ extension NetworkError {
     private static func name(of failure: CurlFailure) -> NetworkError {
         let spoken = NetworkError(words: failure.words)
         switch failure.code {
-        case 1: return failure.wasConnected ? .malformedAnswer : .badURL  // HTTP/0.9 is an unsupported protocol, too
+        case 1: return failure.wasConnected ? .malformedAnswer : .badURL  // HTTP/0.9 is an unsupported protocol too
         case 3, 67: return .badURL
         case 5, 97: return .proxy
         case 6: return .dns
@@ -38,7 +38,7 @@ extension NetworkError {
             case ETIMEDOUT: return .connectTimeout
             default: return .refused
             }
-        case 27: return failure.wasConnected ? .malformedAnswer : .other  // a header line longer than it takes
+        case 27: return failure.wasConnected ? .malformedAnswer : .other  // a header line that is too long
         case 28:
             if spoken == .dns || spoken == .proxy { return spoken ?? .other }
             if failure.wasConnected { return .timeout }
