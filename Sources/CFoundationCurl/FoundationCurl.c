@@ -10,7 +10,7 @@
 // - Foundation sees one well-formed head for every answer, with the real head in a header field. So its parser, its
 //   redirects and its challenges, which trap or hang, have no work. Trailers are dropped.
 // - An answer's body ends at the bytes that are wanted.
-// - A transfer succeeds only if its head is whole, and if a 2xx answers the whole request.
+// - A transfer succeeds only if its head is whole, and a 2xx only if the whole request had left.
 // - An error carries libcurl's own code and message.
 // - Foundation watches one descriptor that stays open, in place of sockets that come and go under the same number.
 // - Foundation's timer, which rings a millisecond early and is then not set again, rings in time.
