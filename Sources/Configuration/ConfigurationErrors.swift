@@ -5,11 +5,11 @@ package struct ConfigurationError: Hashable, Sendable, CustomStringConvertible {
     /// The file's name, as the caller gave it.
     package var file: String
     package var line: Int
-    /// In Unicode scalars, from 1.
+    /// The column in Unicode scalars, from 1.
     package var column: Int
     /// The key, from the top: `routes.default.timeouts.total`; `nil` if the text is not JSON5.
     package var path: String?
-    /// Lower case, without a period: `'2 minuts' is not a duration`.
+    /// The error in lower case, without a period: `'2 minuts' is not a duration`.
     package var reason: String
     /// A fact or a command that helps to correct the error.
     package var hint: String?
@@ -30,7 +30,7 @@ package struct ConfigurationErrors: Error, Hashable, Sendable, CustomStringConve
     /// The number of errors beyond the first ten.
     package var omitted: Int
 
-    /// One error a line, without the hints.
+    /// The errors, one a line, without their hints.
     package var description: String {
         (errors.map(\.description) + (omitted > 0 ? ["and \(omitted) more"] : [])).joined(separator: "\n")
     }

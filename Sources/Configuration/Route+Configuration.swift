@@ -30,7 +30,7 @@ func destinationName(
 }
 
 extension ConfigurationValue<Set<OverridableField>> {
-    /// A list, which may be empty.
+    /// A list of fields, which may be empty.
     static let overrides = ConfigurationValue(
         "list of words", .list(ConfigurationValue<OverridableField>.word.shape(), atLeast: 0)
     ) { value, findings in

@@ -125,8 +125,7 @@ final class Agent {
         }
     }
 
-    /// Returns the frames that have arrived, and the connection's end: `nil` if open, `""` if regular, else what was
-    /// wrong.
+    /// Returns the frames that have arrived, and the connection's end: `nil` if open, `""` if regular, else its defect.
     func receive() -> (frames: [Frame], end: String?) {
         var frames: [Frame] = []
         var end: String?

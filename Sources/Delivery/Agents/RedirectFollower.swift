@@ -23,7 +23,7 @@ final class RedirectFollower: Sendable {
     }
 
     private let report: TransportReport
-    /// By ticket.
+    /// The attempts that may be redirected, by ticket.
     private let journeys = Mutex<[Int: Journey]>([:])
     /// Written once, in `init`. The transport reports on the agent's thread or on threads of its own, and can be given
     /// the next hop there.

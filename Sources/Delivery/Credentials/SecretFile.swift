@@ -5,7 +5,7 @@ import Policy
 struct SecretFile {
     let path: String
 
-    /// In bytes.
+    /// Upper bound on a secret, in bytes.
     static let limit = 65_536
 
     init(_ path: String) {

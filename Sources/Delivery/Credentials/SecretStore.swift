@@ -3,9 +3,9 @@ package import Policy
 /// The secrets of one run: resolved at each attempt, and again after a server has refused a request.
 ///
 /// Reads files and variables each time, so a token that is renewed during a run is used at once. Keeps a command's
-/// answer for its `ttl`, at most as long as the store lives. Only `TokenFile` writes a secret to a file. Every error is a
-/// value of `SecretValues.failures`, a predicate for `the secret 'api' …`, without the content of a file or the output
-/// of a program. One thread uses a store.
+/// answer for its `ttl`, at most as long as the store lives. Only `TokenFile` writes a secret to a file. Every error is
+/// a value of `SecretValues.failures`, a predicate for `the secret 'api' …`, without the content of a file or the
+/// output of a program. One thread uses a store.
 package final class SecretStore {
     /// The result of a command or a token endpoint, and how long it is kept.
     private struct Answer {

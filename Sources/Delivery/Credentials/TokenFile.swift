@@ -9,7 +9,7 @@ import Policy
 struct TokenFile: ~Copyable {
     private let descriptor: Int32
 
-    /// In bytes.
+    /// Upper bound on the content, in bytes.
     private static let limit = 65_536
 
     /// Opens and locks the file of that name. `nil` if there is no trustworthy file, or another run keeps it locked for
@@ -77,7 +77,7 @@ struct TokenFile: ~Copyable {
 
 /// The directory of this user's run-time files, which do not survive a restart of the machine.
 package struct RuntimeDirectory: Sendable {
-    /// Absolute.
+    /// The absolute path of the directory.
     package let path: String
     /// Whether drainq creates the directory if it is missing. Its parent must exist.
     let isOurs: Bool
@@ -97,8 +97,8 @@ package struct RuntimeDirectory: Sendable {
         }
     }
 
-    /// Opens the directory; `nil` if others may write in it (or read drainq's own), or it is another user's or a
-    /// symbolic link.
+    /// Opens the directory; `nil` if it is a symbolic link or another user's, or if others may write in it (or, if
+    /// drainq creates it, read it).
     func descriptor() -> Int32? {
         if isOurs { mkdir(path.rawCString, 0o700) }
         let place = open(path.rawCString, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

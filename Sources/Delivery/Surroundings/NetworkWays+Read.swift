@@ -2,8 +2,8 @@ import CSystem
 package import Policy
 
 extension NetworkWays {
-    /// Reads what this machine has of a network: interfaces by getifaddrs(3), routes and name servers from the files of
-    /// kernel and resolver, as this process sees them. Whatever cannot be found out counts as present.
+    /// Reads the network of this machine: interfaces by getifaddrs(3), routes and name servers from the files of kernel
+    /// and resolver, as this process sees them. Whatever cannot be found out counts as present.
     ///
     /// - Parameter root: the directory of /proc, /sys and /etc, for tests. Interfaces are always those of this machine.
     package static func read(root: String = "") -> NetworkWays {

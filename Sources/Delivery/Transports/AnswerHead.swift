@@ -81,7 +81,7 @@ extension UInt8 {
 }
 
 extension BidirectionalCollection<UInt8> {
-    /// Where what follows is of such bytes alone.
+    /// Returns the end of the collection without such bytes at its end.
     fileprivate func endOfText(_ isOutside: (UInt8) -> Bool) -> Index {
         var end = endIndex
         while end > startIndex, isOutside(self[index(before: end)]) { formIndex(before: &end) }
