@@ -17,7 +17,7 @@ struct ScheduleDraft: Hashable, Sendable {
     static let defaultMultiplier = 2.0
     static let defaultJitter = 0.2
 
-    /// Returns the schedule: a preset with changes, or an own one. Throws if members contradict each other.
+    /// Returns the schedule: a preset with changes, or one of its own. Throws if members contradict each other.
     func resolved() throws(Contradiction) -> BackoffSchedule {
         var resolved: BackoffSchedule
         let isExponential = base != nil || multiplier != nil || max != nil

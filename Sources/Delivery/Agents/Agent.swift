@@ -21,7 +21,7 @@ final class Agent {
     /// The attempts in the agent whose requests may have begun to leave. Complete once the agent has ended.
     private(set) var begun: Set<Int> = []
     private var unreadBeginnings = 0
-    /// Bytes that the socket has not taken. Small frames share a piece; a large frame has its own piece and is never
+    /// Bytes that the socket has not taken. Small frames share a piece; a large one has its own piece and is not
     /// copied.
     private var outbox: [Piece] = []
     /// The number of bytes of the first piece that the socket has taken.

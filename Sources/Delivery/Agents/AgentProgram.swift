@@ -42,8 +42,7 @@ package struct AgentProgram: Hashable, Sendable {
     /// Whether the program exists and is executable.
     private var isInstalled: Bool { executable.contains("/") && access(executable.rawCString, X_OK) == 0 }
 
-    /// Whether the program can make attempts. On Linux Foundation ends a program that cannot learn its own path from
-    /// /proc.
+    /// Whether the program can make attempts. On Linux Foundation ends a program that cannot find its path in /proc.
     package var canRun: Bool {
         #if os(Linux)
             isInstalled && access("/proc/self/exe", F_OK) == 0

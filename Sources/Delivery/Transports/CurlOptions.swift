@@ -109,8 +109,7 @@ struct CurlOptions {
         if Self.hasSystemFile { ccurl_set_text(handle, CURLOPT_CAPATH, nil) }
     }
 
-    /// Whether libcurl's default file of authorities is readable. Checked once in a process: an agent does not live
-    /// long.
+    /// Whether libcurl's default file of authorities is readable. Checked once in a process: an agent is short-lived.
     private static let hasSystemFile: Bool = {
         guard let handle = ccurl_easy_init() else { return false }
         defer { ccurl_easy_cleanup(handle) }

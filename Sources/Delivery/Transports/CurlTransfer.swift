@@ -268,8 +268,7 @@ final class CurlTransfer {
 
     /// Returns why a socket cannot carry the request; `nil` if it can.
     ///
-    /// Input is no defect on a new TLS connection, where it may be session tickets, nor over HTTP/2, where it names its
-    /// request.
+    /// Input is no defect on a new TLS connection (it may be session tickets), nor over HTTP/2 (it names its request).
     private func defect(of socket: CurlSocket) -> Stop? {
         switch (socket.input, socket.isMultiplexed) {
         case (.none, _): nil
