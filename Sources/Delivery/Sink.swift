@@ -6,7 +6,7 @@ package import Policy
 /// within the request's `timeouts.total` and a short grace, whatever the server or the transport does. If an attempt
 /// has not begun when another attempt kills their common agent, it goes to another agent with the full time again.
 package protocol Sink: AnyObject {
-    /// Starts what attempts by a transport need. Reports no failure: the first `submit` meets it again and throws it.
+    /// Starts what attempts by a transport need. Reports no failure: if it persists, `submit` throws it.
     func prepare(_ transport: Transport)
 
     /// Returns why this machine cannot make attempts by a transport, in one line; `nil` if it can.

@@ -8,7 +8,7 @@ package import Policy
 
 /// A route's `headersCommand`: a program that makes header fields for a request, such as a signature.
 ///
-/// A run calls it before each attempt, in the directory of the configuration, by its argument vector and never through
+/// drainq runs it before each attempt, in the directory of the configuration, by its argument vector and never through
 /// a shell, with the environment variables of `SecretStore.commandEnvironment`.
 ///
 /// Standard input is one line of JSON, a newline, and then the body's bytes as they will be sent, to the end of input.
