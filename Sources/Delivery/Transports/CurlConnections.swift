@@ -17,9 +17,9 @@ final class ConnectionCache {
 /// The resting connections of an agent, and the choice of a connection for each transfer.
 ///
 /// A connection whose server has sent one answer too many is a request behind: the true answer to a request arrives
-/// just after the stray one that was taken for it. If the next request followed at once, it would find no unread byte
-/// and take the answer before. So a cache is used again only if more caches of its origin rest than are in use. There
-/// are about twice as many caches as transfers: while a connection rests, late bytes arrive and are seen.
+/// just after the stray one that was taken for it. If the next request followed at once, no byte would be unread yet,
+/// and it would get that late answer. So a cache is used again only if more caches of its origin rest than are in use.
+/// There are about twice as many caches as transfers: while a connection rests, late bytes arrive and are seen.
 struct CurlConnections {
     private struct Resting {
         var origin: String
