@@ -12,10 +12,10 @@
 #define LIBRARY "libcurl.so.4"
 #endif
 
-// Upper bound on the descriptors that are looked at where input has to be cut off.
+// Upper bound on the descriptors that are checked when input must be cut off.
 enum { DESCRIPTORS = 4096 };
 
-// As far as it is read here.
+// The members of curl_version_info_data that are read here.
 struct version_info {
     int age;
     const char *version;
@@ -158,7 +158,7 @@ int ccurl_multi_add(ccurl_multi *multi, ccurl_easy *easy) { return multi_add_han
 int ccurl_multi_remove(ccurl_multi *multi, ccurl_easy *easy) { return multi_remove_handle(multi, easy); }
 static volatile sig_atomic_t cut, is_performing, pass;
 
-// Everything from descriptor 3 on is libcurl's. Calls only what a signal handler may.
+// Every descriptor from 3 on is libcurl's. Calls only functions that a signal handler may call.
 static void cut_input(void) {
     cut = 1;
     char byte;
@@ -166,8 +166,8 @@ static void cut_input(void) {
         if (recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0) shutdown(descriptor, SHUT_RDWR);
 }
 
-// Called for every tenth of a second of processor time, with the timer set once: to set it for each pass costs two system
-// calls a pass.
+// Called after every tenth of a second of processor time. The timer is set once: to set it for each pass would cost two
+// system calls a pass.
 static void watch(int signal) {
     (void)signal;
     static sig_atomic_t watched, ticks;
@@ -180,7 +180,7 @@ static void watch(int signal) {
 
 static void begin_watch(void) {
     struct sigaction action = {.sa_handler = watch, .sa_flags = SA_RESTART};
-    // Processor time: a process that is stopped or waits for its turn has read nothing.
+    // Processor time: a process that is stopped or not scheduled has read nothing.
     struct itimerval tick = {.it_interval.tv_usec = 100000, .it_value.tv_usec = 100000};
     if (sigaction(SIGPROF, &action, NULL) == 0) setitimer(ITIMER_PROF, &tick, NULL);
 }
@@ -206,7 +206,7 @@ bool ccurl_multi_poll(ccurl_multi *multi, int descriptor, int milliseconds) {
 
 ccurl_easy *ccurl_multi_next_ended(ccurl_multi *multi, int *code) {
     int left;
-    // The only kind of message there is.
+    // There is only one kind of message.
     struct message *message = multi_info_read(multi, &left);
     if (!message) return NULL;
     *code = message->data.code;

@@ -1,22 +1,22 @@
-// libcurl between Foundation and the machine's libcurl.so.4, on Linux. The linkers bind the calls of FoundationNetworking,
-// dynamic or static, to the functions here. Each of them opens the machine's libcurl when it is first called, so a program
-// that sends nothing starts without it.
+// A layer between Foundation and the machine's libcurl.so.4, on Linux. The linker binds the calls of
+// FoundationNetworking, dynamic or static, to the functions here. The first call of each opens the machine's libcurl,
+// so a program that sends nothing starts without it.
 //
-// Most functions only hand on. The others make URLSession sound where its interface cannot:
-// - Every request has a connection of its own and speaks HTTP/1.1: no answer to another request, no second sending.
-// - A connection has a time-out of its own. Where an address of the host does not answer in half of it, or refuses, the
-//   next one is tried.
-// - A proxy's answer to CONNECT that does not end is cut off.
-// - Foundation is shown one well-formed head for every answer, with the real one in a header field: its parser, its
-//   redirects and its challenges, which trap or hang, have nothing to work on. Trailers are dropped.
-// - An answer's body ends where nobody wants more of it.
-// - A transfer is whole only if its head is, and if a 2xx answers the whole request.
-// - An error carries libcurl's own code and words.
+// Most functions only forward. The others correct what URLSession's interface cannot express:
+// - Every request has a connection of its own and speaks HTTP/1.1: no answer to another request, no repeated request.
+// - A connection has a time-out of its own. If an address of the host refuses, or does not answer in half of the
+//   time-out, libcurl tries the next one.
+// - A proxy's endless answer to CONNECT is cut off.
+// - Foundation sees one well-formed head for every answer, with the real head in a header field. So its parser, its
+//   redirects and its challenges, which trap or hang, have no work. Trailers are dropped.
+// - An answer's body ends at the bytes that are wanted.
+// - A transfer succeeds only if its head is whole, and a 2xx only if the whole request had left.
+// - An error carries libcurl's own code and message.
 // - Foundation watches one descriptor that stays open, in place of sockets that come and go under the same number.
 // - Foundation's timer, which rings a millisecond early and is then not set again, rings in time.
 //
-// Foundation passes one integer or pointer to the functions of variable arguments, which the calling conventions of Linux
-// on x86-64 and AArch64 hand on in the same register.
+// Foundation passes one integer or pointer to the variadic functions. The calling conventions of Linux on x86-64 and
+// AArch64 put it into the same register as a fixed parameter.
 #ifdef __linux__
 #include "CFoundationCurl.h"
 #include <dlfcn.h>
@@ -31,7 +31,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-// From curl/curl.h and curl/multi.h, which the stable interface never changes.
+// From curl/curl.h and curl/multi.h; the stable interface never changes these numbers.
 enum {
     WRITEDATA = 10001, ERRORBUFFER = 10010, HTTPHEADER = 10023, HEADERDATA = 10029, WRITEFUNCTION = 20011,
     HEADERFUNCTION = 20079, INFILESIZE_LARGE = 30115,
@@ -55,7 +55,7 @@ static void *function(const char *name) {
     _exit(70);
 }
 
-// The machine's function, as REAL(name)(arguments).
+// REAL(name)(arguments) calls the machine's function.
 #define DECLARE(result, name, parameters) \
     static result(*real_##name(void)) parameters { \
         static result(*real) parameters; \
@@ -92,7 +92,7 @@ DECLARE(int, curl_multi_socket_action, (void *, int, int, int *))
 DECLARE(int, curl_multi_socket_all, (void *, int *))
 DECLARE(struct message *, curl_multi_info_read, (void *, int *))
 
-// Says that the length of an answer is unknown: Foundation traps on one that is no Int64.
+// Reports the length of every answer as unknown: Foundation traps on a length that is no Int64.
 int curl_easy_getinfo(void *easy, int info, void *result) {
     if (info != CONTENT_LENGTH_DOWNLOAD) return REAL(curl_easy_getinfo)(easy, info, result);
     *(double *)result = -1;
@@ -103,29 +103,29 @@ int curl_easy_getinfo(void *easy, int info, void *result) {
 
 typedef size_t (*receiver)(char *, size_t, size_t, void *);
 
-// What is known of an easy handle. libcurl gives it to the functions that take what arrives.
+// The state of an easy handle. libcurl passes it to the functions that receive lines, bodies and progress.
 struct transfer {
     void *easy;
     receiver head_receiver, body_receiver; // Foundation's
     void *head_context, *body_context;
     char *words;
     long connect_milliseconds;
-    int64_t length, room; // of the request's body; for the answer's
+    int64_t length, room; // the length of the request's body; the room for the answer's
     char *head;
     size_t head_length;
     bool has_head, has_long_tunnel;
-    unsigned pass, told; // when libcurl last told of its progress, and how often in that pass
+    unsigned pass, told; // the pass of the last progress call, and the calls in that pass
     struct transfer *next;
 };
 
 static struct transfer *transfers;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-// All heads and trailers of an answer.
+// Upper bound on the bytes of an answer's heads.
 static const size_t longest_head = 256 << 10;
-// The bytes of a proxy's answer to CONNECT that are read at one go. libcurl reads them one by one and tells of each, without
-// a look at other transfers.
+// Upper bound on the bytes of a proxy's answer to CONNECT that are read in one pass. libcurl reads them one by one with
+// a call of the progress function for each, and serves no other transfer meanwhile.
 static const unsigned longest_tunnel = 16 << 10;
-// Counts the calls in which libcurl works. All of them come from one queue.
+// The number of calls in which libcurl works. All of them come from one queue.
 static unsigned pass;
 
 static struct transfer *transfer_of(void *easy) {
@@ -183,7 +183,7 @@ static bool show_head(struct transfer *transfer) {
     return taken;
 }
 
-// Takes a line of a head or trailer.
+// Receives a line of a head or trailer.
 static size_t take_line(char *line, size_t size, size_t count, void *context) {
     struct transfer *transfer = context;
     size_t length = size * count;
@@ -219,7 +219,7 @@ static bool is_connected(void *easy) {
     return connected > 0;
 }
 
-// Is told of progress; anything but 0 ends the transfer.
+// Receives the progress of a transfer; a result other than 0 ends the transfer.
 static int take_progress(void *context, int64_t to_receive, int64_t received, int64_t to_send, int64_t sent) {
     (void)to_receive, (void)received, (void)to_send, (void)sent;
     struct transfer *transfer = context;
@@ -230,7 +230,7 @@ static int take_progress(void *context, int64_t to_receive, int64_t received, in
     return 1;
 }
 
-// Reads the limits among a request's header lines. libcurl sends no line that ends with its colon.
+// Reads the limits from a request's header lines and cuts them off: libcurl sends no line that ends with its colon.
 static void take_limits(struct transfer *transfer, struct list *line) {
     static const char name[] = FOUNDATION_CURL_LIMITS ":";
     for (; line; line = line->next) {
@@ -269,7 +269,7 @@ int curl_easy_setopt(void *easy, int option, void *argument) {
     return REAL(curl_easy_setopt)(easy, option, argument);
 }
 
-// Adds what a transfer needs besides what Foundation sets.
+// Sets the options of a transfer that Foundation does not set.
 int curl_multi_add_handle(void *multi, void *easy) {
     struct transfer *transfer = transfer_of(easy);
     REAL(curl_easy_setopt)(easy, HTTP_VERSION, (long)VERSION_1_1);
@@ -277,7 +277,7 @@ int curl_multi_add_handle(void *multi, void *easy) {
     REAL(curl_easy_setopt)(easy, FORBID_REUSE, 1L);
     REAL(curl_easy_setopt)(easy, HTTP09_ALLOWED, 0L);
     REAL(curl_easy_setopt)(easy, SUPPRESS_CONNECT_HEADERS, 1L);
-    // libcurl reads all authorities anew for each connection where they are both in a file and in a directory.
+    // libcurl reads all authorities again for each connection if both a file and a directory have them.
     char *authorities = NULL;
     if (REAL(curl_easy_getinfo)(easy, CAINFO, &authorities) == 0 && authorities && access(authorities, R_OK) == 0)
         REAL(curl_easy_setopt)(easy, CAPATH, NULL);
@@ -291,7 +291,7 @@ int curl_multi_add_handle(void *multi, void *easy) {
     return REAL(curl_multi_add_handle)(multi, easy);
 }
 
-// Writes what a transfer ended with before libcurl's words, as the numbers that URLSessionTransport reads.
+// Writes the facts of a failure before libcurl's message, as the numbers that FoundationOutcome reads.
 static void explain(struct transfer *transfer, int code) {
     long system_error = 0, proxy_status = 0;
     REAL(curl_easy_getinfo)(transfer->easy, OS_ERRNO, &system_error);
@@ -302,8 +302,8 @@ static void explain(struct transfer *transfer, int code) {
         is_connected(transfer->easy), words);
 }
 
-// Tells Foundation how a transfer ended. One without a head, and one whose 2xx came before the whole request had gone,
-// have failed.
+// Tells Foundation how a transfer ended. A transfer without a head fails, and so does one whose 2xx came before the
+// whole request had left.
 void *curl_multi_info_read(void *multi, int *left) {
     static _Thread_local struct message told;
     struct message *message = REAL(curl_multi_info_read)(multi, left);
@@ -333,11 +333,11 @@ void *curl_multi_info_read(void *multi, int *left) {
 
 // MARK: - Sockets
 
-// Of the one session that there is: what Foundation is told of sockets, and the descriptor that stands for all of them.
+// The state of the only session: Foundation's socket function, and the descriptor that stands for all sockets.
 static int (*socket_receiver)(void *, int, int, void *, void *);
 static void *socket_context;
 static int all_sockets = -1;
-// A connection has failed, and libcurl goes on to the host's next address when it works the next time.
+// Whether a connection has failed: libcurl tries the host's next address when it is called again.
 static bool has_lost_address;
 
 static int watch(void *easy, int socket, int what, void *context, void *own) {
@@ -380,7 +380,7 @@ int curl_multi_setopt(void *multi, int option, void *argument) {
     return REAL(curl_multi_setopt)(multi, option, argument);
 }
 
-// Foundation keeps its sources for the one descriptor itself: nothing asks for them again.
+// Ignores the one descriptor: Foundation keeps its sources for it, and nothing asks for them again.
 int curl_multi_assign(void *multi, int socket, void *own) {
     return socket == all_sockets ? 0 : REAL(curl_multi_assign)(multi, socket, own);
 }

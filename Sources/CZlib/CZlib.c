@@ -30,7 +30,7 @@ enum {
     Z_DEFAULT_COMPRESSION = -1,
     Z_DEFLATED = 8,
     Z_DEFAULT_STRATEGY = 0,
-    // The largest window, and 16 for the header and the end of gzip.
+    // The largest window; 16 selects the header and trailer of gzip.
     GZIP_WINDOW = 15 + 16,
     USUAL_MEMORY = 8,
 };
@@ -64,7 +64,7 @@ const char *czlib_open(void) {
 void *czlib_gzip(const void *bytes, size_t count, size_t *length) {
     struct stream stream = {0};
     if (count > UINT_MAX) return NULL;
-    // Refused by a library of another major version.
+    // A library of another major version refuses.
     if (initialize(
             &stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, USUAL_MEMORY, Z_DEFAULT_STRATEGY, "1.2.11",
             sizeof stream))

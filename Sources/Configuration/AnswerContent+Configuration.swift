@@ -13,7 +13,7 @@ extension ConfigurationValue<String> {
 
 extension ConfigurationValue<Outcome> {
     static let outcome = outcome(among: Outcome.allCases)
-    /// What an answer can be that is no delivery.
+    /// The outcomes of an answer that is no delivery.
     static let refusal = outcome(among: Outcome.allCases.filter { $0 != .delivered })
 
     private static func outcome(among outcomes: [Outcome]) -> ConfigurationValue {
@@ -60,14 +60,14 @@ extension ConfigurationValue<AnswerRule.Subject> {
         return names.contains(nil) ? nil : .errors(all.filter(names.contains))
     }
 
-    /// The elements of a list, or the value itself; an empty list is one that is wrong.
+    /// Returns the elements of a list, or the value itself. An empty list stays itself and is reported as wrong.
     private static func values(of value: JSON5Value) -> [JSON5Value] {
         if case .array(let elements) = value.content, !elements.isEmpty { elements } else { [value] }
     }
 }
 
 extension ConfigurationValue<[AnswerContent.Header]> {
-    /// Fields by name, each with its exact value, or whether there is one.
+    /// Header fields by name, each with its exact value, or with whether it must be present.
     static let answerHeaders = ConfigurationValue("header fields", .map(.oneOf([.text(), .boolean]))) {
         value, findings in
         let hint = "fields are written { \"x-ratelimit-remaining\": \"0\", \"retry-after\": true }"

@@ -1,6 +1,6 @@
 import Policy
 
-/// A rule as it is written: what has to be there may be missing.
+/// A rule of `answers` as written: required members may be missing.
 struct AnswerDraft: Hashable, Sendable {
     var statuses: AnswerRule.Subject?
     var errors: AnswerRule.Subject?
@@ -10,7 +10,7 @@ struct AnswerDraft: Hashable, Sendable {
 }
 
 extension ConfigurationValue<[AnswerRule]> {
-    /// The rules of `answers`, in their order; none at all is a list too.
+    /// The rules of `answers`, in their order. The list may be empty.
     static let answers = ConfigurationValue(
         "list of rules", .list(.object(of: ConfigurationKeys.answer), atLeast: 0)
     ) { value, findings in
@@ -78,7 +78,7 @@ extension ConfigurationValue<[AnswerRule]> {
 }
 
 extension AnswerRule {
-    /// Applied to the lines of `classify` that a route inherits: one of the same answers takes the place of the inherited.
+    /// Applies lines of `classify` to inherited ones. A line replaces an inherited one for the same answers.
     static func apply(_ changes: [AnswerRule], to lines: inout [AnswerRule]) {
         for change in changes {
             lines.removeAll { $0.origin == change.origin }
@@ -88,7 +88,7 @@ extension AnswerRule {
 }
 
 extension AnswerDraft {
-    /// Why it is no rule; `nil` if it is one.
+    /// The reason why the draft is no rule; `nil` if it is one.
     fileprivate var problem: (reason: String, hint: String)? {
         guard let outcome else {
             return ("this rule lacks 'is'", "what the answer means: deliver, defer, hold or fail")

@@ -1,6 +1,6 @@
 import Policy
 
-/// The place of results as it is written: without a list it says nothing.
+/// The places of results as written: a list of results may be missing.
 struct ResultsDraft: Hashable, Sendable {
     var pointer: JSONPointer?
     var failed: JSONPointer?
@@ -10,7 +10,7 @@ struct ResultsDraft: Hashable, Sendable {
 }
 
 extension ConfigurationValue<Batch> {
-    /// A `max` of 0 is none.
+    /// A batch. A `max` of 0 means that it is missing.
     static let batch = object("batch", of: ConfigurationKeys.batch, from: Batch(max: 0)) { batch, position, findings in
         if batch.max > 0 { return batch }
         findings.add("this batch lacks 'max'", at: position, hint: "how many go together, as in { max: 100 }")

@@ -1,49 +1,49 @@
 import Policy
 
-/// One thing that is wrong with a configuration file, and where.
+/// An error in a configuration file, with its place.
 package struct ConfigurationError: Hashable, Sendable, CustomStringConvertible {
-    /// As the file was named by whoever asked for it.
+    /// The file's name, as the caller gave it.
     package var file: String
     package var line: Int
-    /// In Unicode scalars, from 1.
+    /// The column in Unicode scalars, from 1.
     package var column: Int
-    /// The key, from the top: `routes.default.timeouts.total`; `nil` where the text itself is no JSON5.
+    /// The key, from the top: `routes.default.timeouts.total`; `nil` if the text is not JSON5.
     package var path: String?
-    /// Lower case, without a period: `'2 minuts' is not a duration`.
+    /// The error in lower case, without a period: `'2 minuts' is not a duration`.
     package var reason: String
-    /// A fact or a command that helps.
+    /// A fact or a command that helps to correct the error.
     package var hint: String?
 
     /// `drainq.json:12:26: routes.default.timeouts.total: '2 minuts' is not a duration`
     ///
-    /// Has the user's text as it was written: the printer escapes control characters.
+    /// Contains the user's text as written: the printer escapes control characters.
     package var description: String {
         "\(file):\(line):\(column): " + (path.map { "\($0): " } ?? "") + reason
     }
 }
 
-/// All that is wrong with one configuration file: never empty, in the order of the file, bounded.
+/// The errors of one configuration file: at least one, in the order of the file, at most `maximumCount`.
 package struct ConfigurationErrors: Error, Hashable, Sendable, CustomStringConvertible {
     package static let maximumCount = 10
 
     package var errors: [ConfigurationError]
-    /// How many more there were after the first ten.
+    /// The number of errors beyond the first ten.
     package var omitted: Int
 
-    /// One error a line, without the hints.
+    /// The errors, one a line, without their hints.
     package var description: String {
         (errors.map(\.description) + (omitted > 0 ? ["and \(omitted) more"] : [])).joined(separator: "\n")
     }
 }
 
-/// The findings while a configuration is read: its errors, and the names that have to be defined somewhere.
+/// The findings while a configuration is read: its errors, and the names that must be defined somewhere.
 struct ConfigurationFindings {
-    /// A name that stands where it means something which is defined elsewhere in the file, perhaps further down.
+    /// A use of a name that is defined elsewhere in the file, perhaps further down.
     struct Mention: Hashable, Sendable {
         enum Kind: Hashable, Sendable {
             case secret
             case destination
-            /// In `{kept.NAME}`.
+            /// A name in `{kept.NAME}`.
             case keptValue
         }
 
@@ -57,7 +57,7 @@ struct ConfigurationFindings {
     let directory: String
     private(set) var errors: [(position: SourcePosition, path: String?, reason: String, hint: String?)] = []
     private(set) var mentions: [Mention] = []
-    /// Also those whose definition is wrong, which is one error and not two.
+    /// The defined secrets. A secret with a wrong definition is included, so that it is one error and not two.
     var definedSecrets: Set<String> = []
     private var path: [String] = []
 
@@ -75,20 +75,20 @@ struct ConfigurationFindings {
         mentions.append(Mention(kind: kind, name: name, position: position, path: path))
     }
 
-    /// What is wrong with a name that was met before, once the whole file has been read.
+    /// Adds an error about a name that was used earlier, once the whole file has been read.
     mutating func add(_ reason: String, about mention: Mention, hint: String?) {
         errors.append((mention.position, mention.path.joined(separator: "."), reason, hint))
     }
 
-    /// What `body` finds wrong is wrong with the key `name` of the object that is being read.
+    /// Runs `body`. Its errors belong to the key `name` of the object that is being read.
     mutating func within<Result>(_ name: String, _ body: (inout ConfigurationFindings) -> Result) -> Result {
         path.append(name.utf8.contains(UInt8(ascii: ".")) ? quote(name) : name)
         defer { path.removeLast() }
         return body(&self)
     }
 
-    /// Something that is wrong with what the members of an object say together: at the one that has to be changed, or at
-    /// the object itself where that one is inherited.
+    /// Adds an error about the members of an object together: at the member that must be changed, or at the object if
+    /// that member is inherited.
     mutating func add(_ problem: RouteProblem, in object: JSON5Value.Member) {
         guard case .object(let members) = object.value.content, let key = problem.key else {
             add(problem.reason, at: object.position, hint: problem.hint)
@@ -102,7 +102,7 @@ struct ConfigurationFindings {
         }
     }
 
-    /// The members of an object, each name once; `nil`, and a finding, where the value is no object.
+    /// Returns the members of an object, each name once; `nil`, and an error, if the value is no object.
     mutating func members(of value: JSON5Value, hint: String? = nil) -> [JSON5Value.Member]? {
         guard case .object(let members) = value.content else {
             add("\(value.quoted) is not an object", at: value.position, hint: hint)
@@ -120,7 +120,7 @@ struct ConfigurationFindings {
         }
     }
 
-    /// The findings as an error about `file`, in its order; `nil` where there are none.
+    /// Returns the errors of `file`, in its order; `nil` if there are none.
     func errors(in file: String) -> ConfigurationErrors? {
         if errors.isEmpty { return nil }
         let sorted = errors.enumerated().sorted { ($0.element.position, $0.offset) < ($1.element.position, $1.offset) }
@@ -135,7 +135,7 @@ struct ConfigurationFindings {
     }
 }
 
-/// The hint that names the nearest of the known words; `nil` where none is near.
+/// Returns a hint that names the nearest known word; `nil` if none is near.
 func didYouMean(_ word: String?, among known: [String]) -> String? {
     word.flatMap { nearest(to: $0, in: known) }.map { "did you mean '\($0)'?" }
 }

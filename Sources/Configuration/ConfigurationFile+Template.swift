@@ -1,10 +1,10 @@
 import Policy
 
 extension ConfigurationFile {
-    /// The configuration `drainq init` writes: every key of the default route, of the limits and of the retention, with
-    /// its default or an example behind `//`. Only `version`, and the URL where there is one, is said.
+    /// Returns the configuration that `drainq init` writes: the file's own keys and those of the default route, with
+    /// their defaults or examples behind `//`. Only `version`, and the URL if there is one, are not commented out.
     ///
-    /// - Parameter url: has no `urlError(_:)`.
+    /// - Parameter url: a URL without a `urlError(_:)`.
     package static func template(url: String? = nil) -> String {
         var lines = [
             "// What drainq does with this queue; drainq-config(5) explains every key.",
@@ -27,7 +27,7 @@ extension ConfigurationFile {
         return (lines + ["}"]).joined(separator: "\n") + "\n"
     }
 
-    /// The entries as members of an object, one a line, all behind `//` but the active ones.
+    /// Returns the entries as members of an object, one a line, all behind `//` except the active ones.
     private static func commented(_ entries: [ConfigurationEntry], active: [String: String]) -> [String] {
         var lines: [String] = []
         var group: Substring?
@@ -55,6 +55,6 @@ extension ConfigurationFile {
 }
 
 extension ConfigurationEntry {
-    /// The value that shows how the key is written.
+    /// A value that shows how the key is written.
     var shown: String { defaultText ?? exampleText ?? "null" }
 }

@@ -1,15 +1,15 @@
 package import Policy
 
-/// drainq.json: its text becomes a `Configuration`, or a list of all that is wrong with it.
+/// Reads drainq.json: returns a `Configuration` or throws the list of its errors.
 package enum ConfigurationFile {
-    /// A larger file is somebody's mistake.
+    /// Upper bound on the size of the file, in bytes. A larger file is a mistake.
     package static let maximumBytes = 1_048_576
 
     /// Reads the bytes of a configuration file. An empty object is valid and gives the defaults.
     ///
     /// - Parameters:
-    ///   - name: what errors call the file.
-    ///   - directory: what relative paths in the file start from; absolute.
+    ///   - name: the file's name in errors.
+    ///   - directory: the absolute directory from which relative paths in the file start.
     package static func read(
         _ bytes: [UInt8], name: String, directory: String
     ) throws(ConfigurationErrors) -> Configuration {
@@ -22,7 +22,7 @@ package enum ConfigurationFile {
             do throws(JSON5SyntaxError) {
                 let value = try JSON5Parser.value(of: bytes)
                 if let newer = newerVersion(in: value) {
-                    // What a newer format means by its keys is unknown, so nothing is said of them.
+                    // The meaning of keys in a newer format is unknown, so only its version is reported.
                     readObject(newer, by: ConfigurationKeys.file, into: &configuration, &findings)
                 } else {
                     readObject(value, by: ConfigurationKeys.file, into: &configuration, &findings)
@@ -36,16 +36,16 @@ package enum ConfigurationFile {
         return configuration
     }
 
-    /// Why `url` cannot be the url of a route; `nil` when it can.
+    /// Returns why `url` cannot be the url of a route; `nil` if it can.
     package static func urlError(_ url: String) -> String? {
         if let problem = URLTemplateSyntax.problem(in: url) {
             return "\(quote(url)) \(problem.reason)" + (problem.hint.map { hint in " (\(hint))" } ?? "")
         }
-        // What `drainq init` writes defines no secret.
+        // The file that `drainq init` writes defines no secret.
         return url.contains("${secret:") ? "\(quote(url)) names a secret, which is to be defined first" : nil
     }
 
-    /// Secrets, destinations and kept values may be named before they are defined, so this comes last.
+    /// Reports used names that are not defined. Runs last, because a name may be used before its definition.
     private static func checkMentions(in configuration: Configuration, _ findings: inout ConfigurationFindings) {
         if findings.mentions.isEmpty { return }
         let routes = [configuration.defaultRoute] + configuration.routes.values
@@ -74,7 +74,7 @@ package enum ConfigurationFile {
         }
     }
 
-    /// The object with nothing but its version, where that is a newer one.
+    /// Returns the object with only its version, if that is newer than this drainq; otherwise `nil`.
     private static func newerVersion(in value: JSON5Value) -> JSON5Value? {
         guard case .object(let members) = value.content,
             let version = members.first(where: { $0.name == "version" }),

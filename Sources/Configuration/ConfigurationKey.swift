@@ -1,14 +1,14 @@
 /// A configuration key: its name, its syntax and its description, which make a row of the manual.
 package struct ConfigurationEntry: Hashable, Sendable {
-    /// From the top, with dots: `routes.<type>.timeouts.total`.
+    /// The path of the key from the top, with dots: `routes.<type>.timeouts.total`.
     package var path: String
-    /// The placeholder of its value: `duration`.
+    /// The placeholder of its value in the manual: `duration`.
     package var kind: String
-    /// As JSON5: what holds where the key is left out; `nil` where that is nothing.
+    /// The value, as JSON5, if the key is left out; `nil` if there is none.
     package var defaultText: String?
-    /// As JSON5: how it is written; `nil` where the default shows that.
+    /// An example, as JSON5; `nil` if the default is one.
     package var exampleText: String?
-    /// A few words behind the key in the commented configuration.
+    /// A few words for the key in the commented configuration.
     package var summary: String
     /// Sentences for the manual.
     package var prose: String
@@ -20,14 +20,14 @@ package struct ConfigurationEntry: Hashable, Sendable {
     }
 }
 
-/// One key of the configuration: its entry, and how what is written there becomes part of a `Draft`.
+/// One key of the configuration: its entry, and the reading of its value into a `Draft`.
 ///
 /// Reader, error messages, drainq-config(5) and the configuration of `drainq init` come from the rows of
-/// `ConfigurationKeys`: a key is added there and nowhere else.
+/// `ConfigurationKeys`: a new key is added there and nowhere else.
 struct ConfigurationKey<Draft>: Sendable {
     let entry: ConfigurationEntry
-    /// What the object behind this key may have; their paths begin below the key. Only the manual and a person's mistake
-    /// ask for them, and who reads a configuration does not wait for that.
+    /// The entries of the object behind this key; their paths begin below the key. A closure, because only the manual
+    /// and the error for an unknown key need them, and reading a configuration must not wait for them.
     let members: @Sendable () -> [ConfigurationEntry]
     /// The values that may be written, for `drainq schema`.
     let shape: @Sendable () -> ConfigurationShape
@@ -58,7 +58,7 @@ struct ConfigurationKey<Draft>: Sendable {
         }
     }
 
-    /// A key that may be nothing: `null` takes back what would be inherited.
+    /// A key that may be `null`, which removes an inherited value.
     init<Value>(
         _ path: String, optional kind: ConfigurationValue<Value>, default defaultText: String? = nil,
         example exampleText: String, _ summary: String, _ prose: String,
@@ -69,7 +69,7 @@ struct ConfigurationKey<Draft>: Sendable {
         }
     }
 
-    /// A key whose members have names of the user's, each an object of `keys`, and are read by `read`. The manual calls
+    /// A key whose members have names of the user's. Each is an object of `keys`; `read` reads them. The manual calls
     /// such a name `placeholder`.
     init<Member>(
         _ path: String, map kind: String, by placeholder: String,
@@ -83,14 +83,14 @@ struct ConfigurationKey<Draft>: Sendable {
         self.read = read
     }
 
-    /// The key and all below it, with their paths from where the key stands.
+    /// The entries of the key and of all keys below it, with paths from the object that has the key.
     var entries: [ConfigurationEntry] {
         [entry] + members().map { $0.prefixed(entry.path + ".") }
     }
 }
 
 extension ConfigurationValue {
-    /// An object with these keys, read into `draft`. `finish` has the last word: where it is `nil`, it has a finding.
+    /// Returns a kind of object with these keys, read into `draft`. If `finish` returns `nil` it has added an error.
     static func object<Draft: Sendable>(
         _ name: String, of keys: @autoclosure @escaping @Sendable () -> [ConfigurationKey<Draft>], from draft: Draft,
         finish: @escaping @Sendable (Draft, SourcePosition, inout ConfigurationFindings) -> Value?
@@ -104,14 +104,14 @@ extension ConfigurationValue {
     }
 }
 
-/// Reads the object `value` by the keys of a table: each member is a key of the table, or a finding.
+/// Reads the object `value` by a table of keys. A member that is no key of the table is an error.
 func readObject<Draft>(
     _ value: JSON5Value, by keys: [ConfigurationKey<Draft>], into draft: inout Draft,
     _ findings: inout ConfigurationFindings, below prefix: String = ""
 ) {
     guard let members = findings.members(of: value) else { return }
     for member in members {
-        // A dot in a name is a letter; only in the tables it stands for an object.
+        // A dot in a member's name is an ordinary character; only in the tables does it stand for an object.
         let path = member.name.contains(".") ? nil : prefix + member.name
         findings.within(member.name) { findings in
             if let key = keys.first(where: { $0.entry.path == path }) {
@@ -129,7 +129,7 @@ func readObject<Draft>(
     }
 }
 
-/// The key that `name` was meant to be: one of its siblings, the same name in another place, or a list to choose from.
+/// Returns a hint for an unknown key: a similar sibling, the same name in another place, or a list of the siblings.
 private func hint(forUnknown name: String, among siblings: [String]) -> String {
     if let hint = didYouMean(name, among: siblings) { return hint }
     let elsewhere = ConfigurationKeys.entries.map(\.path).first { $0.hasSuffix("." + name) }

@@ -1,8 +1,8 @@
 import Policy
 
-/// Every key there is. A row that is here is read, checked, written by `drainq init` and documented.
+/// All configuration keys. Reader, checks, `drainq init` and the manual follow from these rows.
 package enum ConfigurationKeys {
-    /// All rows as the manual lists them, with their whole path.
+    /// All rows in the manual's order, with their whole paths.
     package static let entries: [ConfigurationEntry] = file.flatMap(\.entries)
 
     static let file = general + metrics + hooks
@@ -139,7 +139,7 @@ package enum ConfigurationKeys {
             into: \.retention.kept),
     ]
 
-    /// Reads "default" first, wherever it stands: the others begin with what it says.
+    /// Reads "default" first, wherever it stands, because the other routes inherit from it.
     private static func readRoutes(
         _ value: JSON5Value, into configuration: inout Configuration, _ findings: inout ConfigurationFindings
     ) {
@@ -165,7 +165,7 @@ package enum ConfigurationKeys {
                 let before = findings.errors.count
                 readObject(member.value, by: ConfigurationKeys.route, into: &route, &findings)
                 if findings.errors.count == before {
-                    // What "default" says wrong has been said there.
+                    // The errors of "default" have been reported there.
                     let inherited = type == .default ? [] : configuration.defaultRoute.problems
                     for problem in route.problems where !inherited.contains(problem) {
                         findings.add(problem, in: member)
@@ -176,7 +176,7 @@ package enum ConfigurationKeys {
         }
     }
 
-    /// An origin is known by its normal form; any other name has to be one that a route uses.
+    /// Reads the destinations. An origin is stored in its normal form; any other name must be used by a route.
     private static func readDestinations(
         _ value: JSON5Value, into configuration: inout Configuration, _ findings: inout ConfigurationFindings
     ) {

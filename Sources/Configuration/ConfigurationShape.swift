@@ -1,13 +1,13 @@
-/// The JSON that a value of the configuration may be, as far as JSON Schema can say it.
+/// The JSON that a value of the configuration may be, as far as JSON Schema can express it.
 ///
-/// A shape may admit what the reader refuses, never the other way round: an editor must not underline what works.
+/// A shape may admit what the reader refuses, never the reverse: an editor must not mark a valid value.
 package indirect enum ConfigurationShape: Sendable {
     case any
     case null
     case boolean
     case integer(ClosedRange<Int>)
     case number(ClosedRange<Double>)
-    /// Text that the ECMA 262 expression matches somewhere.
+    /// Text in which the ECMA 262 expression matches somewhere.
     case text(pattern: String? = nil)
     case words([String])
     case list(ConfigurationShape, atLeast: Int)

@@ -1,12 +1,12 @@
 extension ConfigurationValue<String> {
-    /// A text that has something in it.
+    /// A text that is not empty.
     static let plainText = ConfigurationValue(
         "text", .text(pattern: "."), hint: "text stands in quotes, and is not empty"
     ) { value in
         value.string.flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
     }
 
-    /// A file's path, made absolute.
+    /// The path of a file, made absolute.
     static let path = ConfigurationValue("path", .text()) { value, findings in
         guard let text = plainText.read(value, &findings) else { return nil }
         if text.hasPrefix("~") {
@@ -25,7 +25,7 @@ extension ConfigurationFindings {
 }
 
 extension ConfigurationValue<[String]> {
-    /// An argument vector; a name with a slash is a path.
+    /// An argument vector. A program name with a slash is made an absolute path.
     static let command = ConfigurationValue("command", .list(.text(), atLeast: 1)) { value, findings in
         let hint = "a command is a list of its name and arguments: [\"/usr/local/bin/token\", \"api\"]"
         guard var words = ConfigurationValue<String>.argument.list(hint: hint).read(value, &findings) else {
@@ -39,7 +39,7 @@ extension ConfigurationValue<[String]> {
         return words
     }
 
-    /// Directories by their absolute paths; none at all is a list too.
+    /// Directories by their absolute paths. The list may be empty.
     static let directories = ConfigurationValue(
         "list of directories", .list(.text(pattern: "^/"), atLeast: 0)
     ) { value, findings in

@@ -1,13 +1,13 @@
 import Policy
 
-/// How the value of a key is written: its name in the manual, and the reading of it.
+/// A kind of value: its name in the manual, its shape in the schema, and its reader.
 struct ConfigurationValue<Value>: Sendable {
     let name: String
-    /// What it may have, where it is an object.
+    /// The entries of its members, if it is an object.
     let members: @Sendable () -> [ConfigurationEntry]
-    /// For `drainq schema`.
+    /// The values that may be written, for `drainq schema`.
     let shape: @Sendable () -> ConfigurationShape
-    /// `nil` always goes with a finding.
+    /// Reads a value. `nil` always comes with an error in the findings.
     let read: @Sendable (JSON5Value, inout ConfigurationFindings) -> Value?
 
     init(
@@ -21,7 +21,7 @@ struct ConfigurationValue<Value>: Sendable {
         self.read = read
     }
 
-    /// A value that is either right or `'…' is not a …`.
+    /// Makes a kind of value whose only error is `'…' is not a …`.
     init(
         _ name: String, _ shape: @autoclosure @escaping @Sendable () -> ConfigurationShape, article: String = "a",
         hint: String, parse: @escaping @Sendable (JSON5Value) -> Value?
@@ -33,7 +33,7 @@ struct ConfigurationValue<Value>: Sendable {
         }
     }
 
-    /// The same, and what is read has to be true of it besides.
+    /// Returns a kind of value for which `holds` must be true as well.
     func checked(_ reason: String, hint: String? = nil, _ holds: @escaping @Sendable (Value) -> Bool) -> Self {
         ConfigurationValue(name, shape(), members: members) { value, findings in
             guard let parsed = read(value, &findings) else { return nil }
@@ -107,14 +107,14 @@ extension ConfigurationValue where Value: CaseIterable & RawRepresentable & Send
 }
 
 extension ConfigurationValue {
-    /// The same, or `null`.
+    /// The same kind of value, or `null`.
     var orNull: ConfigurationValue<Value?> {
         ConfigurationValue<Value?>(name, .oneOf([shape(), .null]), members: members) { value, findings in
             value.isNull ? .some(nil) : read(value, &findings).map(Optional.some)
         }
     }
 
-    /// A list of them, not empty.
+    /// Returns a list of this kind of value, which must not be empty.
     func list(hint: String) -> ConfigurationValue<[Value]> {
         ConfigurationValue<[Value]>("list of \(name)s", .list(shape(), atLeast: 1)) { value, findings in
             guard case .array(let elements) = value.content, !elements.isEmpty else {
@@ -137,7 +137,7 @@ extension ConfigurationValue<Bool> {
 }
 
 extension ConfigurationFindings {
-    /// The value is none of the words that may stand in its place.
+    /// Adds the error that a value is none of the allowed words.
     mutating func addUnlisted(_ value: JSON5Value, words: [String]) {
         add(
             "\(value.quoted) is not one of \(words.joined(separator: ", "))", at: value.position,

@@ -33,7 +33,7 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
 
     private static let schemes = ["http", "https", "socks5", "socks5h"]
 
-    /// Why the text cannot be a proxy's URL; `nil` when it can.
+    /// Returns why the text cannot be a proxy's URL; `nil` if it can.
     private static func proxyProblem(in url: String) -> URLTemplateSyntax.Problem? {
         let scheme = url.prefix { $0 != ":" }
         if !schemes.contains(String(scheme)) {
@@ -64,7 +64,7 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
         return nil
     }
 
-    /// The URL in quotes, for a message: what stands before the `@` may be a password.
+    /// Returns the URL in quotes for a message, without the part before the `@`, which may be a password.
     private static func withoutUser(_ url: String) -> String {
         guard let end = url.lastIndex(of: "@") else { return quote(url) }
         return quote(url.prefix { $0 != ":" } + "://…" + url[end...])

@@ -1,12 +1,12 @@
 import Policy
 
-/// One member of a route's `headers`: a field to send, or one that is inherited and not to be sent.
+/// A member of a route's `headers`: a field to send, or the removal of an inherited field.
 struct HeaderChange: Hashable, Sendable {
     var name: String
-    /// `nil` takes the field back.
+    /// The field's value; `nil` removes the field.
     var value: String?
 
-    /// Applied to the fields a route inherits: a name stands once, compared without case (RFC 9110 §5.1).
+    /// Applies changes to the fields that a route inherits. A name occurs once, compared without case (RFC 9110 §5.1).
     static func apply(_ changes: [HeaderChange], to fields: inout [HeaderField]) {
         for change in changes {
             fields.removeAll { $0.name.lowercased() == change.name.lowercased() }
@@ -35,7 +35,7 @@ extension ConfigurationValue<[HeaderChange]> {
     private static func change(
         _ member: JSON5Value.Member, _ findings: inout ConfigurationFindings
     ) -> HeaderChange? {
-        // With a value that is always right, what is left to be wrong is the name.
+        // With a valid value, only the name can be wrong.
         switch HeaderField(name: member.name, value: "").defect {
         case .name:
             findings.addBadHeaderName(member.name, at: member.position)

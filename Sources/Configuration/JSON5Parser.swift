@@ -1,25 +1,25 @@
-/// Why a text is not JSON5, in words for whoever wrote it.
+/// The reason why a text is not JSON5, in words for its author.
 struct JSON5SyntaxError: Error, Hashable, Sendable {
     var position: SourcePosition
     var reason: String
     var hint: String?
 }
 
-/// Reads a JSON5 text (spec.json5.org) into values that know where they stand.
+/// Reads a JSON5 text (spec.json5.org) into values with their positions.
 ///
-/// Ours and not Foundation's, because a message needs what `JSONDecoder` throws away: the line of each value, the names
-/// that are written twice (it keeps the first in silence), and numbers as they are written. With a second reader for
-/// positions beside it there would be two opinions of one text. Nesting is bounded, so no file can exhaust the stack.
+/// Not Foundation's, because `JSONDecoder` drops facts that messages need: the line of each value, names that are
+/// written twice (it silently keeps the first), and numbers as written. A second reader only for positions could
+/// disagree with the first. Nesting is bounded, so no file can exhaust the stack.
 struct JSON5Parser {
     static let maximumDepth = 32
 
     private let text: [Unicode.Scalar]
-    /// Where each line begins; a line ends with LF, CR LF or CR.
+    /// The offset of each line. A line ends with LF, CR LF or CR.
     private var lineStarts: [Int]
     private var offset = 0
     private var depth = 0
 
-    /// The one value of a text, with nothing but white space and comments around it.
+    /// Returns the only value of a text. Only white space and comments may surround it.
     static func value(of bytes: [UInt8]) throws(JSON5SyntaxError) -> JSON5Value {
         guard let string = String(validating: bytes, as: UTF8.self) else {
             throw JSON5SyntaxError(position: firstInvalidPosition(in: bytes), reason: "this is not UTF-8 text")
@@ -87,7 +87,7 @@ struct JSON5Parser {
         return true
     }
 
-    /// Looks into Unicode's tables only for what is not ASCII.
+    /// Returns whether a character is white space. Consults Unicode's tables only for characters beyond ASCII.
     private func isSpace(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x09...0x0D, 0x20: true
@@ -218,7 +218,7 @@ struct JSON5Parser {
         }
     }
 
-    /// At the end of the file the bracket that is still open is what a person looks for.
+    /// Returns the error for a missing delimiter. At the end of the file its hint names the bracket that is still open.
     private func unclosed(_ expected: String, openedAt start: Int) -> JSON5SyntaxError {
         let opened = position(of: start)
         let hint = peek == nil ? "'\(text[start])' of line \(opened.line), column \(opened.column) is still open" : nil
@@ -237,7 +237,7 @@ struct JSON5Parser {
         }
     }
 
-    /// An identifier: the letters, digits, `$` and `_` that come next; empty where there are none, or a digit is first.
+    /// Reads an identifier of letters, digits, `$` and `_`; empty if the next character is a digit or another one.
     private mutating func word() -> String {
         let start = offset
         while let scalar = peek, offset == start ? isLetter(scalar) : isLetterOrDigit(scalar) { offset += 1 }
@@ -302,7 +302,7 @@ struct JSON5Parser {
         throw error("this text has no end", at: start, hint: "it lacks \(quote) before the end of the line")
     }
 
-    /// What the escape that comes next stands for; `nil` where that is nothing.
+    /// Reads an escape and returns its character; `nil` if it stands for none.
     private mutating func escape(inStringAt start: Int) throws(JSON5SyntaxError) -> Unicode.Scalar? {
         guard let scalar = peek else { return nil }
         offset += 1

@@ -1,4 +1,4 @@
-/// A place in a text, counted from 1; columns are Unicode scalars, as most editors show them.
+/// A position in a text, counted from 1. Columns are Unicode scalars, as in most editors.
 struct SourcePosition: Hashable, Comparable, Sendable {
     var line: Int
     var column: Int
@@ -8,22 +8,22 @@ struct SourcePosition: Hashable, Comparable, Sendable {
     }
 }
 
-/// A value of a JSON5 text, and where it begins.
+/// A value of a JSON5 text, and its position.
 struct JSON5Value: Hashable, Sendable {
     indirect enum Content: Hashable, Sendable {
         case null
         case boolean(Bool)
-        /// As it is written: `1.10`, `0x1F`, `Infinity`.
+        /// As written: `1.10`, `0x1F`, `Infinity`.
         case number(String)
         case string(String)
         case array([JSON5Value])
-        /// In the order of the text, repeated names included.
+        /// In the order of the text, with repeated names.
         case object([Member])
     }
 
     struct Member: Hashable, Sendable {
         var name: String
-        /// Where the name begins.
+        /// The position of the name.
         var position: SourcePosition
         var value: JSON5Value
     }
@@ -50,7 +50,7 @@ struct JSON5Value: Hashable, Sendable {
         return Int((isNegative ? "-" : "") + digits.dropFirst(2), radix: 16)
     }
 
-    /// How a message names the value: a person's own text in single quotes, anything longer by what it is.
+    /// The value in a message: a text in single quotes, a list or an object by its kind.
     var quoted: String {
         switch content {
         case .null: "null"
@@ -63,7 +63,7 @@ struct JSON5Value: Hashable, Sendable {
     }
 }
 
-/// A person's text in single quotes, cut after 60 characters; the message's printer escapes what must not reach a terminal.
+/// Returns the user's text in single quotes, cut after 60 characters. The message's printer escapes control characters.
 func quote(_ text: String) -> String {
     text.unicodeScalars.count > 60 ? "'\(String(text.unicodeScalars.prefix(60)))…'" : "'\(text)'"
 }

@@ -1,6 +1,6 @@
 import Policy
 
-/// A condition as it is written: what is to be one test may be none or several.
+/// A condition as written: it may have no test or several.
 struct ConditionDraft: Hashable, Sendable {
     var pointer: JSONPointer?
     var tests: [JSONCondition.Test] = []
@@ -51,7 +51,7 @@ extension ConfigurationValue<JSONPointer> {
 }
 
 extension ConfigurationValue<Bool> {
-    /// A key whose being there is all it says.
+    /// The only value of a key whose presence is its meaning.
     static let onlyTrue = ConfigurationValue(
         "true", .boolean, article: "the word", hint: "write true, or leave the key out"
     ) {
@@ -60,7 +60,7 @@ extension ConfigurationValue<Bool> {
 }
 
 extension ConfigurationValue<JSONValue> {
-    /// Any value that a JSON document can have.
+    /// Any JSON value.
     static let json = ConfigurationValue("JSON", .any) { value, findings in jsonValue(of: value, &findings) }
 
     private static func jsonValue(of value: JSON5Value, _ findings: inout ConfigurationFindings) -> JSONValue? {
@@ -83,7 +83,7 @@ extension ConfigurationValue<JSONValue> {
         }
     }
 
-    /// The number as JSON writes it; `nil` for what JSON cannot write.
+    /// Returns a number as JSON writes it; `nil` if JSON cannot express it.
     private static func jsonNumber(_ text: String) -> String? {
         var digits = text.drop { $0 == "+" || $0 == "-" }
         let sign = text.hasPrefix("-") ? "-" : ""

@@ -1,7 +1,7 @@
 import Policy
 
 extension ConfigurationValue<[String: AnswerPlace]> {
-    /// Places in an answer, by the names that their values are kept under.
+    /// Places in an answer, by the names under which their values are kept.
     static let keep = ConfigurationValue("places by name", .map(.text(pattern: "."))) { value, findings in
         let hint = "values are kept by name: { noteId: \"/id\" }"
         guard let members = findings.members(of: value, hint: hint) else { return nil }

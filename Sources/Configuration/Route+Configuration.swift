@@ -1,14 +1,14 @@
 import Policy
 
 extension ConfigurationValue<String> {
-    /// What a route calls its destination: a name, or an origin in its normal form.
+    /// The destination of a route: a name, or an origin in its normal form.
     static let destination = ConfigurationValue("destination", .text()) { value, findings in
         guard let text = plainText.read(value, &findings) else { return nil }
         return destinationName(text, at: value.position, &findings)
     }
 }
 
-/// The name by which a destination is known: an origin's normal form, or the name itself.
+/// Returns the name of a destination: the name itself, or an origin's normal form; `nil`, and an error, if neither.
 func destinationName(
     _ text: String, at position: SourcePosition, _ findings: inout ConfigurationFindings
 ) -> String? {
@@ -30,7 +30,7 @@ func destinationName(
 }
 
 extension ConfigurationValue<Set<OverridableField>> {
-    /// A list, which may be empty.
+    /// A list of fields, which may be empty.
     static let overrides = ConfigurationValue(
         "list of words", .list(ConfigurationValue<OverridableField>.word.shape(), atLeast: 0)
     ) { value, findings in

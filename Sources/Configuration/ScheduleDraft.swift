@@ -1,6 +1,6 @@
 import Policy
 
-/// A schedule as it is written: what is left out is `nil`, what is `null` is `.some(nil)`.
+/// A schedule as written: a missing member is `nil`, a member `null` is `.some(nil)`.
 struct ScheduleDraft: Hashable, Sendable {
     var preset: BackoffSchedule?
     var schedule: [Duration]?
@@ -11,13 +11,13 @@ struct ScheduleDraft: Hashable, Sendable {
     var maxAge: Duration??
     var jitter: Double?
 
-    /// When a schedule without an end of its own ends.
+    /// The age at which a schedule without an end of its own ends.
     static let defaultMaxAge = Duration.seconds(3 * 86_400)
     static let defaultMaximum = Duration.seconds(12 * 3_600)
     static let defaultMultiplier = 2.0
     static let defaultJitter = 0.2
 
-    /// The schedule that is meant: a preset with changes, or one of its own.
+    /// Returns the schedule: a preset with changes, or one of its own. Throws if members contradict each other.
     func resolved() throws(Contradiction) -> BackoffSchedule {
         var resolved: BackoffSchedule
         let isExponential = base != nil || multiplier != nil || max != nil
@@ -38,7 +38,7 @@ struct ScheduleDraft: Hashable, Sendable {
                 base: base, multiplier: multiplier ?? Self.defaultMultiplier,
                 max: max ?? Swift.max(base, Self.defaultMaximum))
             resolved = BackoffSchedule(delays: delays, jitter: Self.defaultJitter)
-            // A number of attempts takes the place of the age that nobody wrote.
+            // A number of attempts replaces the default age.
             if attempts == nil || attempts == .some(nil) { resolved.maxAge = Self.defaultMaxAge }
         } else if isExponential {
             throw Contradiction(
@@ -65,7 +65,7 @@ struct ScheduleDraft: Hashable, Sendable {
             base: self.base ?? base, multiplier: self.multiplier ?? multiplier, max: self.max ?? max)
     }
 
-    /// Members that are right each by itself and not together.
+    /// Members that are each valid and contradict each other.
     struct Contradiction: Error {
         var reason: String
         var hint: String?

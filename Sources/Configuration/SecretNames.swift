@@ -1,12 +1,13 @@
 import Policy
 
-/// Whether secrets and destinations may be called so: as types are, so that a name fits everywhere.
+/// Returns whether a text may name a secret or a destination: the same rule as for types.
 func isName(_ text: String) -> Bool {
     TypeName(text) != nil
 }
 
 extension ConfigurationFindings {
-    /// Reads a text as a template and notes the secrets that it names; false, and a finding, where it is none.
+    /// Checks a template and notes its names of secrets and kept values. Returns `false`, and adds an error, if it is
+    /// wrong.
     @discardableResult
     mutating func check(_ text: String, as use: TemplateUse, at position: SourcePosition) -> Bool {
         do throws(RouteProblem) {
@@ -22,7 +23,7 @@ extension ConfigurationFindings {
 }
 
 extension ConfigurationValue<String> {
-    /// A text that requests fill in.
+    /// A template: a text with placeholders that each request replaces.
     static func template(_ use: TemplateUse, hint: String? = nil) -> ConfigurationValue<String> {
         ConfigurationValue("template", .text()) { value, findings in
             guard let text = value.string else {

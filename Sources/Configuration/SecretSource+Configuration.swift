@@ -1,6 +1,6 @@
 import Policy
 
-/// A secret as it is written: what is to be one source may be none or several.
+/// A secret as written: it may have no source or several.
 struct SecretDraft: Hashable, Sendable {
     static let defaultTTL = Duration.seconds(300)
 
@@ -55,12 +55,12 @@ extension ConfigurationValue<OAuth2> {
 }
 
 extension ConfigurationValue<String> {
-    /// The url of a token's endpoint, in which nothing is filled in.
+    /// The url of a token endpoint, without placeholders.
     static let endpoint = urlTemplate.checked("a template", hint: "the endpoint's url is the same for each token") {
         !$0.contains("{")
     }
 
-    /// A variable of the environment (POSIX, "Name").
+    /// The name of an environment variable (POSIX, "Name").
     static let variable = ConfigurationValue(
         "variable", .text(pattern: "^[A-Za-z_][A-Za-z0-9_]*$"),
         hint: "a variable is letters, digits and '_', and does not begin with a digit"
@@ -77,7 +77,7 @@ extension ConfigurationValue<String> {
 }
 
 extension ConfigurationValue<[String]> {
-    /// Variables by their names; none at all is a list too.
+    /// The names of environment variables. The list may be empty.
     static let variables = ConfigurationValue(
         "list of variables", .list(ConfigurationValue<String>.variable.shape(), atLeast: 0)
     ) { value, findings in

@@ -2,15 +2,15 @@ import Policy
 
 /// The syntax of a route's `url`: an absolute URL (RFC 3986) whose path and query are a template.
 ///
-/// Scheme, host and port are literal, so that the destination follows from the route alone.
+/// Scheme, host and port are literal, so the route alone determines the destination.
 enum URLTemplateSyntax {
     struct Problem: Hashable, Sendable {
-        /// Goes behind the URL in quotes: `has no host`.
+        /// A predicate for the URL in quotes: `has no host`.
         var reason: String
         var hint: String?
     }
 
-    /// Why `text` cannot be a route's URL; `nil` when it can.
+    /// Returns why `text` cannot be a route's URL; `nil` if it can.
     static func problem(in text: String) -> Problem? {
         if text.utf8.count > 8_192 { return Problem(reason: "is longer than 8192 bytes") }
         guard let scheme = ["https://", "http://"].first(where: text.hasPrefix) else {
@@ -28,11 +28,11 @@ enum URLTemplateSyntax {
         if let problem = problem(inAuthority: authority) ?? problem(inPath: rest.dropFirst(authority.count)) {
             return problem
         }
-        // Policy has the last word: a route without an origin could never be attempted.
+        // Policy makes the final decision: a route without an origin could never be attempted.
         return Origin(url: text) == nil ? Problem(reason: "has a host that is none: \(quote(String(authority)))") : nil
     }
 
-    /// Returns the error in a host and its port. `Origin` makes the final decision.
+    /// Returns the error in a host and its port; `nil` if there is none. `Origin` makes the final decision.
     static func problem(inAuthority authority: Substring) -> Problem? {
         if authority.contains("{") || authority.contains("}") {
             return Problem(
@@ -41,7 +41,7 @@ enum URLTemplateSyntax {
         if authority.contains("@") {
             return Problem(reason: "has a name or password in it", hint: "send credentials in a header: Authorization")
         }
-        // An IPv6 address: Origin knows its grammar.
+        // An IPv6 address: `Origin` checks its grammar.
         if authority.hasPrefix("[") { return nil }
         let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let host = parts[0]
@@ -93,7 +93,7 @@ enum URLTemplateSyntax {
         return nil
     }
 
-    /// Letters of every script pass: which of them a host may have is for `Origin` to say.
+    /// Returns whether a byte may be part of a host. Admits letters of every script; `Origin` decides which are valid.
     private static func isHostByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -106,7 +106,7 @@ enum URLTemplateSyntax {
 }
 
 extension Unicode.Scalar {
-    /// Whether the character may stand in a URL as people write it; characters other than ASCII are encoded when sent.
+    /// Whether a written URL may contain the character. Characters other than ASCII are encoded when sent.
     fileprivate var isURLText: Bool {
         switch properties.generalCategory {
         case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned: false

@@ -1,19 +1,19 @@
-/// Which variables of this process its children get: what is there for any program, and nothing that somebody put there
-/// for another one, such as a credential.
+/// The environment variables that a child process inherits: those that any program may need, and no variable that was
+/// set for another program, such as a credential.
 package struct InheritedVariables: Sendable {
     private let names: Set<String>
-    /// What such names begin with.
+    /// Prefixes of further names.
     private let beginnings: [String]
 
-    /// For programs that the configuration names: who and where they are, language and time, the network.
+    /// Returns the variables of programs that the configuration names: user, directories, language, time and network.
     ///
-    /// - Parameter passed: the names that the configuration adds.
+    /// - Parameter passed: the names that `passEnvironment` adds.
     package static func forCommands(passing passed: [String] = []) -> InheritedVariables {
         InheritedVariables(names: forAll.union(ofUsers).union(passed), beginnings: ["LC_"])
     }
 
-    /// For delivery agents: the same but for who and where they are, and what libcurl, its TLS library, the resolver, the
-    /// dynamic linker and what is put under a process to test it (coverage, sanitizers, another clock) read.
+    /// The variables of delivery agents: no user and no directories, but those that libcurl, its TLS library, the
+    /// resolver, the dynamic linker and test tools (coverage, sanitizers, another clock) read.
     static let forAgents = InheritedVariables(
         names: forAll.union(ofAgents), beginnings: ["LC_", "LD_", "DYLD_", "FAKETIME"])
 

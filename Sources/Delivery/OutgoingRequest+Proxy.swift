@@ -2,7 +2,7 @@ import CSystem
 import Policy
 
 extension OutgoingRequest {
-    /// Whether libcurl's words on a connection that failed are of a proxy that the environment names: they name another
+    /// Returns whether libcurl's error message is about a proxy that the environment names: the message names another
     /// host or port than the request's.
     package func hasFailedAtProxy(_ words: String) -> Bool {
         guard Self.environmentHasProxy, let origin = Origin(url: url),

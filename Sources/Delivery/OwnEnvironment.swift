@@ -1,10 +1,10 @@
 import CSystem
 import Policy
 
-/// The variables of this process, as it was started with them. ProcessInfo has them too, for a tenth of the time in which
-/// drainq begins.
+/// The environment variables with which this process was started. ProcessInfo has them too, but takes a tenth of
+/// drainq's start time.
 package enum OwnEnvironment {
-    /// A variable that is there twice counts once, as getenv(3) finds it.
+    /// Returns the variables by name. Of two variables with one name, the first counts, as in getenv(3).
     package static func read() -> [String: String] {
         var own: [String: String] = [:]
         for variable in variables() where own[variable.name] == nil { own[variable.name] = variable.value }

@@ -1,31 +1,32 @@
 package import Policy
 
-/// The seam between a run and the world: it takes requests and returns reports.
+/// The interface between a run and the network: takes requests and returns reports.
 ///
-/// Used from one thread. A sink never blocks in `submit`, holds no queue state, and reports every ticket exactly once,
-/// within the request's `timeouts.total` and a short grace, whatever the server or the transport does. An attempt
-/// that had not begun when another one killed the agent of both goes to another agent, and has that time again.
+/// One thread uses a sink. `submit` never blocks. A sink holds no queue state, and reports every ticket exactly once,
+/// within the request's `timeouts.total` and a short grace, whatever the server or the transport does. If an attempt
+/// has not begun when another attempt kills their common agent, it goes to another agent with the full time again.
 package protocol Sink: AnyObject {
-    /// Begins with what attempts by a transport need. If that fails it shows where they are made.
+    /// Starts what attempts by a transport need. Reports no failure: if it persists, `submit` throws it.
     func prepare(_ transport: Transport)
 
-    /// Why no attempt can be made by a transport on this machine, in one line; `nil` where there can.
+    /// Returns why this machine cannot make attempts by a transport, in one line; `nil` if it can.
     func defect(of transport: Transport) throws(SinkError) -> String?
 
-    /// Starts an attempt, with the next call of `reports` at the latest. The caller keeps at most as many attempts in flight
-    /// as it told the sink when making it.
+    /// Starts an attempt, at the latest during the next call of `reports`. The caller keeps no more attempts in flight
+    /// than the concurrency with which it made the sink.
     func submit(_ request: OutgoingRequest, ticket: Int) throws(SinkError)
 
-    /// Sends what `submit` has started and not sent yet. For a caller that is about to do something that takes long.
+    /// Sends what `submit` has started and not sent yet. For a caller that is about to do something slow.
     func flush()
 
-    /// Waits until at least one report is there, `deadline` has passed, or `wakeup` (a descriptor, -1 for none)
-    /// is readable, and returns all reports that are there, possibly none. `wakeup` is not read from.
+    /// Waits until at least one report is available, `deadline` has passed, or `wakeup` (a descriptor, -1 for none) is
+    /// readable. Returns all available reports, possibly none. Does not read from `wakeup`.
     func reports(until deadline: ContinuousClock.Instant, wakeup: Int32) throws(SinkError) -> [(
         ticket: Int, report: AttemptReport
     )]
 
-    /// Ends what is in flight without reporting it, and the agents. Idempotent. `reports` throws from then on.
+    /// Ends the agents and the attempts in flight, and drops their reports. Idempotent. `submit` and `reports` throw
+    /// after it.
     func close()
 }
 
@@ -33,7 +34,7 @@ extension Sink {
     package func flush() {}
 }
 
-/// Attempts cannot be made at all: nothing that a single request is to blame for.
+/// The error of a sink that cannot make any attempt. No single request causes it.
 package struct SinkError: Error, Hashable, Sendable, CustomStringConvertible {
     /// `cannot start a delivery agent: Resource temporarily unavailable`
     package var description: String

@@ -1,23 +1,23 @@
 import CSystem
 import Policy
 
-/// How a child process begins: with the descriptors it is given and no others.
+/// The descriptors, arguments and environment with which a child process starts. It inherits no other descriptor.
 struct Spawn {
-    /// What the child's descriptors 0, 1 and 2 are; `nil` is /dev/null.
+    /// The child's descriptors 0, 1 and 2; `nil` is /dev/null.
     var descriptors: (input: Int32, output: Int32?, errors: Int32?)
     var arguments: [String]
     /// `NAME=value`.
     var environment: [String]
-    /// Where it starts; `nil` is where this process is.
+    /// The child's working directory; `nil` is that of this process.
     var directory: String?
-    /// Signals that do not reach it until it asks for them.
+    /// The signals that are blocked until the child unblocks them.
     var blockedSignals: [Int32] = []
-    /// Signals do what they do by themselves, whatever this process has made of them.
+    /// Whether the child's signals have their default actions, whatever this process has set.
     var resetsSignals = false
-    /// It begins a process group, so that what it starts can be ended with it.
+    /// Whether the child leads a new process group, so that its own children can be killed with it.
     var beginsGroup = false
 
-    /// Starts it; a program without a slash is looked for in PATH.
+    /// Starts the program and returns its process ID. A program without a slash is looked up in PATH.
     func start(_ program: String) throws(Errno) -> pid_t {
         var actions = emptySpawnActions()
         var attributes = emptySpawnAttributes()
@@ -55,7 +55,7 @@ struct Spawn {
         posix_spawnattr_setflags(&attributes, Int16(flags))
 
         var process: pid_t = 0
-        // For C, ended by a null pointer.
+        // C arrays that end with a null pointer.
         let arguments = arguments.map { strdup($0.rawCString) } + [nil]
         let environment = environment.map { strdup($0.rawCString) } + [nil]
         let failure = posix_spawnp(&process, program.rawCString, &actions, &attributes, arguments, environment)

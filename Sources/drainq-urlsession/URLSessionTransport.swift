@@ -8,14 +8,14 @@ import Synchronization
     import FoundationNetworking
 #endif
 
-/// Attempts made by Foundation's URLSession. The only Swift file that knows of it.
+/// Makes attempts by Foundation's URLSession. No other Swift file uses URLSession.
 ///
-/// Every attempt that is started is reported once: with its answer, with its failure, or as cancelled. On Linux,
-/// `FoundationCurl.c` stands between Foundation and libcurl: each request has an HTTP/1.1 connection and a connect time-out
-/// of its own, and answers and errors arrive here as libcurl read them. What remains beyond URLSession on Linux:
-/// - `timeouts.request` is kept by a timer here, to the millisecond, from the first byte of the body that is taken on. A
+/// Reports every started attempt once: with its answer, with its failure, or as cancelled. On Linux, `FoundationCurl.c`
+/// stands between Foundation and libcurl: each request has an HTTP/1.1 connection and a connect time-out of its own,
+/// and answers and errors arrive here as libcurl read them. These differences from libcurl remain on Linux:
+/// - A timer here keeps `timeouts.request`, to the millisecond, from the first byte of the body that libcurl takes. A
 ///   request without a body shows no sign of a connection, so its time begins with `timeouts.connect` added.
-/// - A GET with a body, IPv6 addresses as hosts, body files, and connections other than the usual one are refused.
+/// - A GET with a body, IPv6 addresses as hosts, body files, and connection options are refused.
 /// - No body and an empty body are the same: GET sends neither body nor Content-Length, other methods Content-Length 0.
 /// - A POST with a body and no Content-Type gets `application/x-www-form-urlencoded`.
 /// - Header fields of one name in a request become one field, joined by commas; names are sent capitalised.
@@ -31,14 +31,14 @@ final class URLSessionTransport: AgentTransport, Sendable {
         configuration.httpShouldSetCookies = false
         configuration.httpCookieAcceptPolicy = .never
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        // An attempt is reported before its connection is torn down, so a few more than are in flight.
+        // An attempt is reported before its connection closes, so a few more connections than attempts.
         configuration.httpMaximumConnectionsPerHost = max(1, concurrency) + 4
         delegate = Delegate(report: report)
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
         delegate.attend(session)
     }
 
-    /// The report comes on another thread, or on this one if Foundation cannot read the URL.
+    /// Starts an attempt. Its report comes on another thread, or on this one if the request cannot be made.
     func start(_ request: OutgoingRequest, ticket: Int) {
         guard let url = URL(string: request.normalizedURL), url.host != nil else {
             let detail = "'\(request.url)' is not a URL"
@@ -54,7 +54,7 @@ final class URLSessionTransport: AgentTransport, Sendable {
         var outgoing = URLRequest(url: url)
         outgoing.httpMethod = request.method
         outgoing.httpShouldHandleCookies = false
-        // A net below the timers: whole seconds, later than them, and of a size that URLSession can multiply by 1000.
+        // A fallback for the timers: later, in whole seconds, and small enough for URLSession to multiply by 1000.
         let patience = request.timeouts.connect + request.timeouts.request
         outgoing.timeoutInterval = min(patience.inSeconds.rounded(.up) + 1, 1_000_000)
         for header in request.headers {
@@ -78,24 +78,24 @@ final class URLSessionTransport: AgentTransport, Sendable {
         delegate.cancel(ticket: ticket)
     }
 
-    /// URLSession has threads of its own.
+    /// Returns at once: URLSession has threads of its own.
     func proceed(until descriptor: Int32) {}
 }
 
-/// One attempt under way.
+/// One attempt in flight.
 private struct Exchange {
     let ticket: Int
-    /// Without its body.
+    /// The request without its body.
     let request: OutgoingRequest
     let task: URLSessionDataTask
     let started = ContinuousClock.now
     let answerLimit: Int
     let idleLimit: Duration
-    /// Until when something has to happen.
+    /// The time by which a byte must have moved.
     var patience: ContinuousClock.Instant
-    /// Its patience is at an end, unless URLSession has something for it that it has not come round to.
+    /// Whether its patience is over, unless URLSession still has an event for it.
     var isDoubted = false
-    /// The redirect has been refused: URLSession completes the task, and traps if that is cancelled.
+    /// Whether its redirect was refused: URLSession completes the task, and traps if the task is cancelled.
     var isCompleting = false
     var answer: AttemptReport.Answer?
 
@@ -129,7 +129,7 @@ private struct Exchange {
             status: response.statusCode, headers: headers.sorted { $0.name < $1.name }, body: answer?.body ?? [])
     }
 
-    /// Keeps what fits; `false` if there was more.
+    /// Keeps the bytes that fit. Returns `false` if there were more.
     mutating func take(_ data: Data) -> Bool {
         let room = answerLimit -| (answer?.body.count ?? 0)
         answer?.body += data.prefix(max(0, room))
@@ -138,7 +138,7 @@ private struct Exchange {
 }
 
 extension Exchange {
-    /// What an attempt that ended with an error came to.
+    /// Returns the result of an attempt that ended with an error.
     fileprivate func result(of error: any Error) -> AttemptReport.Result {
         let (code, message) = ((error as NSError).code, error.localizedDescription)
         if let result = FoundationOutcome.result(ofError: message, answer: answer, request: request) { return result }
@@ -146,8 +146,8 @@ extension Exchange {
         return .failure(name, detail: String(message.prefix(500)))
     }
 
-    /// What the server has said, where all of it is there. A server that answers without reading the body may leave the
-    /// connection open, and libcurl waits until it may send the rest.
+    /// The answer, if all of it has arrived and it is no 2xx. A server that answers without reading the body may leave
+    /// the connection open, and libcurl waits to send the rest.
     fileprivate var wholeAnswer: AttemptReport.Answer? {
         guard let answer, answer.status >= 300 else { return nil }
         return answer.header("content-length").flatMap { Int($0) } == answer.body.count ? answer : nil
@@ -156,9 +156,9 @@ extension Exchange {
 
 private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct State {
-        /// By task identifier.
+        /// The attempts in flight, by task identifier.
         var exchanges: [Int: Exchange] = [:]
-        /// When the timer rings next.
+        /// The time at which the timer rings next.
         var alarm: ContinuousClock.Instant?
         weak var session: URLSession?
     }
@@ -175,7 +175,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         timer.activate()
     }
 
-    /// Whose tasks these are.
+    /// Sets the session of the tasks.
     func attend(_ session: URLSession) {
         state.withLock { $0.session = session }
     }
@@ -204,8 +204,8 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
             deadline: .now() + .microseconds(Int(min(max(0, distance), 3_600_000_000))), leeway: .milliseconds(1))
     }
 
-    /// URLSession does all its work on one queue, where a server that floods keeps the others waiting: what has taken too
-    /// long is asked about there, behind all that has come, so that no server is blamed for another one.
+    /// Asks about attempts without progress. URLSession does all its work on one queue, where a server that floods
+    /// delays the others: the question waits behind their events, so no server is blamed for another.
     private func ring() {
         let (late, session) = state.withLock { state -> ([Int], URLSession?) in
             let now = ContinuousClock.now
@@ -223,7 +223,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         session?.getAllTasks { [weak self] _ in self?.conclude(late) }
     }
 
-    /// Ends what is doubted still; what has moved meanwhile has its time again.
+    /// Ends the attempts that are still doubted. One that has moved since gets its time again.
     private func conclude(_ doubted: [Int]) {
         let late = state.withLock { state in
             doubted.compactMap { identifier -> Exchange? in
@@ -243,7 +243,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
 
     // MARK: - Ends
 
-    /// Takes the exchange out, so that it is reported once.
+    /// Removes and returns the exchange of a task, so that it is reported once.
     private func remove(_ task: URLSessionTask) -> Exchange? {
         state.withLock { $0.exchanges.removeValue(forKey: task.taskIdentifier) }
     }
@@ -261,7 +261,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
     ) {
         state.withLock { state in
             state.exchanges[task.taskIdentifier]?.hasMoved()
-            // The connection stands, so the time for it counts no longer.
+            // The connection is established, so the time to connect no longer counts.
             if let patience = state.exchanges[task.taskIdentifier]?.patience { setAlarm(patience, in: &state) }
         }
     }
@@ -280,7 +280,7 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
         let full = state.withLock { state -> Exchange? in
             state.exchanges[dataTask.taskIdentifier]?.hasMoved()
-            // Optional chaining holds no second copy of the body, so it is appended to in place.
+            // Optional chaining keeps no second copy of the body, so the append is in place.
             guard state.exchanges[dataTask.taskIdentifier]?.take(data) == false else { return nil }
             return state.exchanges.removeValue(forKey: dataTask.taskIdentifier)
         }
@@ -300,8 +300,8 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         }
     }
 
-    /// Not followed: the redirect itself is the answer. A task that has been cancelled meanwhile gets no word, because
-    /// URLSession traps on it.
+    /// Refuses the redirect, which is the answer. A task that was cancelled meanwhile gets no reply, because URLSession
+    /// would trap.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
@@ -313,8 +313,8 @@ private final class Delegate: NSObject, URLSessionDataDelegate, Sendable {
         if isWanted { completionHandler(nil) }
     }
 
-    /// Credentials are the request's own header, if any: a challenge is an answer. By then it has arrived as a whole;
-    /// left to itself the task would never complete.
+    /// Treats a challenge as an answer, because credentials are the request's own header, if any. The answer has then
+    /// arrived as a whole; without a reply the task would never complete.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void

@@ -1,6 +1,6 @@
-// libcurl's stable ABI (version 4), declared here and opened at run time: nothing of it is needed to build, and the
-// library only where something is sent through it. The numbers are those of curl.h and multi.h, which never change.
-// Headers and a few lines of C, no logic.
+// libcurl's stable ABI (version 4), declared here and opened at run time: a build needs nothing of libcurl, and a
+// process only to send through it. The numbers are those of curl.h and multi.h, which never change. Declarations and a
+// few lines of C, no logic but the guard of ccurl_multi_perform.
 #ifndef CCURL_H
 #define CCURL_H
 
@@ -99,12 +99,12 @@ enum {
     CURL_ERROR_SIZE = 256,
 };
 
-/// Opens the library unless it is open. Null, or why it cannot be used, in words that last until the next call.
+/// Opens the library unless it is open. Returns null, or why it cannot be used, in text that lasts until the next call.
 const char *ccurl_open(void);
-/// Closes it; the functions below may not be called then.
+/// Closes the library. The functions below must not be called afterwards.
 void ccurl_close(void);
 
-/// `7.88.1`, and the same as a number: 0x075801.
+/// The version as text, `7.88.1`, and as a number, 0x075801.
 const char *ccurl_version(void);
 unsigned ccurl_version_number(void);
 int ccurl_global_init(void);
@@ -117,7 +117,7 @@ int ccurl_set_number(ccurl_easy *easy, ccurl_option option, long number);
 int ccurl_set_size(ccurl_easy *easy, ccurl_option option, int64_t size);
 int ccurl_set_text(ccurl_easy *easy, ccurl_option option, const char *text);
 int ccurl_set_pointer(ccurl_easy *easy, ccurl_option option, const void *pointer);
-/// READFUNCTION, WRITEFUNCTION and HEADERFUNCTION.
+/// Sets READFUNCTION, WRITEFUNCTION or HEADERFUNCTION.
 int ccurl_set_data_function(
     ccurl_easy *easy, ccurl_option option, size_t (*function)(char *bytes, size_t size, size_t count, void *data));
 int ccurl_set_seek_function(ccurl_easy *easy, int (*function)(void *data, int64_t offset, int origin));
@@ -125,11 +125,11 @@ int ccurl_set_progress_function(
     ccurl_easy *easy,
     int (*function)(void *data, int64_t toReceive, int64_t received, int64_t toSend, int64_t sent));
 
-/// SOCKOPTFUNCTION: called for each socket that is opened.
+/// Sets SOCKOPTFUNCTION: called for each socket that is opened.
 int ccurl_set_opened_function(ccurl_easy *easy, int (*function)(void *data, int socket, int purpose));
-/// CLOSESOCKETFUNCTION: called to close a socket, possibly long after the transfer that opened it.
+/// Sets CLOSESOCKETFUNCTION: called to close a socket, possibly long after the transfer that opened it.
 int ccurl_set_close_function(ccurl_easy *easy, int (*function)(void *data, int socket));
-/// PREREQFUNCTION, from 7.80.0 on: called before each request on the connection that it will be sent on.
+/// Sets PREREQFUNCTION, from 7.80.0 on: called before each request, with the connection that the request will leave on.
 int ccurl_set_prerequest_function(
     ccurl_easy *easy,
     int (*function)(void *data, char *remote, char *local, int remotePort, int localPort));
@@ -141,23 +141,23 @@ int ccurl_get_pointer(ccurl_easy *easy, ccurl_info info, void **pointer);
 ccurl_list *ccurl_list_append(ccurl_list *list, const char *text);
 void ccurl_list_free(ccurl_list *list);
 
-/// A cache of connections, for the option CURLOPT_SHARE of handles that one thread drives; null if there is no memory.
+/// Makes a connection cache, for CURLOPT_SHARE of handles that one thread drives; null if there is no memory.
 ccurl_share *ccurl_share_init(void);
-/// Closes its connections. No handle may use it then.
+/// Closes the cache's connections. No handle may use the cache any more.
 void ccurl_share_cleanup(ccurl_share *share);
 
 ccurl_multi *ccurl_multi_init(void);
 int ccurl_multi_set_number(ccurl_multi *multi, ccurl_multi_option option, long number);
 int ccurl_multi_add(ccurl_multi *multi, ccurl_easy *easy);
 int ccurl_multi_remove(ccurl_multi *multi, ccurl_easy *easy);
-/// Makes the transfers go on. libcurl returns when nothing is left to read, so a server of HTTP/2 that sends frames without
-/// end would hold it: after a second of processor time, or a tenth more, the sockets with unread input are shut down. Returns
-/// whether that had to be done. Uses SIGPROF and ITIMER_PROF from the first call on.
+/// Continues the transfers. libcurl returns when nothing is left to read, so an HTTP/2 server that sends frames without
+/// end would hold it: after 1.0 to 1.1 s of processor time the sockets with unread input are shut down. Returns whether
+/// that happened. Uses SIGPROF and ITIMER_PROF from the first call on.
 bool ccurl_multi_perform(ccurl_multi *multi, int *running);
-/// Waits for the transfers' sockets and timers, another descriptor, or so many milliseconds; whether the other descriptor
-/// has something to read, or has ended.
+/// Waits for the transfers' sockets and timers, for another descriptor, or for the given milliseconds. Returns whether
+/// the other descriptor is readable or has ended.
 bool ccurl_multi_poll(ccurl_multi *multi, int descriptor, int milliseconds);
-/// A transfer that has ended, with the code it ended with; null if there is none.
+/// Returns a transfer that has ended, and its result code; null if there is none.
 ccurl_easy *ccurl_multi_next_ended(ccurl_multi *multi, int *code);
 
 #endif

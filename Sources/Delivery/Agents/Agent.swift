@@ -3,33 +3,34 @@ import Policy
 
 /// A delivery agent as its parent sees it: a child process, and the parent's end of the socket pair between them.
 ///
-/// Nothing here blocks but `end`, which waits for a process that has been killed or is about to go.
+/// Only `end` blocks: it waits for a process that has been killed or is about to end.
 final class Agent {
     let transport: Transport
     let process: pid_t
     let socket: Int32
-    /// The attempts it has been given and has not reported.
+    /// The attempts that the agent was given and has not reported.
     var tickets: Set<Int> = []
-    /// The destination of the attempt that it was given last.
+    /// The destination of the attempt that the agent was given last.
     var destination = ""
-    /// It has said that it runs.
+    /// Whether the agent has reported that it runs.
     var isReady = false
-    /// What it has said of its transport: why it cannot be used, if so.
+    /// The agent's report on its transport: why it cannot be used, or `.some(nil)` if it can; `nil` before the report.
     var opening: String??
-    /// The end of the pipe from which the attempts can be read whose requests have begun to leave.
+    /// The reading end of the pipe into which the agent writes the attempts that it begins.
     private let journal: Int32
-    /// The attempts in it whose requests have begun to leave. Complete when the agent has ended.
+    /// The attempts in the agent whose requests may have begun to leave. Complete once the agent has ended.
     private(set) var begun: Set<Int> = []
     private var unreadBeginnings = 0
-    /// What the socket has not taken. Small frames share a piece; a large one is a piece of its own and is never copied.
+    /// Bytes that the socket has not taken. Small frames share a piece; a large one has its own piece and is not
+    /// copied.
     private var outbox: [Piece] = []
-    /// How much of the first piece the socket has taken.
+    /// The number of bytes of the first piece that the socket has taken.
     private var sent = 0
     private var inbox = FrameBuffer()
 
     private struct Piece {
         var bytes: [UInt8]
-        /// What goes with its first byte.
+        /// The file whose descriptor goes with the first byte.
         var file: OpenFile?
     }
 
@@ -40,13 +41,13 @@ final class Agent {
         self.journal = journal
     }
 
-    /// Starts one whose transport is this one. Throws `errno`.
+    /// Starts an agent for a transport. Throws `errno`.
     ///
-    /// The child gets its end of the socket pair as descriptor 0, the pipe for the numbers of the attempts that it begins as
-    /// 1, /dev/null as 2, no other descriptor, and of its parent's environment what its transports read; but no backtracer,
-    /// which would inherit locks and hang. It starts in the root directory, so that the queue is not within its reach either.
-    /// The signals by which a person or a service manager ends a run are blocked: the run decides when its agents go, and
-    /// they go when the socket closes.
+    /// The child gets its end of the socket pair as descriptor 0, the pipe for the numbers of the attempts that it
+    /// begins as 1, /dev/null as 2, and no other descriptor. It inherits the environment variables that its transport
+    /// reads; the backtracer is off, because it would inherit locks and hang. It starts in the root directory, out of
+    /// reach of the queue. SIGINT, SIGTERM and SIGHUP, by which a person or a service manager ends a run, are blocked:
+    /// the run decides when its agents end, and they end when the socket closes.
     static func start(_ program: AgentProgram, for transport: Transport) throws(Errno) -> Agent {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, streamSocket, 0, &ends) == 0 else { throw Errno(errno) }
@@ -100,8 +101,8 @@ final class Agent {
         }
     }
 
-    /// Writes what the socket takes now. A dead agent is noticed where its end is read: reports may still be there. One
-    /// that lives and cannot be written to has missed a frame: it is told to go, or it would be waited for.
+    /// Writes what the socket takes now. `receive` notices a dead agent, because reports may still be unread. Dismisses
+    /// a live agent that cannot be written to: it has missed a frame, and the run would wait for it.
     func flush() {
         while let piece = outbox.first {
             let count = piece.bytes.withUnsafeBytes { bytes in
@@ -124,7 +125,7 @@ final class Agent {
         }
     }
 
-    /// What has arrived, and how the connection ended if it did: `""` at its regular end, else what is wrong with it.
+    /// Returns the frames that have arrived, and the connection's end: `nil` if open, `""` if regular, else its defect.
     func receive() -> (frames: [Frame], end: String?) {
         var frames: [Frame] = []
         var end: String?
@@ -149,7 +150,7 @@ final class Agent {
         return (frames, end)
     }
 
-    /// Gives the agent an attempt to make, in the bytes of its frame. They leave with the next `flush`.
+    /// Gives the agent an attempt to make, as the bytes of its frame. They leave with the next `flush`.
     func hand(_ ticket: Int, _ request: OutgoingRequest, _ bytes: [UInt8]) {
         tickets.insert(ticket)
         destination = request.destination
@@ -172,16 +173,16 @@ final class Agent {
         begun.formIntersection(tickets)
     }
 
-    /// Tells the agent to go: it ends when it reads the end of its input.
+    /// Tells the agent to end: it ends when it reads the end of its input.
     func dismiss() {
         shutdown(socket, Int32(SHUT_WR))
     }
 
-    /// Waits until the agent is gone, at most until `deadline`; then kills it. Returns how it ended.
+    /// Waits for the agent's end until `deadline`, then kills it. Returns how it ended.
     @discardableResult
     func end(by deadline: ContinuousClock.Instant? = nil) -> String {
         if let deadline { waitForEnd(until: deadline) }
-        // A process that has closed its socket because it dies keeps the status that it dies with.
+        // A process that is dying keeps its exit status despite SIGKILL.
         _ = sendSignal(process, SIGKILL)
         _ = closeDescriptor(socket)
         defer {
@@ -211,7 +212,7 @@ final class Agent {
 }
 
 extension Duration {
-    /// For poll(2): rounded up, never negative, never endless.
+    /// Milliseconds for poll(2): rounded up, never negative, at most an hour.
     var pollMilliseconds: Int32 {
         if self <= .zero { return 0 }
         if self >= .seconds(3600) { return 3_600_000 }
@@ -220,7 +221,7 @@ extension Duration {
     }
 }
 
-// The C functions, under names that a method of the same name does not hide.
+// The C functions, under names that no method hides.
 private func closeDescriptor(_ descriptor: Int32) -> Int32 { close(descriptor) }
 private func sendSignal(_ process: pid_t, _ signal: Int32) -> Int32 { kill(process, signal) }
 private func sendBytes(_ socket: Int32, _ bytes: UnsafeRawPointer, _ count: Int, _ flags: Int32) -> Int {

@@ -1,11 +1,11 @@
 import CSystem
 package import Policy
 
-/// The program that is started as a delivery agent.
+/// The program of a delivery agent.
 package struct AgentProgram: Hashable, Sendable {
-    /// Its path; a name alone where this program could not find out where it is.
+    /// The program's path; only its name if this process could not find its own path.
     package var executable: String
-    /// From the name of the program on.
+    /// All arguments, beginning with the program's name.
     package var arguments: [String]
 
     package init(executable: String, arguments: [String]) {
@@ -13,11 +13,10 @@ package struct AgentProgram: Hashable, Sendable {
         self.arguments = arguments
     }
 
-    /// The program whose agents make attempts by a transport.
+    /// Returns the program of the agents that make attempts by a transport.
     ///
-    /// libcurl's is the running binary itself, even if another has been installed over it meanwhile (which only /proc knows).
-    /// URLSession's is a
-    /// program of its own, beside this one or where packages put it: `bin/../libexec/drainq`.
+    /// For libcurl, the running binary itself, even if another has been installed over it since (only /proc knows). For
+    /// URLSession, a separate program: in `bin/../libexec/drainq`, where packages put it, or beside this one.
     package static func own(for transport: Transport) -> AgentProgram {
         switch transport {
         case .libcurl:
@@ -40,10 +39,10 @@ package struct AgentProgram: Hashable, Sendable {
         }
     }
 
-    /// Whether it is there.
+    /// Whether the program exists and is executable.
     private var isInstalled: Bool { executable.contains("/") && access(executable.rawCString, X_OK) == 0 }
 
-    /// Whether it can make attempts. On Linux Foundation ends a program that cannot find out where it is, which it asks /proc.
+    /// Whether the program can make attempts. On Linux Foundation ends a program that cannot find its path in /proc.
     package var canRun: Bool {
         #if os(Linux)
             isInstalled && access("/proc/self/exe", F_OK) == 0

@@ -1,7 +1,7 @@
 package import Policy
 
 extension AgentSink {
-    /// Makes one request by a delivery agent of its own, and waits for its end: `timeouts.total` and the grace at most.
+    /// Makes one request by an agent of its own and waits for the report, at most `timeouts.total` and the grace.
     package static func report(of request: OutgoingRequest) -> AttemptReport {
         let sink = AgentSink(concurrency: 1, agents: 1)
         defer { sink.close() }

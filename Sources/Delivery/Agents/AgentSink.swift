@@ -1,27 +1,28 @@
 import CSystem
 package import Policy
 
-/// Attempts made by delivery agents: child processes that talk to servers in place of this one.
+/// Makes attempts by delivery agents: child processes that talk to servers in place of this process.
 ///
-/// Attempts for one destination go to one agent, and an agent has attempts for one destination at a time. Where more
-/// destinations are under way than there may be agents, destinations share one; a destination that has killed or hung an
-/// agent never shares again.
+/// Attempts for one destination go to one agent, and an agent has attempts for one destination at a time. If more
+/// destinations are active than agents are allowed, destinations share an agent. A destination that has killed or hung
+/// an agent never shares again.
 ///
-/// An agent may die, hang, swell or go mad. Only the attempts in it whose requests had begun to leave are then in doubt:
-/// - One is in doubt: it is `agentDied`, or `deadline` where the agent hung.
-/// - Several are in doubt: each is reported so as a suspect (`AttemptReport.isSuspect`), to be attempted again alone.
-/// - The others are handed to another agent. Nothing of them was sent.
-/// When an attempt's `timeouts.total` has passed, the agent is told to cancel it, and the attempt is `deadline`. An agent
-/// that does not report it within the grace hangs and is killed.
+/// An agent may die, hang, use too much memory or send garbage. Then only attempts whose requests may have left are in
+/// doubt:
+/// - If one attempt is in doubt, it is reported as `agentDied`, or as `deadline` if the agent hung.
+/// - If several are, each is reported so as a suspect (`AttemptReport.isSuspect`), to be attempted again alone.
+/// - The agent's other attempts go to another agent. Nothing of them was sent.
+/// An attempt whose `timeouts.total` has passed is cancelled and reported as `deadline`. An agent that does not report
+/// it within the grace has hung and is killed.
 ///
-/// Used by one thread, which lives as long as the sink does: Linux ends an agent with the thread that started it.
+/// One thread uses a sink and must live as long as the sink: Linux kills an agent with the thread that started it.
 package final class AgentSink: Sink {
     private struct Attempt {
         let request: OutgoingRequest
-        /// When it is cancelled, then when its agent is killed; `nil` while it waits for an agent.
+        /// The time of its cancellation, then of its agent's death; `nil` while it waits for an agent.
         var alarm: ContinuousClock.Instant?
         var isCancelled = false
-        /// How many agents it has been given to.
+        /// The number of agents that it was given to.
         var agents = 0
     }
 
@@ -31,36 +32,36 @@ package final class AgentSink: Sink {
     private let grace: Duration
     private(set) var agents: [Agent] = []
     private var attempts: [Int: Attempt] = [:]
-    /// Attempts without an agent, in the order in which they are handed out.
+    /// Attempts without an agent, in the order in which they will be given to agents.
     private var waiting: [Int] = []
-    /// Destinations that have killed or hung an agent, or may have.
+    /// Destinations that have, or may have, killed or hung an agent.
     private var feared: Set<String> = []
     private var done: [(ticket: Int, report: AttemptReport)] = []
-    /// Agents that died, one after the other, before they ran.
+    /// The number of agents in a row that died before they were ready.
     private var stillborn = 0
-    /// When the caller last waited, or an agent was last written to.
+    /// The time of the last wait, or of the last write to an agent.
     private var lastCall = ContinuousClock.now
-    /// For so long attempts are gathered that go to agents with one call. Where the caller takes longer to make the next
-    /// one, each goes at once.
+    /// The time after `lastCall` in which attempts are gathered, to reach their agents in one call. A later attempt is
+    /// written at once.
     private static let gathering = Duration.microseconds(100)
-    /// What its first agent has said of it.
+    /// The first agent's report on libcurl: its defect, or `.some(nil)` if it can be used; `nil` before the report.
     private var libcurl: String??
-    /// The time that an agent may take to begin.
+    /// The time that an agent may take to report on its transport.
     private static let beginning = Duration.seconds(20)
-    /// An attempt that this many agents have been given and lost counts as begun.
+    /// The number of agents that an attempt may be given to and lose. After that it counts as begun.
     private static let mostAgents = 3
-    /// One for each processor and one more, up to eight.
+    /// One agent for each processor and one more, up to eight.
     package static let usualAgents = min(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))), 7) + 1
     private var isClosed = false
 
-    /// Starts nothing yet: the first agent comes with the first attempt.
+    /// Makes a sink without agents. The first attempt starts the first agent.
     ///
     /// - Parameters:
-    ///   - program: what is started for a transport.
-    ///   - concurrency: how many attempts the caller keeps in flight at most, over all agents.
-    ///   - agents: how many agents there are at most. Each takes about 3 MB and is kept for the next destination. With one
-    ///     more than there are processors, destinations that are all busy do not wait for each other's turn.
-    ///   - grace: how long an agent has to report an attempt that is cancelled.
+    ///   - program: the agents' program, by transport.
+    ///   - concurrency: upper bound on the attempts that the caller keeps in flight, over all agents.
+    ///   - agents: upper bound on the agents. Each takes about 3 MB and is kept for the next destination. With one
+    ///     agent more than processors, busy destinations do not wait for each other.
+    ///   - grace: the time that an agent has to report a cancelled attempt.
     package init(
         program: @escaping (Transport) -> AgentProgram = AgentProgram.own, concurrency: Int,
         agents: Int = AgentSink.usualAgents,
@@ -81,7 +82,7 @@ package final class AgentSink: Sink {
     }
 
     package func defect(of transport: Transport) throws(SinkError) -> String? {
-        // URLSession is part of its program.
+        // URLSession is linked into its program.
         guard transport == .libcurl else { return nil }
         if let libcurl { return libcurl }
         let deadline = ContinuousClock.now + Self.beginning
@@ -144,7 +145,7 @@ package final class AgentSink: Sink {
         return try startAgent(for: transport)
     }
 
-    /// The agent for an attempt; `nil` where the attempt has to wait until one is idle.
+    /// Returns the agent for an attempt, perhaps a new one; `nil` if the attempt must wait until an agent is idle.
     private func agent(for request: OutgoingRequest) throws(SinkError) -> Agent? {
         let ours = agents.filter { $0.transport == request.transport }
         if let its = ours.first(where: { has($0, request.destination) }) { return its }
@@ -180,7 +181,7 @@ package final class AgentSink: Sink {
         }
     }
 
-    /// Gives every attempt that waits to an agent, as far as there is one for it.
+    /// Gives each waiting attempt to an agent, if there is an agent for it.
     private func handOut() throws(SinkError) {
         var place = waiting.startIndex
         while place < waiting.endIndex {
@@ -205,7 +206,7 @@ package final class AgentSink: Sink {
         attempts[ticket]?.alarm = now + max(.zero, request.timeouts.total)
         attempts[ticket]?.agents += 1
         agent.hand(ticket, request, bytes)
-        // With nothing more to submit the caller waits for reports.
+        // At full concurrency the caller submits no more and waits for reports.
         if attempts.count >= concurrency || lastCall.duration(to: now) > Self.gathering { flush(at: now) }
     }
 
@@ -213,7 +214,7 @@ package final class AgentSink: Sink {
         if agents.contains(where: \.hasUnsent) { flush(at: .now) }
     }
 
-    /// Sends what has been gathered.
+    /// Writes the gathered attempts to their agents.
     private func flush(at now: ContinuousClock.Instant) {
         lastCall = now
         for agent in agents where agent.hasUnsent { agent.flush() }
@@ -232,7 +233,7 @@ package final class AgentSink: Sink {
 
     // MARK: - Waiting
 
-    /// Waits for agents and the wake-up; `true` if the latter came.
+    /// Waits for agents and the wake-up. Returns `true` if the wake-up came.
     private func wait(_ milliseconds: Int32, wakeup: Int32) throws(SinkError) -> Bool {
         for agent in agents where agent.hasUnsent { agent.flush() }
         defer { lastCall = .now }
@@ -287,7 +288,7 @@ package final class AgentSink: Sink {
 
     // MARK: - Death
 
-    /// Cancels what is past its time, and kills the agents that did not report it within the grace.
+    /// Cancels the attempts whose time has passed. Kills an agent that did not report a cancelled one within the grace.
     private func ringAlarms() {
         let now = ContinuousClock.now
         for agent in agents {
@@ -311,7 +312,7 @@ package final class AgentSink: Sink {
         }
     }
 
-    /// An agent has gone, or has to: finds out whose fault that is.
+    /// Ends an agent that died or sent garbage. Throws after three agents in a row that died before they were ready.
     private func bury(_ agent: Agent, complaint: String) throws(SinkError) {
         agents.removeAll { $0 === agent }
         let end = agent.end()
@@ -328,8 +329,7 @@ package final class AgentSink: Sink {
         }
     }
 
-    /// Takes leave of an agent that has ended: reports the attempts that are in doubt, and lets the others wait for another
-    /// agent.
+    /// Reports the attempts in doubt of an agent that has ended, and lets its other attempts wait for another agent.
     private func lose(_ agent: Agent, _ result: (Int, OutgoingRequest) -> AttemptReport.Result) {
         let doubted = agent.begun.union(agent.tickets.filter { attempts[$0]?.agents ?? 0 >= Self.mostAgents })
         putBack(agent.tickets.subtracting(doubted))
@@ -344,7 +344,7 @@ package final class AgentSink: Sink {
         }
     }
 
-    /// Lets attempts wait for another agent, before those that have not had one, the first submitted first.
+    /// Puts attempts back at the head of `waiting`, in the order of their tickets.
     private func putBack(_ tickets: Set<Int>) {
         for ticket in tickets {
             attempts[ticket]?.alarm = nil

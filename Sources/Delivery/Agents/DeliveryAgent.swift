@@ -2,17 +2,17 @@ import CSystem
 import Policy
 import Synchronization
 
-/// The child's side: makes attempts for the run at the other end of descriptor 0. `drainq-urlsession` is one, and so is the
-/// hidden command `drainq agent`, whose transport is libcurl.
+/// The main loop of a delivery agent: makes attempts for the run at the other end of descriptor 0. Two programs are
+/// agents: `drainq-urlsession`, and the hidden command `drainq agent`, whose transport is libcurl.
 ///
-/// It holds no state worth a word: it may be killed at any moment. It ends when its input does.
+/// An agent keeps no state on disk and may be killed at any moment. It ends when its input ends.
 package enum DeliveryAgent {
-    /// Reads frames from descriptor 0 and answers them, until it is closed. Writes the number of each attempt that it begins
-    /// to descriptor 1.
+    /// Reads frames from descriptor 0 and answers them until it is closed. Writes the number of each attempt that it
+    /// begins to descriptor 1.
     ///
-    /// - Parameter memoryLimit: how many bytes of memory the agent may take before it dies of it, where the administrator
-    ///   does not allow less: a gzip bomb is the sender's problem, not the machine's. RLIMIT_DATA counts what is written to;
-    ///   RLIMIT_AS would also count what is merely reserved.
+    /// - Parameter memoryLimit: the memory in bytes beyond which the agent dies, unless the administrator allows less.
+    ///   So a gzip bomb costs an attempt, not the machine. RLIMIT_DATA counts written memory; RLIMIT_AS would also
+    ///   count reserved memory.
     package static func main(memoryLimit: UInt = 1 << 30, _ makeTransport: MakeTransport) -> Never {
         _ = csystem_die_with_parent()
         signal(SIGPIPE, SIG_IGN)
@@ -23,7 +23,7 @@ package enum DeliveryAgent {
         outlet.send(.ready())
         var follower: RedirectFollower?
         var inbox = FrameBuffer()
-        // Of bodies that are left in their files, in the order of their frames.
+        // Files with bodies, in the order of their frames.
         var files: [OpenFile] = []
         var space = [UInt8](repeating: 0, count: 1 << 16)
         while true {
@@ -59,8 +59,8 @@ package enum DeliveryAgent {
         }
     }
 
-    /// Tells the run which attempts' requests begin to leave, before any of them does: if this process dies, only such
-    /// attempts are in doubt. A pipe takes 512 numbers as a whole, or none of them.
+    /// Writes the attempts to descriptor 1 before any of their requests leaves: if this process dies, only these
+    /// attempts are in doubt. A pipe takes 512 numbers as a whole or not at all.
     private static func noteBeginnings(in frames: [Frame]) {
         var numbers = frames.compactMap { if case .attempt(let ticket, _) = $0 { Int64(ticket) } else { nil } }[...]
         while !numbers.isEmpty {
@@ -73,7 +73,7 @@ package enum DeliveryAgent {
     private static func restrict(to memoryLimit: rlim_t) {
         #if os(Linux)
             var memory = rlimit(rlim_cur: memoryLimit, rlim_max: memoryLimit)
-            // To root this would raise a limit that is lower.
+            // For root, setrlimit(2) would raise a lower limit.
             getrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &memory)
             memory.rlim_max = min(memory.rlim_max, memoryLimit)
             memory.rlim_cur = min(memory.rlim_cur, memoryLimit)
@@ -84,7 +84,7 @@ package enum DeliveryAgent {
         csystem_confine()
     }
 
-    /// Ends the process now: exit(3) crashes with transfers in flight.
+    /// Ends the process with `_exit`: exit(3) crashes while transfers are in flight.
     private static func leave(_ status: Int32) -> Never {
         #if DEBUG
             csystem_flush_coverage()
@@ -92,7 +92,7 @@ package enum DeliveryAgent {
         _exit(status)
     }
 
-    /// The way back to the run, shared by all threads that report.
+    /// The connection to the run, shared by all threads that report.
     private final class Outlet: Sendable {
         private let descriptor: Mutex<Int32>
 
@@ -122,7 +122,7 @@ package enum DeliveryAgent {
                     if count >= 0 {
                         sent += count
                     } else if errno != EINTR {
-                        return  // The run is gone; so is this process in a moment.
+                        return  // The run has ended, so this process ends soon.
                     }
                 }
             }

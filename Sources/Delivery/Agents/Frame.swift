@@ -3,30 +3,30 @@ package import Policy
 /// A message between a run and a delivery agent, and its bytes.
 ///
 /// On the wire: the payload's length (4 bytes, big-endian), then the payload: one byte for the kind, then the fields in
-/// order. Numbers are 8 bytes, big-endian; strings (UTF-8) and bodies are preceded by their length. The
-/// agent may be of another release, and says so first; every field is checked all the same, because the other end may have
-/// gone mad.
+/// order. Numbers are 8 bytes, big-endian; strings (UTF-8) and bodies are preceded by their length. An agent first
+/// sends its version, because it may be of another release. Every field is checked, because the other end may send
+/// garbage.
 package enum Frame: Hashable, Sendable {
-    /// Run to agent, first: how many attempts will be in flight at most.
+    /// Run to agent, first: upper bound on the attempts in flight.
     case setup(concurrency: Int)
     /// Run to agent: make this attempt and report it once. The descriptor of a `bodyPart` goes with the first byte.
     case attempt(ticket: Int, OutgoingRequest)
-    /// Run to agent: report this attempt now, whatever it came to; nothing if it has been reported.
+    /// Run to agent: end this attempt now and report it, unless it has been reported.
     case cancel(ticket: Int)
-    /// Agent to run, first: it runs and reads frames of this version.
+    /// Agent to run, first: the agent runs and reads frames of this version.
     case ready(version: Int = Frame.version)
-    /// Agent to run, when it is set up: why its transport cannot be used on this machine, if so.
+    /// Agent to run, after `setup`: why its transport cannot be used on this machine; `nil` if it can.
     case opened(defect: String?)
-    /// Agent to run.
+    /// Agent to run: the end of an attempt.
     case report(ticket: Int, AttemptReport)
 
     /// The version of these frames and of what an agent writes to descriptor 1.
     package static let version = 4
 
-    /// No payload is longer; a request that would be is never handed to an agent.
+    /// Upper bound on a payload, in bytes. A larger request is never given to an agent.
     package static let longestPayload = 256 << 20
 
-    /// The whole frame, `nil` if it would pass `longestPayload`.
+    /// The whole frame; `nil` if its payload would exceed `longestPayload`.
     package var bytes: [UInt8]? {
         var writer = FrameWriter()
         switch self {
@@ -55,7 +55,7 @@ package enum Frame: Hashable, Sendable {
         return writer.sealed(longest: Frame.longestPayload)
     }
 
-    /// Reads one payload, all of it and nothing more.
+    /// Reads one payload, which must contain nothing more.
     package init(payload: ArraySlice<UInt8>) throws(FrameError) {
         var reader = FrameReader(payload)
         switch try reader.kind() {
@@ -80,13 +80,13 @@ package struct FrameError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Bytes as they come off a socket, cut into frames.
+/// A buffer that cuts the bytes from a socket into frames.
 package struct FrameBuffer: Sendable {
     private var bytes: [UInt8] = []
     private var start = 0
     private let longest: Int
 
-    /// `longest`: the longest payload that is waited for.
+    /// `longest`: upper bound on a payload, in bytes.
     package init(longest: Int = Frame.longestPayload) {
         self.longest = longest
     }
@@ -99,7 +99,7 @@ package struct FrameBuffer: Sendable {
         bytes.append(contentsOf: more)
     }
 
-    /// The next whole frame, `nil` if more bytes are needed.
+    /// Removes and returns the next whole frame; `nil` if more bytes are needed.
     package mutating func next() throws(FrameError) -> Frame? {
         guard bytes.count - start >= 4 else { return nil }
         let length = bytes[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }
@@ -269,7 +269,7 @@ private struct FrameReader {
 
     mutating func headers() throws(FrameError) -> [HeaderField] {
         let count = try number()
-        // Every field takes 16 bytes at least, so a mad count allocates nothing.
+        // Every field takes at least 16 bytes, so an absurd count allocates nothing.
         guard count >= 0, count <= left / 16 else { throw FrameError("\(count) header fields") }
         var headers: [HeaderField] = []
         headers.reserveCapacity(count)
@@ -310,7 +310,7 @@ private struct FrameReader {
             inode: UInt64(UInt(bitPattern: try number())))
     }
 
-    /// The file itself comes beside the frame.
+    /// Reads the part without its file, whose descriptor comes beside the frame.
     private mutating func bodyPart() throws(FrameError) -> FilePart {
         let (offset, length) = (try number(), try number())
         guard offset >= 0, length >= 0 else { throw FrameError("a part of a file at \(offset)") }

@@ -1,7 +1,7 @@
 import Policy
 import Synchronization
 
-/// Carries each attempt along its redirects, by an agent's transport, and reports it once.
+/// Makes attempts by an agent's transport, follows their redirects, and reports each attempt once.
 final class RedirectFollower: Sendable {
     /// An attempt that may be redirected.
     private struct Journey {
@@ -10,7 +10,8 @@ final class RedirectFollower: Sendable {
         var hops = 0
         var isCancelled = false
 
-        /// The same request to where the answer points, if that may be followed and has not been too often.
+        /// Returns the request that follows the answer's redirect; `nil` if it must not be followed or the hops are
+        /// used up.
         func next(after report: AttemptReport) -> OutgoingRequest? {
             guard hops < Redirect.mostFollowed, case .answer(let answer) = report.result,
                 let target = Redirect.target(of: answer, from: request.url)
@@ -22,10 +23,10 @@ final class RedirectFollower: Sendable {
     }
 
     private let report: TransportReport
-    /// By ticket.
+    /// The attempts that may be redirected, by ticket.
     private let journeys = Mutex<[Int: Journey]>([:])
-    /// Written once, at the beginning. It reports on the agent's thread, or on threads of its own, on which it may be given
-    /// the next hop.
+    /// Written once, in `init`. The transport reports on the agent's thread or on threads of its own, and can be given
+    /// the next hop there.
     nonisolated(unsafe) private var transport: Result<any AgentTransport, UnavailableTransport>!
 
     init(concurrency: Int, _ makeTransport: MakeTransport, report: @escaping TransportReport) {
@@ -37,12 +38,12 @@ final class RedirectFollower: Sendable {
         }
     }
 
-    /// Why no attempt can be made.
+    /// Why no attempt can be made; `nil` if attempts can be made.
     var defect: String? {
         if case .failure(let error) = transport { error.reason } else { nil }
     }
 
-    /// Starts an attempt; its report comes on the transport's thread, or on this one.
+    /// Starts an attempt. Its report comes on the transport's thread or on this one.
     func start(_ request: OutgoingRequest, ticket: Int) {
         switch request.redirects {
         case .never: break
@@ -57,8 +58,8 @@ final class RedirectFollower: Sendable {
         if case .success(let transport) = transport { transport.cancel(ticket: ticket) }
     }
 
-    /// Makes the attempts go on until `descriptor` has something to read. Returns at once where there is nothing else to wait
-    /// for: then the caller's read waits.
+    /// Continues the attempts until `descriptor` is readable. Returns at once if there is nothing else to wait for:
+    /// then the caller's read waits.
     func proceed(until descriptor: Int32) {
         if case .success(let transport) = transport { transport.proceed(until: descriptor) }
     }
@@ -77,9 +78,9 @@ final class RedirectFollower: Sendable {
 
     // MARK: - Redirects
 
-    /// Takes what a transport reports: of each attempt the end, or a redirect to be followed.
+    /// Receives a transport's reports. Reports an attempt that has ended, and continues one that is redirected.
     ///
-    /// The time that the parent gives the attempt is one for all hops.
+    /// All hops of an attempt share the time that the parent gives it.
     private func arrive(_ reports: [(ticket: Int, report: AttemptReport)]) {
         var ended = reports
         var hops: [(request: OutgoingRequest, ticket: Int)] = []
@@ -98,7 +99,7 @@ final class RedirectFollower: Sendable {
         if !ended.isEmpty { report(ended) }
         for (request, ticket) in hops {
             carry(request, ticket)
-            // A cancellation between the two attempts found nothing to end, where the transport has its own threads.
+            // A cancellation between two hops found nothing to end if the transport has its own threads.
             if journeys.withLock({ $0[ticket]?.isCancelled ?? false }) { cancel(ticket: ticket) }
         }
     }
@@ -108,7 +109,7 @@ final class RedirectFollower: Sendable {
         case hop(OutgoingRequest)
     }
 
-    /// Returns what becomes of an attempt that may be redirected; `nil` for every other attempt.
+    /// Returns the end or the next hop of an attempt that may be redirected; `nil` for every other attempt.
     private func follow(_ report: AttemptReport, _ ticket: Int, _ journeys: inout [Int: Journey]) -> Arrival? {
         guard var journey = journeys.removeValue(forKey: ticket) else { return nil }
         var end = report

@@ -1,12 +1,12 @@
 import CSystem
 
-/// A pipe whose ends are closed once each, at the latest with it, and inherited by nobody.
+/// A pipe that no child process inherits. Each end is closed once, at the latest by `deinit`.
 final class BytePipe {
     private(set) var reader: Int32
     private(set) var writer: Int32
 
-    /// Both ends are above the standard streams, also where the caller has closed those: a child's three descriptors can
-    /// then be put in place in any order.
+    /// Opens the pipe. Both ends are above the standard streams, even if the caller has closed those, so that a child's
+    /// three descriptors can be put in place in any order.
     init() throws(Errno) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw Errno(errno) }
@@ -14,7 +14,7 @@ final class BytePipe {
         writer = fcntl(ends[1], F_DUPFD_CLOEXEC, 3)
         let failure = errno
         for end in ends { close(end) }
-        // What has been opened is closed by deinit.
+        // deinit closes the end that was opened.
         if reader < 0 || writer < 0 { throw Errno(failure) }
     }
 
@@ -34,7 +34,7 @@ final class BytePipe {
     }
 }
 
-/// Does `body` with SIGPIPE held back on this thread, and forgets the one that a write to a closed pipe has raised.
+/// Runs `body` with SIGPIPE blocked on this thread, and discards a SIGPIPE that a write to a closed pipe has raised.
 func withoutBrokenPipeSignal<Result>(_ body: () -> Result) -> Result {
     var brokenPipe = sigset_t()
     var before = sigset_t()

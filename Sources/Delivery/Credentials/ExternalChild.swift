@@ -1,19 +1,19 @@
 import CSystem
 
-/// The process of an external command, with its three pipes, until it has ended.
+/// The process of an external command and its three pipes, until the process has ended.
 final class ExternalChild {
     private let process: pid_t
     private let input: BytePipe
     private let output: BytePipe
     private let errors: BytePipe
-    /// Readable when the process has ended; -1 where there is no such thing, and it is looked after now and then.
+    /// A descriptor that is readable once the process has ended; -1 if the system has none, and the process is polled.
     private let ending: Int32
     private let unsent: [UInt8]
     private var sent = 0
     private let outputLimit: Int
     private var result = ExternalCommandResult(ending: .exited(status: 0))
 
-    /// How long a process has to end after it was asked to, and then after it was killed.
+    /// The time that the process has to end after SIGTERM, and again after SIGKILL.
     private static let grace: Duration = .milliseconds(500)
 
     private init(process: pid_t, input: BytePipe, output: BytePipe, errors: BytePipe, unsent: [UInt8], outputLimit: Int)
@@ -54,7 +54,7 @@ final class ExternalChild {
 
     // MARK: - The conversation
 
-    /// Feeds and reads the process until it has ended, and makes it end when its time is over. Once.
+    /// Writes the input and reads the output until the process ends. Kills its group after `timeout`. Call it once.
     func waitForEnd(within timeout: Duration) -> ExternalCommandResult {
         withoutBrokenPipeSignal {
             var alarm = ContinuousClock.now + max(.zero, timeout)
@@ -65,7 +65,7 @@ final class ExternalChild {
                 if left > .zero {
                     exchange(for: left)
                 } else if demands.isEmpty {
-                    // It sleeps in the kernel and can be neither ended nor waited for.
+                    // The process sleeps in the kernel: it can be neither killed nor waited for.
                     break
                 } else {
                     isLate = true
@@ -73,10 +73,10 @@ final class ExternalChild {
                     alarm = .now + Self.grace
                 }
             }
-            // What it wrote before it ended is still in the pipes, which hold a megabyte at most.
+            // The pipes still contain what the process wrote before it ended, at most a megabyte.
             for _ in 0..<16 where output.reader >= 0 { readOutput() }
             for _ in 0..<16 where errors.reader >= 0 { readErrors() }
-            // The group's number is its own only until its leader has been waited for.
+            // The group's number can be reused once its leader has been waited for.
             if isLate { kill(-process, SIGKILL) }
             let ending = howItEnded()
             result.ending = isLate ? .timedOut(after: timeout) : ending
@@ -84,7 +84,7 @@ final class ExternalChild {
         return result
     }
 
-    /// Waits for one of the pipes or for the end, at most for `left`, and moves what can be moved.
+    /// Waits at most `left` for a pipe or for the end of the process, then writes and reads what is possible.
     private func exchange(for left: Duration) {
         var descriptors = [
             pollfd(fd: input.writer, events: Int16(POLLOUT), revents: 0),
@@ -102,7 +102,7 @@ final class ExternalChild {
     private func writeInput() {
         let count = unsent.withUnsafeBytes { write(input.writer, $0.baseAddress! + sent, $0.count - sent) }
         if count >= 0 { sent += count }
-        // A program that wants no more of its input may be well all the same: its status tells.
+        // A program may stop reading its input and still succeed: its exit status decides.
         if sent == unsent.count || count < 0 && errno != EINTR && errno != EAGAIN { input.closeWriter() }
     }
 
@@ -114,7 +114,7 @@ final class ExternalChild {
         _ = read(errors, into: &result.errors, limit: ExternalCommandResult.errorLimit)
     }
 
-    /// Reads what is there, once; `false` if some of it was beyond the limit and is gone.
+    /// Reads once what is available. Returns `false` if bytes beyond the limit were dropped.
     private func read(_ pipe: BytePipe, into kept: inout [UInt8], limit: Int) -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 1 << 16, alignment: 1) { space in
             let count = readBytes(pipe.reader, space.baseAddress!, space.count)
@@ -128,14 +128,14 @@ final class ExternalChild {
 
     // MARK: - The end
 
-    /// Whether it has ended, which does not end the process' entry in the table: its number stays its own.
+    /// Whether the process has ended. Does not reap it, so its number cannot be reused.
     private var hasEnded: Bool {
         var end = siginfo_t()
         let status = waitid(P_PID, id_t(process), &end, WEXITED | WNOHANG | WNOWAIT)
         return status == 0 ? end.si_signo != 0 : errno != EINTR
     }
 
-    /// ECHILD comes of a parent that ignores SIGCHLD: nobody knows then how its children end.
+    /// Reaps the process and returns how it ended. ECHILD: the parent ignores SIGCHLD, and the exit status is lost.
     private func howItEnded() -> ExternalCommandResult.Ending {
         var status: Int32 = 0
         guard waitpid(process, &status, WNOHANG) == process else { return .notStarted(errno: ECHILD) }
@@ -144,7 +144,7 @@ final class ExternalChild {
     }
 }
 
-/// The C function, under a name that a method of the same name does not hide.
+/// The C function, under a name that no method hides.
 private func readBytes(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer, _ count: Int) -> Int {
     read(descriptor, bytes, count)
 }

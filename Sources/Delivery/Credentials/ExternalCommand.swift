@@ -1,13 +1,13 @@
 import CSystem
 import Policy
 
-/// A program that the configuration names: run to its end by its argument vector, never through a shell.
+/// A program that the configuration names, run to its end by its argument vector, never through a shell.
 package struct ExternalCommand: Sendable {
-    /// The program, looked for in this process' `PATH` unless there is a slash in it, and its arguments.
+    /// The program and its arguments. A program without a slash is looked up in this process' `PATH`.
     package var arguments: [String]
-    /// The child's working directory: that of the configuration, so that relative paths mean one thing in all of it.
+    /// The child's working directory: that of the configuration, so that relative paths mean the same in all of it.
     package var directory: String
-    /// All variables that the child gets.
+    /// All environment variables of the child.
     package var environment: [String: String]
 
     package init(_ arguments: [String], directory: String, environment: [String: String]) {
@@ -16,16 +16,16 @@ package struct ExternalCommand: Sendable {
         self.environment = environment
     }
 
-    /// Runs the program and waits for it. However it ends is a result; nothing is thrown, and nothing is printed.
+    /// Runs the program and waits for its end. Returns every kind of end as a result; throws and prints nothing.
     ///
-    /// The child has three pipes, no other descriptor, all signals as they were born, and a process group of its own,
-    /// so that Ctrl-C is the caller's to answer. When `timeout` is over, the whole group is asked to end and, half a
-    /// second later, killed. What the program leaves behind when it ends by itself, such as a key agent, goes on and
-    /// not waited for, even where it has inherited the pipes.
+    /// The child has three pipes and no other descriptor, default signal actions, and a process group of its own, so
+    /// Ctrl-C reaches only the caller. After `timeout` the whole group gets SIGTERM and, half a second later, SIGKILL.
+    /// A process that the program leaves behind when it ends by itself, such as a key agent, goes on, and `run` does
+    /// not wait for it even if it has inherited the pipes.
     ///
     /// - Parameters:
-    ///   - input: its standard input; it need not read it.
-    ///   - outputLimit: how many bytes of its standard output are kept; the rest is read and forgotten.
+    ///   - input: the program's standard input, which it need not read.
+    ///   - outputLimit: the number of bytes of standard output that are kept; the rest is read and dropped.
     package func run(
         input: [UInt8] = [], within timeout: Duration, outputLimit: Int = 1 << 20
     ) -> ExternalCommandResult {
@@ -43,24 +43,23 @@ package struct ExternalCommandResult: Sendable {
     package enum Ending: Hashable, Sendable {
         case exited(status: Int32)
         case killed(signal: Int32)
-        /// It was made to end.
+        /// The time was over, and the program was told to end.
         case timedOut(after: Duration)
         case notStarted(errno: Int32)
     }
 
     package var ending: Ending
-    /// Standard output, as far as it is kept.
+    /// Standard output, up to the limit.
     package var output: [UInt8] = []
-    /// There was more output than is kept.
+    /// Whether there was more output than the limit.
     package var isCut = false
-    /// The beginning of standard error. A program may well write a secret there: it belongs into no reason of a secret
-    /// or a signature.
+    /// The beginning of standard error. It may contain a secret: no reason of a secret or a signature may quote it.
     package var errors: [UInt8] = []
 
-    /// How much of standard error is kept, in bytes.
+    /// The number of bytes of standard error that are kept.
     package static let errorLimit = 4096
 
-    /// What went wrong, with nothing that the program wrote: `exited with status 3`; `nil` if it exited with 0.
+    /// The failure, without any of the program's output: `exited with status 3`; `nil` if the program exited with 0.
     package var failure: String? {
         switch ending {
         case .exited(0): nil
@@ -72,7 +71,7 @@ package struct ExternalCommandResult: Sendable {
     }
 }
 
-/// What a program has written may be a secret.
+/// The output of a program may be a secret, so no description shows it.
 extension ExternalCommandResult: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String { "\(failure ?? "succeeded"), \(output.count) bytes of output" }
     package var debugDescription: String { description }

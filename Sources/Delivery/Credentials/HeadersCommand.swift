@@ -8,32 +8,32 @@ package import Policy
 
 /// A route's `headersCommand`: a program that makes header fields for a request, such as a signature.
 ///
-/// It is run before each attempt, in the directory of the configuration, by its argument vector and never through a
-/// shell, with the environment variables of `SecretStore.commandEnvironment`.
+/// drainq runs it before each attempt, in the directory of the configuration, by its argument vector and never through
+/// a shell, with the environment variables of `SecretStore.commandEnvironment`.
 ///
 /// Standard input is one line of JSON, a newline, and then the body's bytes as they will be sent, to the end of input.
 /// The line is an object with
 /// - `method` and `url`;
-/// - `headers`: an object with the fields that the request has so far, names in lower case; several fields of one name
-///   are one, separated by `, `;
-/// - `idempotencyKey`: the same at every attempt of an operation; as it is, without the quotes of the header field;
-/// - `bodyLength`: in bytes; 0 where there is no body;
-/// - `bodyFile`: the absolute path of a body that is a file; no bytes follow the line then.
+/// - `headers`: an object with the request's fields so far. Names are in lower case; the values of fields with one name
+///   are joined by `, `;
+/// - `idempotencyKey`: the same at every attempt of an operation; without the quotes of the header field;
+/// - `bodyLength`: in bytes; 0 if there is no body;
+/// - `bodyFile`: the absolute path, if the body is a file. Then no bytes follow the line.
 ///
-/// It answers with at most 64 lines `Name: value` and 16 KB on standard output and ends with status 0, within ten
-/// seconds. Each field takes the place of those of its name. It cannot set what belongs to the connection (`Host`,
-/// `Content-Length`, …), nor `Idempotency-Key` and `Drainq-Attempt`. Empty lines are skipped. Standard error is ignored.
-/// Anything else is a failure of the command: the request is not sent, and the destination is held.
+/// The program writes at most 64 lines `Name: value` and 16 KB to standard output and exits with status 0 within ten
+/// seconds. Each field replaces those of its name. It cannot set fields of the connection (`Host`, `Content-Length`,
+/// …), `Idempotency-Key` or `Drainq-Attempt`. Empty lines are skipped. Standard error is ignored. Anything else is a
+/// failure of the command: the request is not sent, and the destination is held.
 package struct HeadersCommand: Sendable {
     private let command: ExternalCommand
     private let timeout: Duration
 
-    /// The most fields that it may answer.
+    /// Upper bound on the fields of an answer.
     package static let fieldLimit = 64
-    /// The longest answer, in bytes.
+    /// Upper bound on the length of an answer, in bytes.
     package static let answerLimit = 16_384
 
-    /// - Parameter environment: that of `SecretStore.commandEnvironment`.
+    /// - Parameter environment: `SecretStore.commandEnvironment`.
     package init(
         _ arguments: [String], directory: String, environment: [String: String], timeout: Duration = .seconds(10)
     ) {
@@ -41,8 +41,8 @@ package struct HeadersCommand: Sendable {
         self.timeout = timeout
     }
 
-    /// What the command answers for this request: fields that can be sent. Throws `headersCommand` alone, with nothing in
-    /// its reason that the command wrote.
+    /// Runs the command for a request and returns its fields, all of which can be sent. Throws only `headersCommand`,
+    /// whose reason quotes no output of the command but the name of a field that it must not set.
     package func headers(for request: OutgoingRequest) throws(RequestError) -> [HeaderField] {
         let ended = command.run(
             input: try Self.input(for: request), within: timeout, outputLimit: Self.answerLimit)
@@ -85,7 +85,7 @@ package struct HeadersCommand: Sendable {
         return line + [UInt8(ascii: "\n")] + (request.bodyFile == nil ? request.body ?? [] : [])
     }
 
-    /// The text of a string of RFC 8941 §3.3.3.
+    /// Returns the text of a string in quotes (RFC 8941 §3.3.3).
     private static func unquoted(_ value: String) -> String {
         guard value.utf8.count >= 2, value.hasPrefix("\""), value.hasSuffix("\"") else { return value }
         var text = ""
@@ -103,7 +103,7 @@ package struct HeadersCommand: Sendable {
 
     // MARK: - The answer
 
-    /// What is wrong with the command's answer, as a predicate.
+    /// The defect of the command's answer, as a predicate.
     private struct Flaw: Error {
         var reason: String
     }

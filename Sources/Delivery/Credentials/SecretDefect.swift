@@ -1,9 +1,9 @@
 import Policy
 
-/// Why a secret cannot be used, as a predicate for `the secret 'api' …`; never with anything of its content.
+/// The reason why a secret cannot be used, as a predicate for `the secret 'api' …`. Never contains any of its content.
 struct SecretDefect: Error, Hashable, Sendable, CustomStringConvertible {
     let description: String
-    /// Why the network keeps the secret away for now; `nil` where a person has to mend it.
+    /// The network error that makes the secret unavailable for now; `nil` if a person must repair the secret.
     let network: NetworkError?
 
     static let notConfigured = SecretDefect(description: "is not configured")
@@ -15,12 +15,12 @@ struct SecretDefect: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// - Parameters:
     ///   - place: `the environment variable 'API_TOKEN'`.
-    ///   - reason: what is wrong with it: `is not set`.
+    ///   - reason: the defect of the place: `is not set`.
     init(place: String, reason: String, network: NetworkError? = nil) {
         self.init(description: "comes from \(escapedForDisplay(place)), which \(reason)", network: network)
     }
 
-    /// The secret that these bytes are: one line of text, without the line breaks at its end.
+    /// Returns the secret in these bytes: one line of text, without the line breaks at its end.
     static func check(_ bytes: [UInt8], from place: String) throws(SecretDefect) -> String {
         let isLineBreak: (UInt8) -> Bool = { $0 == 0x0A || $0 == 0x0D }
         let line = bytes[..<((bytes.lastIndex { !isLineBreak($0) } ?? -1) + 1)]

@@ -5,17 +5,17 @@ import Policy
 struct SecretFile {
     let path: String
 
-    /// In bytes.
+    /// Upper bound on a secret, in bytes.
     static let limit = 65_536
 
     init(_ path: String) {
         self.path = path
     }
 
-    /// Its content, if the file is one that can hold a secret: a regular file of root, of this user or of the owner of the
-    /// directory `base`, that only its owner writes and others do not read.
+    /// Returns the secret. Throws unless the file is a regular file of root, of this user or of the owner of the
+    /// directory `base`, writable only by its owner and not readable by others. Its group may read it.
     ///
-    /// A symbolic link is followed, because mounted secrets are some; what is judged is the file that was opened.
+    /// Follows a symbolic link, because mounted secrets are symbolic links; checks the file that was opened.
     func secret(base: String) throws(SecretDefect) -> String {
         let descriptor = open(path.rawCString, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else { throw defect("cannot be read: \(Errno(errno))") }
@@ -23,7 +23,7 @@ struct SecretFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw defect("cannot be read: \(Errno(errno))") }
         guard status.st_mode & S_IFMT == S_IFREG else { throw defect("is not a regular file") }
-        // In a user namespace root has another number, the one that the root directory shows.
+        // In a user namespace root has another number: the owner of the root directory.
         guard [0, geteuid(), owner(of: base), owner(of: "/")].contains(status.st_uid) else {
             throw defect("belongs to another user (uid \(status.st_uid))")
         }
@@ -50,7 +50,7 @@ struct SecretFile {
     }
 }
 
-/// What can be read from the descriptor, `limit` bytes of it at most.
+/// Reads a descriptor to its end, at most `limit` bytes.
 func bytes(of descriptor: Int32, limit: Int) throws(Errno) -> [UInt8] {
     var content: [UInt8] = []
     var failure: Errno?

@@ -1,13 +1,13 @@
 package import Policy
 
-/// The secrets of one run: resolved at each attempt, and again when a server has refused what was sent.
+/// The secrets of one run: resolved at each attempt, and again after a server has refused a request.
 ///
-/// Files and variables are looked at each time, so that a token that is renewed while a run goes on is used at once.
-/// What a command answered is kept for its `ttl`, and no longer than the store lives; nothing is written anywhere.
-/// Whatever is wrong is a value of `SecretValues.failures`, a predicate for `the secret 'api' …`, with nothing in it of
-/// what a file holds or a program wrote. Used by one thread.
+/// Reads files and variables each time, so a token that is renewed during a run is used at once. Keeps a command's
+/// answer for its `ttl`, at most as long as the store lives. Only `TokenFile` writes a secret to a file. Every error is
+/// a value of `SecretValues.failures`, a predicate for `the secret 'api' …`, without the content of a file or the
+/// output of a program. One thread uses a store.
 package final class SecretStore {
-    /// What a command came to.
+    /// The result of a command or a token endpoint, and how long it is kept.
     private struct Answer {
         var result: Result<String, SecretDefect>
         var until: ContinuousClock.Instant
@@ -18,25 +18,25 @@ package final class SecretStore {
     private let base: String
     private let commandTimeout: Duration
     private let tokens: TokenSource?
-    /// Tokens that a server has refused.
+    /// The last value that a server refused, by secret.
     private var refused: [String: String] = [:]
     private var answers: [String: Answer] = [:]
-    /// When each command was last run because a server had refused its answer, and answered the same again.
+    /// When each command or token endpoint was last asked after a refusal without giving another value.
     private var refreshes: [String: ContinuousClock.Instant] = [:]
 
-    /// The variables for programs that the configuration names: those of `InheritedVariables` that are no secrets. A
-    /// program that needs a variable which is a secret too reads it from elsewhere.
+    /// The environment of programs that the configuration names: the variables of `InheritedVariables` that are no
+    /// secrets. A program that needs a variable which is also a secret must read it from elsewhere.
     package let commandEnvironment: [String: String]
 
-    /// A command that failed, or that answered the same again after a refusal, is run again after this.
+    /// The time before a command or token endpoint that failed, or repeated a refused answer, is asked again.
     package static let pauseOfCommands: Duration = .seconds(10)
 
     /// - Parameters:
     ///   - environment: the variables of the process.
-    ///   - passed: which of them commands get besides the usual ones.
-    ///   - base: the directory of the configuration, from which relative paths go and in which commands run.
-    ///   - commandTimeout: how long one command may take; the run waits for it.
-    ///   - tokens: where tokens come from; without it there is none.
+    ///   - passed: the variables that commands get besides the usual ones.
+    ///   - base: the directory of the configuration: the start of relative paths and the working directory of commands.
+    ///   - commandTimeout: the longest time that one command may take; the run waits for it.
+    ///   - tokens: the source of OAuth 2 tokens; without it they are unavailable.
     package init(
         sources: [String: SecretSource], environment: [String: String], passing passed: [String] = [], base: String,
         commandTimeout: Duration = .seconds(10), tokens: TokenSource? = nil
@@ -53,7 +53,7 @@ package final class SecretStore {
         }
     }
 
-    /// The secrets of these names, for one attempt.
+    /// Returns the secrets of these names, for one attempt.
     package func values(_ names: Set<String>, at now: ContinuousClock.Instant = .now) -> SecretValues {
         var found = SecretValues()
         for name in names.sorted() {
@@ -67,13 +67,14 @@ package final class SecretStore {
         return found
     }
 
-    /// Whether another attempt may fare better than one that was refused with a 401: some secret is not what it was.
+    /// Returns whether a secret has changed since an attempt that was refused with 401, so that another one may
+    /// succeed.
     ///
-    /// Where nothing has changed since that attempt, the commands among its secrets are run again. One that answers the
-    /// same again, or fails, is not run once more within `pauseOfCommands`; one that brings another secret is, as soon as
-    /// that one is refused. So a token that expires twice within seconds is renewed twice.
+    /// If nothing has changed since that attempt, asks the commands and token endpoints of its secrets again. One that
+    /// fails or repeats its answer is not asked again within `pauseOfCommands`; one that gives another secret is asked
+    /// again as soon as that secret is refused. So a token that expires twice within seconds is renewed twice.
     ///
-    /// - Parameter used: the secrets of that very attempt: another one may have brought newer ones meanwhile.
+    /// - Parameter used: the secrets of that attempt. Another attempt may have fetched newer ones since.
     package func refresh(after used: SecretValues, at now: ContinuousClock.Instant = .now) -> Bool {
         let names = Set(used.values.keys).union(used.failures.keys)
         if differs(from: used, names, at: now) { return true }
@@ -145,8 +146,8 @@ package final class SecretStore {
 }
 
 extension SecretStore {
-    /// Keeps the result of asking at `now`, which took from `began` until this moment. Its lifetime starts at this moment,
-    /// so that a command or an endpoint that hangs is not asked again for each operation.
+    /// Keeps a result that was asked for at `now` and took from `began` until this moment. Its lifetime starts at this
+    /// moment, so a command or an endpoint that hangs is not asked again for each operation.
     private func remember(
         _ result: Result<String, SecretDefect>, of name: String, for lifetime: Duration,
         at now: ContinuousClock.Instant, since began: ContinuousClock.Instant
@@ -159,7 +160,7 @@ extension SecretStore {
     ) -> Result<String, SecretDefect> {
         if let answer = answers[name], now < answer.until { return answer.result }
         let names = (tokens?.names(oauth2) ?? []).filter { name in
-            // What asking needs is no token, or it would be asked for in turn.
+            // A token cannot be needed to ask for a token: that would recurse.
             if case .oauth2 = sources[name] { false } else { true }
         }
         let began = ContinuousClock.now
@@ -174,11 +175,10 @@ extension SecretStore {
         return result
     }
 
-    /// How long a run uses a token whose endpoint does not say when it expires.
+    /// The lifetime of a token whose endpoint does not say when it expires.
     private static let unknownLifetime: Duration = .seconds(300)
 
-    /// The shortest time for which a run uses a token, whatever its endpoint says: a run asks once for it, not at each
-    /// attempt.
+    /// The shortest lifetime of a token, whatever its endpoint says, so that a run does not ask at each attempt.
     private static let shortestLifetime: Duration = .seconds(1)
 
     private static func token(
@@ -197,7 +197,7 @@ extension SecretStore {
     }
 }
 
-/// The store and everything it holds are secret, the environment too.
+/// The store and all it contains are secret, the environment too: its description has only the names of secrets.
 extension SecretStore: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String { "SecretStore(\(sources.keys.sorted().joined(separator: ", ")))" }
     package var debugDescription: String { description }

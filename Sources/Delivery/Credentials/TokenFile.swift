@@ -3,17 +3,17 @@ import Policy
 
 /// A token that outlives its run: a file in a directory for this user's run-time files, never in the queue.
 ///
-/// The file is locked while a token is fetched, so that of several runs one asks for it. It is written in place: after a
-/// crash it may be torn, and then it says nothing. A directory or a file that others may write, or that others may read,
-/// is not used, and neither is a token whose time has not come or has passed.
+/// The file is locked while a token is fetched, so that only one of several runs asks for it. It is written in place:
+/// after a crash it may be torn, and then counts as empty. A file that others may read or write is not used, nor a
+/// directory that others may write, nor a token outside its period of validity.
 struct TokenFile: ~Copyable {
     private let descriptor: Int32
 
-    /// In bytes.
+    /// Upper bound on the content, in bytes.
     private static let limit = 65_536
 
-    /// Opens and locks the file of that name; `nil` where there is none that can be trusted, or another run has it locked
-    /// for longer than `patience`. Then a token is fetched and not kept.
+    /// Opens and locks the file of that name. `nil` if there is no trustworthy file, or another run keeps it locked for
+    /// longer than `patience`: then a token is fetched and not kept.
     init?(_ name: String, in directory: RuntimeDirectory, patience: Duration) {
         guard let place = directory.descriptor() else { return nil }
         defer { close(place) }
@@ -31,7 +31,7 @@ struct TokenFile: ~Copyable {
     }
 
     deinit {
-        // The lock goes with it.
+        // Closing releases the lock.
         close(descriptor)
     }
 
@@ -44,11 +44,11 @@ struct TokenFile: ~Copyable {
         return true
     }
 
-    /// The token, and how long it is good; `nil` where there is none for now.
+    /// Returns the token and its remaining lifetime; `nil` if there is no valid one.
     func token(at now: Timestamp) -> OAuth2.Token? {
         guard lseek(descriptor, 0, SEEK_SET) == 0, let content = try? bytes(of: descriptor, limit: Self.limit),
             let document = try? JSONDocument(content),
-            // It is written as an endpoint answers, and read as that is.
+            // The file has the syntax of an endpoint's answer.
             case .token(var token) = OAuth2.answer(
                 in: AttemptReport(result: .answer(.init(status: 200, body: content)), duration: .zero)),
             let from = Self.time("from", document), let until = Self.time("until", document), from <= now, now < until
@@ -62,7 +62,7 @@ struct TokenFile: ~Copyable {
         return Timestamp(compact: text)
     }
 
-    /// Keeps a token; where it cannot be written there is none.
+    /// Writes a token. If the write fails, empties the file.
     func keep(_ value: String, from now: Timestamp, until end: Timestamp) {
         let text =
             "{\"from\":\"\(now.compactMicroseconds)\",\"until\":\"\(end.compactMicroseconds)\",\"access_token\":"
@@ -75,15 +75,15 @@ struct TokenFile: ~Copyable {
     }
 }
 
-/// Where this user's run-time files are: they are gone after a restart of the machine, and nobody else can read them.
+/// The directory of this user's run-time files, which do not survive a restart of the machine.
 package struct RuntimeDirectory: Sendable {
-    /// Absolute.
+    /// The absolute path of the directory.
     package let path: String
-    /// Whether it is made where it is not there; its parent is.
+    /// Whether drainq creates the directory if it is missing. Its parent must exist.
     let isOurs: Bool
 
-    /// The directory that systemd names in `RUNTIME_DIRECTORY`, `drainq` in `XDG_RUNTIME_DIR`, or else `drainq-UID` in
-    /// `TMPDIR` or `/tmp`.
+    /// Chooses the directory that systemd names in `RUNTIME_DIRECTORY`, or `drainq` in `XDG_RUNTIME_DIR`, or else
+    /// `drainq-UID` in `TMPDIR` or `/tmp`.
     package init(environment: [String: String]) {
         func directory(_ variable: String) -> String? {
             environment[variable].flatMap { $0.hasPrefix("/") ? $0 : nil }
@@ -97,7 +97,8 @@ package struct RuntimeDirectory: Sendable {
         }
     }
 
-    /// A descriptor of it, if it belongs to this user and nobody else may write in it; a symbolic link is none.
+    /// Opens the directory; `nil` if it is a symbolic link or another user's, or if others may write in it (or, if
+    /// drainq creates it, read it).
     func descriptor() -> Int32? {
         if isOurs { mkdir(path.rawCString, 0o700) }
         let place = open(path.rawCString, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

@@ -1,15 +1,15 @@
 package import Policy
 
-/// The source of tokens: the file that an earlier run has left, or their endpoint.
+/// The source of tokens: the file of an earlier run, or the token endpoint.
 package struct TokenSource {
     let directory: RuntimeDirectory?
     let now: () -> Timestamp
-    /// The secrets that asking needs.
+    /// The names of the secrets that a request for a token needs.
     let names: (OAuth2) -> Set<String>
-    /// Asks the endpoint and waits for its answer: for ten seconds at most.
+    /// Asks the endpoint and waits at most ten seconds for its answer.
     let ask: (OAuth2, SecretValues) -> OAuth2.Answer
 
-    /// How long a run waits for another one that asks for the same token.
+    /// The time that a run waits for another run that is fetching the same token.
     private static let patience: Duration = .seconds(12)
 
     package init(
@@ -22,7 +22,7 @@ package struct TokenSource {
         self.ask = ask
     }
 
-    /// A token that is good for now, and is another one than a server has `refused`.
+    /// Returns the kept token if it is valid and not the `refused` one. Otherwise asks for a token and keeps that.
     func token(_ oauth2: OAuth2, _ secrets: SecretValues, except refused: String?) -> OAuth2.Answer {
         guard let directory, let clientID = try? oauth2.expandedClientID(secrets),
             let file = TokenFile(oauth2.fileName(for: clientID), in: directory, patience: Self.patience)
@@ -38,8 +38,8 @@ package struct TokenSource {
 }
 
 extension OAuth2 {
-    /// Returns one name for what one client asks of one endpoint. `clientID` is expanded: two clients whose ids come from
-    /// secrets of the same name do not share a token. The client's secret is not in the name.
+    /// Returns the name of the file for the tokens of one client at one endpoint. `clientID` is expanded: two clients
+    /// whose ids come from secrets of the same name do not share a token. The client's secret is not in the name.
     fileprivate func fileName(for clientID: String) -> String {
         let parts = [tokenURL, clientID, scope ?? ""]
         return "token-\(Digest(of: parts.map { "\($0.utf8.count):\($0)" }.joined()))"

@@ -1,11 +1,11 @@
-/// The ways out of this machine, as Linux tells them in /proc and /sys.
+/// The routes from this machine to others, as Linux shows them in /proc and /sys.
 struct DefaultRoutes {
-    /// Whether there is a route of any kind over an interface that is up, loopback, link-local and multicast routes aside;
-    /// `true` where the kernel does not tell.
+    /// Whether there is any route over an interface that is up, except loopback, link-local and multicast routes;
+    /// `true` if the kernel shows no table.
     let hasAny: Bool
-    /// Whether there is one, over an interface that is up; `true` where the kernel does not tell.
+    /// Whether there is a default route over an interface that is up; `true` if the kernel shows no table.
     let areThere: Bool
-    /// Those interfaces, that of the preferred route first.
+    /// The interfaces of the default routes, the preferred route's first.
     let interfaces: [String]
 
     init(root: String) {
@@ -21,20 +21,20 @@ struct DefaultRoutes {
 
     private typealias Route = (interface: String, metric: UInt32, isDefault: Bool)
 
-    /// Lines of: interface, destination, gateway, flags, reference count, use, metric, mask, …; addresses and flags in
-    /// hexadecimal, under a line of headings.
+    /// Reads lines of: interface, destination, gateway, flags, reference count, use, metric, mask, …; addresses and
+    /// flags in hexadecimal, below a line of headings.
     private static func inIPv4(_ table: String) -> [Route] {
         table.split(separator: "\n").dropFirst().compactMap { line in
             let fields = line.split { $0 == "\t" || $0 == " " }
-            // Addresses are in the machine's order of bytes: 169.254.0.0 ends in FEA9.
+            // Addresses are in the machine's byte order: 169.254.0.0 ends in FEA9.
             guard fields.count >= 8, isUsable(fields[3]), !fields[1].hasSuffix("FEA9") else { return nil }
             let isDefault = fields[1] == "00000000" && fields[7] == "00000000"
             return (String(fields[0]), UInt32(fields[6]) ?? 0, isDefault)
         }
     }
 
-    /// Lines of: destination, its prefix length, source, its prefix length, next hop, metric, reference count, use,
-    /// flags, interface; all but the last in hexadecimal.
+    /// Reads lines of: destination, its prefix length, source, its prefix length, next hop, metric, reference count,
+    /// use, flags, interface; all but the last in hexadecimal.
     private static func inIPv6(_ table: String) -> [Route] {
         table.split(separator: "\n").compactMap { line in
             let fields = line.split(separator: " ")
@@ -47,14 +47,14 @@ struct DefaultRoutes {
         }
     }
 
-    /// RTF_UP without RTF_REJECT, which are routes that say that there is none.
+    /// Returns whether the flags have RTF_UP and not RTF_REJECT, which marks a destination as unreachable.
     private static func isUsable(_ flags: Substring) -> Bool {
         guard let bits = UInt32(flags, radix: 16) else { return false }
         return bits & 0x0001 != 0 && bits & 0x0200 == 0
     }
 
-    /// Tunnels and some drivers do not know their state: for them the carrier decides, which can only be read while the
-    /// interface is set up.
+    /// Returns whether an interface is up. Tunnels and some drivers do not know their state: for them the carrier
+    /// decides, which can only be read while the interface is configured up.
     private static func isUp(_ interface: String, root: String) -> Bool {
         if interface == "lo" { return false }
         let place = "\(root)/sys/class/net/\(interface)"

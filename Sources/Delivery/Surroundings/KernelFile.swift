@@ -1,8 +1,8 @@
 import CSystem
 
-/// The small text files in /sys and /proc.
+/// Reads the small text files in /sys and /proc.
 enum KernelFile {
-    /// The content without the line break at its end; `nil` where there is none to be read.
+    /// Returns the first line of a file; `nil` if the file cannot be read.
     static func word(_ path: String) -> String? {
         text(path).map { String($0.prefix { $0 != "\n" }) }
     }
@@ -14,7 +14,7 @@ enum KernelFile {
         return (try? bytes(of: descriptor, limit: 1 << 20)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The names in a directory, sorted; none where it is not there.
+    /// Returns the sorted names in a directory, without those that begin with a dot; none if the directory is missing.
     static func names(in directory: String) -> [String] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }

@@ -2,10 +2,10 @@ import CSystem
 package import Policy
 
 extension NetworkWays {
-    /// What this machine has of a network now, as its process sees it: interfaces by getifaddrs(3), routes and name servers
-    /// by the kernel's and the resolver's files. What cannot be found out counts as there.
+    /// Reads the network of this machine: interfaces by getifaddrs(3), routes and name servers from the files of kernel
+    /// and resolver, as this process sees them. Whatever cannot be found out counts as present.
     ///
-    /// - Parameter root: where /proc and /etc are; for tests. Interfaces are always those of this machine.
+    /// - Parameter root: the directory of /proc, /sys and /etc, for tests. Interfaces are always those of this machine.
     package static func read(root: String = "") -> NetworkWays {
         let routes = DefaultRoutes(root: root)
         return NetworkWays(
@@ -13,7 +13,7 @@ extension NetworkWays {
             hasResolver: hasResolver(root: root))
     }
 
-    /// Loopback and addresses that need no network (169.254.0.0/16, fe80::/10) do not count.
+    /// Whether an interface is up with an address beyond loopback and link-local (169.254.0.0/16, fe80::/10).
     private static var hasInterface: Bool {
         var list: UnsafeMutablePointer<ifaddrs>?
         guard getifaddrs(&list) == 0 else { return true }
@@ -45,7 +45,7 @@ extension NetworkWays {
         }
     }
 
-    /// resolv.conf(5) names a server. Without the file names are asked of this machine itself, where nobody answers.
+    /// Returns whether resolv.conf(5) names a server. The resolver's default, this machine itself, does not count.
     private static func hasResolver(root: String) -> Bool {
         #if os(Linux)
             let lines = (KernelFile.text("\(root)/etc/resolv.conf") ?? "").split(separator: "\n")

@@ -1,15 +1,17 @@
 package import Policy
 
 extension Surroundings {
-    /// What the machine is like now, as far as the conditions ask; the rest is as it is where nobody asks.
+    /// Reads the state of the machine that the conditions ask for; the other values keep their defaults.
     ///
-    /// The network and the battery are told by the kernel's files, whether the network is metered by NetworkManager,
-    /// through `nmcli`, where both are there; it has two seconds. What cannot be found out stops nothing. On systems
-    /// other than Linux, which have no such files, a run is always online and on mains power.
+    /// Network and battery come from the kernel's files. Whether the network is metered comes from NetworkManager
+    /// through `nmcli`, which has two seconds. A value that cannot be found out stops no run. On systems other than
+    /// Linux, which have no such files, a run is always online and on mains power.
     ///
     /// - Parameters:
-    ///   - environment: for nmcli.
-    ///   - root: where /sys and /proc are, nmcli what is run, limit the time that it has; for tests.
+    ///   - environment: the environment of nmcli.
+    ///   - root: the directory of /sys and /proc, for tests.
+    ///   - nmcli: the program that is run, for tests.
+    ///   - limit: the time that nmcli has, for tests.
     package static func read(
         for conditions: Conditions, environment: [String: String], root: String = "", nmcli: String = "nmcli",
         limit: Duration = .seconds(2)
@@ -29,16 +31,16 @@ extension Surroundings {
 
     // MARK: - Metered
 
-    /// The answer of NetworkManager for the interface that the first default route goes through; where that one is none of
-    /// its own, such as a tunnel, for any that it knows about.
+    /// Returns NetworkManager's answer for the first interface that it knows. If it knows none of them, such as a
+    /// tunnel, returns whether any interface that it knows is metered; `nil` if it gives no answer.
     private static func isMetered(
         through interfaces: [String], _ nmcli: String, environment: [String: String], within limit: Duration
     ) -> Bool? {
-        // Terse, with names of fields, and in English: since NetworkManager 1.2.
+        // Terse, with field names, and in English: since NetworkManager 1.2.
         let command = ExternalCommand(
             [nmcli, "-t", "-f", "GENERAL.DEVICE,GENERAL.METERED", "device", "show"], directory: "/",
             environment: environment.merging(["LC_ALL": "C"]) { $1 })
-        // It fails where NetworkManager does not run.
+        // nmcli fails if NetworkManager does not run.
         let ended = command.run(within: limit)
         guard ended.failure == nil else { return nil }
         var answers: [String: Bool] = [:]
@@ -60,8 +62,8 @@ extension Surroundings {
 
     // MARK: - Power
 
-    /// A battery of the machine discharges, and no supply that is connected feeds it. Batteries of mice and keyboards do
-    /// not count.
+    /// Returns whether a battery of the machine discharges and no connected supply feeds it. Ignores batteries of mice
+    /// and keyboards.
     private static func isOnBattery(root: String) -> Bool {
         let directory = "\(root)/sys/class/power_supply"
         let supplies = KernelFile.names(in: directory).map { "\(directory)/\($0)" }

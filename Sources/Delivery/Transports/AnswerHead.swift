@@ -2,8 +2,8 @@ import Policy
 
 /// The status and header fields of an answer, read line by line as they arrive.
 ///
-/// A status counts only where a head begins: at the first line, and after an informational answer (1xx), which leaves no
-/// fields behind. Lines after the final head are trailers and are ignored. All lines count towards the limit.
+/// A status counts only at the start of a head: the first line, or after an informational answer (1xx), whose fields
+/// are dropped. Lines after the final head are trailers and are ignored. All lines count towards the limit.
 struct AnswerHead {
     /// Upper bound on the bytes of lines, from all heads and trailers of one answer.
     static let limit = 256 << 10
@@ -11,11 +11,11 @@ struct AnswerHead {
     /// Why a line ends the answer.
     enum Defect: Equatable {
         case tooLong
-        /// A head begins with something else than a status line.
+        /// A head does not begin with a status line.
         case noStatus
     }
 
-    /// The status of the final answer; before its status line, that of an informational answer, or 0.
+    /// The status of the final answer; before its status line that of an informational answer, or 0.
     private(set) var status = 0
     /// The major version of HTTP that the last status line names; 0 before the first.
     private(set) var version = 0
@@ -26,12 +26,12 @@ struct AnswerHead {
     private var expectsStatus = true
     private var size = 0
 
-    /// Reads a line with its line break; `false` where it has a `defect`.
+    /// Reads a line with its line break. Returns `false` if it has a `defect`.
     mutating func take(_ line: some Collection<UInt8>) -> Bool {
         Array(line).withUnsafeBytes { take($0) }
     }
 
-    /// Reads a line with its line break; `false` where it has a `defect`.
+    /// Reads a line with its line break. Returns `false` if it has a `defect`.
     mutating func take(_ line: UnsafeRawBufferPointer) -> Bool {
         size += line.count
         if size > Self.limit { defect = .tooLong }
@@ -81,7 +81,7 @@ extension UInt8 {
 }
 
 extension BidirectionalCollection<UInt8> {
-    /// Where what follows is of such bytes alone.
+    /// Returns the end of the collection without such bytes at its end.
     fileprivate func endOfText(_ isOutside: (UInt8) -> Bool) -> Index {
         var end = endIndex
         while end > startIndex, isOutside(self[index(before: end)]) { formIndex(before: &end) }

@@ -1,9 +1,9 @@
 import CCurl
 import Policy
 
-/// A connection cache of libcurl's for one transfer at a time: at most one connection of HTTP/1.1 rests in it.
+/// A libcurl connection cache for one transfer at a time: at most one HTTP/1.1 connection rests in it.
 ///
-/// libcurl chooses among the connections of a cache by itself, so each connection has a cache of its own.
+/// libcurl chooses freely among the connections of a cache, so each connection has a cache of its own.
 final class ConnectionCache {
     let pointer: OpaquePointer
     fileprivate init?() {
@@ -14,35 +14,35 @@ final class ConnectionCache {
     deinit { ccurl_share_cleanup(pointer) }
 }
 
-/// The connections of an agent that rest between two requests, and which transfer takes which.
+/// The resting connections of an agent, and the choice of a connection for each transfer.
 ///
-/// A connection whose server has sent one answer too many is a request behind: the answer to a request arrives shortly after
-/// the stray one that was taken for it. Used again at once, the connection shows nothing unread, and every verdict after it
-/// is the one before. So a cache is used again only where more of its origin rest than are in use: there are
-/// about twice as many as transfers, which take turns, and while a connection rests, what is on its way arrives and is seen.
+/// A connection whose server has sent one answer too many is a request behind: the true answer to a request arrives
+/// just after the stray one that was taken for it. If the next request followed at once, no byte would be unread yet,
+/// and it would get that late answer. So a cache is used again only if more caches of its origin rest than are in use.
+/// There are about twice as many caches as transfers: while a connection rests, late bytes arrive and are seen.
 struct CurlConnections {
     private struct Resting {
         var origin: String
         var cache: ConnectionCache
     }
 
-    /// Those that have rested the longest first.
+    /// The resting connections, the longest rested first.
     private var resting: [Resting] = []
-    /// How many caches of each origin are in use; an origin without one in use is not in it.
+    /// The number of caches in use, by origin; origins without one are absent.
     private var busy: [String: Int] = [:]
-    /// Upper bound on the caches that rest. More are closed, the longest rested first.
+    /// Upper bound on the resting caches. Beyond it the longest rested is closed.
     private let limit: Int
-    /// The origins by TLS whose last answer was of HTTP/1.1.
+    /// The TLS origins whose last answer was HTTP/1.1.
     private var plain: Set<String> = []
-    /// The origins by TLS whose last answer was of HTTP/2.
+    /// The TLS origins whose last answer was HTTP/2.
     private var multiplexed: Set<String> = []
 
     init(concurrency: Int) {
         limit = 2 * max(1, concurrency) + 8
     }
 
-    /// Returns the cache for a request; `nil` where libcurl is to choose: over HTTP/2, whose answers name their requests,
-    /// before the version is known, and for a unix socket.
+    /// Returns the cache for a request; `nil` if libcurl is to choose: over HTTP/2, whose answers name their requests,
+    /// before the version is known, for a unix socket, and for a fresh connection.
     mutating func take(for request: OutgoingRequest) -> ConnectionCache? {
         guard request.connection.unixSocket == nil, !request.freshConnection else { return nil }
         let origin = request.url.origin
@@ -54,7 +54,7 @@ struct CurlConnections {
         return cache
     }
 
-    /// Takes a cache back when the transfer of a request has left it.
+    /// Takes back the cache of a request whose transfer has ended.
     mutating func giveBack(_ cache: ConnectionCache, of request: OutgoingRequest) {
         let origin = request.url.origin
         resting.append(Resting(origin: origin, cache: cache))
@@ -62,7 +62,7 @@ struct CurlConnections {
         busy[origin] = busy[origin].flatMap { $0 > 1 ? $0 - 1 : nil }
     }
 
-    /// Whether a request may go over a connection that other requests use at the same time: by TLS, where the server is not
+    /// Returns whether other requests may use a request's connection at the same time: over TLS, unless the server is
     /// known to speak HTTP/1.1.
     func mayShare(_ request: OutgoingRequest) -> Bool {
         guard request.connection.unixSocket == nil, !request.freshConnection else { return false }
@@ -70,10 +70,10 @@ struct CurlConnections {
         return !origin.isPlain && !plain.contains(origin)
     }
 
-    /// Whether a request goes to a server whose last answer was of HTTP/2.
+    /// Returns whether the last answer of a request's server was HTTP/2.
     func isMultiplexed(_ request: OutgoingRequest) -> Bool { multiplexed.contains(request.url.origin) }
 
-    /// Notes which version of HTTP a server's answer was of; 0 where there was none.
+    /// Notes the HTTP version of a server's answer; 0 if there was no answer.
     mutating func note(version: Int, of request: OutgoingRequest) {
         let origin = request.url.origin
         if origin.isPlain { return }
@@ -88,7 +88,7 @@ struct CurlConnections {
 }
 
 extension String {
-    /// A URL's scheme, host and port, as they are written.
+    /// A URL's scheme, host and port, as written.
     var origin: String {
         let slash = UInt8(ascii: "/")
         var slashes = 0
@@ -99,6 +99,6 @@ extension String {
         return String(self[..<(end ?? endIndex)])
     }
 
-    /// Whether it goes out without TLS, so over HTTP/1.1.
+    /// Whether the URL is without TLS, so over HTTP/1.1.
     fileprivate var isPlain: Bool { !utf8.starts(with: "https".utf8) }
 }

@@ -1,11 +1,11 @@
 import CCurl
 import Policy
 
-/// A handle of libcurl's for one transfer at a time, with the options of a kind of request set.
+/// A libcurl easy handle for one transfer at a time, with the options of a kind of request set.
 ///
-/// libcurl keeps the options of a handle, and what it knows of TLS sessions, from one transfer to the next.
+/// libcurl keeps a handle's options and TLS sessions from one transfer to the next.
 final class CurlHandle {
-    /// What requests have in common whose transfers may use the same handle.
+    /// The properties that requests must share to use the same handle.
     struct Kind: Equatable {
         enum Content { case none, memory, streamed }
 
@@ -27,10 +27,10 @@ final class CurlHandle {
 
     let kind: Kind
     let pointer: OpaquePointer
-    /// Where libcurl says what went wrong: `CURL_ERROR_SIZE` bytes.
+    /// libcurl's error message: a buffer of `CURL_ERROR_SIZE` bytes.
     let words: UnsafeMutablePointer<CChar>
 
-    /// Makes one for a kind of request. Throws why libcurl does not.
+    /// Makes a handle for a kind of request. Throws libcurl's refusal.
     init(_ kind: Kind) throws(CurlRefusal) {
         guard let pointer = ccurl_easy_init() else {
             throw CurlRefusal(result: .failure(.other, detail: "libcurl has no memory for a transfer"))
@@ -49,18 +49,17 @@ final class CurlHandle {
     }
 }
 
-/// The handles that rest between two transfers.
+/// The resting handles of an agent.
 ///
-/// Only a handle whose transfer came to its end in the usual way rests: one that was told anything else in the course of its
-/// transfer, or failed, is given up.
+/// A handle rests only if its transfer ended regularly and set no option that is not for the next transfer.
 struct CurlHandles {
     private var resting: [CurlHandle] = []
-    /// Upper bound on the handles that rest.
+    /// Upper bound on the resting handles.
     private let limit: Int
 
     init(concurrency: Int) { limit = min(max(1, concurrency), 64) }
 
-    /// Returns a handle for a request. Throws why libcurl makes none.
+    /// Returns a handle for a request. Throws libcurl's refusal to make one.
     mutating func take(for request: OutgoingRequest) throws(CurlRefusal) -> CurlHandle {
         let kind = CurlHandle.Kind(request)
         guard let place = resting.lastIndex(where: { $0.kind == kind }) else { return try CurlHandle(kind) }

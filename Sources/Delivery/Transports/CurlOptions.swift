@@ -8,28 +8,28 @@ struct CurlOptions {
 
     init(_ handle: OpaquePointer) { self.handle = handle }
 
-    /// Sets what requests of a kind have in common.
+    /// Sets the options that all requests of a kind share.
     func set(_ kind: CurlHandle.Kind) throws(CurlRefusal) {
         try number(CURLOPT_NOSIGNAL, 1)
         try number(CURLOPT_PROTOCOLS, Int(CURLPROTO_HTTP_AND_HTTPS))
         try number(CURLOPT_HTTP09_ALLOWED, 0)
         try number(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
         try setUseOfConnections(for: kind)
-        // All that the library can decode.
+        // All encodings that libcurl can decode.
         try text(CURLOPT_ACCEPT_ENCODING, "")
         try number(CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(kind.connect.pollMilliseconds)))
         try setMethod(of: kind)
         try set(kind.connection)
     }
 
-    /// Sets what a request has for itself. A body in memory is copied; one in a file is asked for, as the read function has
-    /// to answer.
+    /// Sets the options of one request. libcurl copies a body in memory; it asks for the bytes of a body in a file,
+    /// which the read function must give it.
     func set(_ request: OutgoingRequest) throws(CurlRefusal) {
         try text(CURLOPT_URL, request.url)
         if let length = request.bodyFile?.length ?? request.bodyPart?.length {
             let size = CURLOPT_INFILESIZE_LARGE
             try check(ccurl_set_size(handle, size, Int64(clamping: length)), size)
-            // Fewer calls for a large body; a library before 7.62 keeps its 16 KB.
+            // Fewer calls for a large body. A library before 7.62 keeps its 16 KB.
             ccurl_set_number(handle, CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
         } else if request.method != "HEAD", let body = request.body {
             let size = CURLOPT_POSTFIELDSIZE_LARGE
@@ -40,7 +40,7 @@ struct CurlOptions {
 
     private func setUseOfConnections(for kind: CurlHandle.Kind) throws(CurlRefusal) {
         if Libcurl.showsConnections {
-            // HTTP/2 where TLS offers it; a library without it speaks HTTP/1.1 all the same.
+            // HTTP/2 if TLS offers it. A library without HTTP/2 speaks HTTP/1.1.
             ccurl_set_number(handle, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
             if kind.isFresh { try setOwnConnection() }
         } else {
@@ -49,21 +49,21 @@ struct CurlOptions {
         }
     }
 
-    /// A connection that carries nothing before or after; kept ones pile up at a server that has few.
+    /// Requires a connection for this request alone. Kept connections pile up at a server that allows few.
     private func setOwnConnection() throws(CurlRefusal) {
         try number(CURLOPT_FRESH_CONNECT, 1)
         try number(CURLOPT_FORBID_REUSE, 1)
     }
 
     private func setMethod(of kind: CurlHandle.Kind) throws(CurlRefusal) {
-        // These mean nothing without a body, so its absence is told (RFC 9110 §8.6).
+        // These methods expect a body, so a request without one says that its length is 0 (RFC 9110 §8.6).
         let impliesBody = ["POST", "PUT", "PATCH"].contains(kind.method)
         if kind.method == "HEAD" {
             return try number(CURLOPT_NOBODY, 1)
         } else if kind.content == .streamed {
             try number(CURLOPT_UPLOAD, 1)
         } else if kind.content == .memory || impliesBody {
-            // Not by the read function: a small one goes out together with the head.
+            // Not through the read function: libcurl sends a small body together with the head.
             try number(CURLOPT_POST, 1)
             let size = CURLOPT_POSTFIELDSIZE_LARGE
             try check(ccurl_set_size(handle, size, 0), size)
@@ -75,7 +75,7 @@ struct CurlOptions {
     }
 
     private func set(_ connection: ConnectionOptions) throws(CurlRefusal) {
-        // What is for the server is not for the proxy that tunnels to it, nor the other way round.
+        // Keeps the request's fields from a tunnelling proxy, and the proxy's fields from the answer.
         try number(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         try number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         switch connection.proxy {
@@ -87,7 +87,7 @@ struct CurlOptions {
         }
         if let socket = connection.unixSocket { try text(CURLOPT_UNIX_SOCKET_PATH, socket) }
         if let file = connection.caFile {
-            // Instead of the system's, so the directory of those goes too; and for a proxy spoken to by TLS as well.
+            // Replaces the system's authorities, so their directory goes too; also for a proxy over TLS.
             try text(CURLOPT_CAINFO, file)
             try text(CURLOPT_CAPATH, nil)
             ccurl_set_text(handle, CURLOPT_PROXY_CAINFO, file)
@@ -103,14 +103,13 @@ struct CurlOptions {
         }
     }
 
-    /// Takes the system's authorities from their file alone, if there is one. libcurl remembers those of a file, and reads
-    /// them anew for each connection where it has a directory as well: 30 ms of processor time.
+    /// Takes the system's certificate authorities only from their file, if there is one. libcurl caches a file, but
+    /// reads file and directory again for each connection if both are set: 30 ms of processor time.
     private func leaveOutDirectory() {
         if Self.hasSystemFile { ccurl_set_text(handle, CURLOPT_CAPATH, nil) }
     }
 
-    /// Whether the file of authorities that the library was built with can be read. Looked up once in a process: an agent
-    /// does not live long.
+    /// Whether libcurl's default file of authorities is readable. Checked once in a process: an agent is short-lived.
     private static let hasSystemFile: Bool = {
         guard let handle = ccurl_easy_init() else { return false }
         defer { ccurl_easy_cleanup(handle) }
@@ -137,7 +136,7 @@ struct CurlOptions {
 }
 
 extension OutgoingRequest {
-    /// Header lines for libcurl, which has its own way to say that a field is empty, and is told not to add any.
+    /// The header lines for libcurl: `Name;` for an empty field, and `Name:` for each field that libcurl must not add.
     var curlFields: [String] {
         var fields: [String] = []
         fields.reserveCapacity(headers.count + 3)

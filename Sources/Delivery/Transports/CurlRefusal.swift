@@ -1,6 +1,6 @@
 import Policy
 
-/// An attempt that ends before it has begun.
+/// The result of an attempt that ends before it has begun.
 struct CurlRefusal: Error {
     var result: AttemptReport.Result
 }

@@ -1,18 +1,18 @@
 import Policy
 
-/// Transfers that wait while another one to the same origin makes a connection, which over HTTP/2 serves all of them.
+/// The transfers that wait for a connection of another transfer, their scout. Over HTTP/2 it serves all of them.
 ///
-/// libcurl could be told to wait (CURLOPT_PIPEWAIT). It does not count that time, so that transfers to an address that is
-/// silent would fail one after the other, each after the whole time for a connection.
+/// libcurl's own wait (CURLOPT_PIPEWAIT) does not count towards the connect time-out: transfers to a silent address
+/// would fail one after the other, each after the full time-out.
 struct CurlScouts {
-    /// The transfers that make connections, by origin.
+    /// The scouts, by origin.
     private var scouts: [String: CurlTransfer] = [:]
     private var waiting: [(transfer: CurlTransfer, since: ContinuousClock.Instant)] = []
-    /// Upper bound on the time that a transfer waits: what takes longer is probably no connection.
+    /// Upper bound on a transfer's wait: a scout that takes longer probably gets no connection.
     private static let longest = Duration.milliseconds(250)
 
-    /// Whether a transfer that may share a connection has to wait. Else it is the one that others wait for, where
-    /// `isUnknown`: no request to the origin has an answer.
+    /// Makes a transfer that may share a connection wait, and returns `true`, if its origin has a scout. Otherwise
+    /// returns `false`, and makes it the scout if `isUnknown`: no answer has shown that the origin speaks HTTP/2.
     mutating func holds(_ transfer: CurlTransfer, isUnknown: Bool) -> Bool {
         let origin = transfer.request.url.origin
         if scouts[origin] == nil {
@@ -23,14 +23,14 @@ struct CurlScouts {
         return true
     }
 
-    /// Notes that a transfer is making a connection. The next ones to its origin wait for it.
+    /// Notes that a transfer is making a connection. Later ones to its origin wait for it.
     mutating func note(_ transfer: CurlTransfer) {
         let origin = transfer.request.url.origin
         if scouts[origin] == nil { scouts[origin] = transfer }
     }
 
-    /// Takes out the transfers that do not wait any more, with the time that they waited: their scout has its connection, or
-    /// has ended, or takes too long. `isUnderWay`: whether a transfer has not ended.
+    /// Removes and returns the transfers that need not wait any more, with the time that they waited: their scout has
+    /// its connection, has ended, or takes too long. `isUnderWay`: whether a transfer has not ended.
     mutating func release(_ isUnderWay: (CurlTransfer) -> Bool) -> [(transfer: CurlTransfer, waited: Duration)] {
         if scouts.isEmpty { return [] }
         scouts = scouts.filter { !$0.value.hasBegun && isUnderWay($0.value) }

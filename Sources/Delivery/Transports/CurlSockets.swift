@@ -1,19 +1,19 @@
 import CSystem
 
-/// The sockets that a multi handle of libcurl has open, and how each has been used.
+/// The open sockets of a libcurl multi handle, and their use so far.
 ///
-/// libcurl does not name the socket that a request is about to leave on, only the addresses of its two ends. The sockets
-/// are noted when they are opened, and found by those addresses.
+/// libcurl does not name the socket that a request will leave on, only the addresses of its two ends. So sockets are
+/// noted when they are opened, and found by those addresses.
 final class CurlSockets {
-    /// What waits to be read.
+    /// The unread input of a socket.
     enum Input {
         case none
         case bytes
-        /// The other side has closed or reset the connection.
+        /// The peer has closed or reset the connection.
         case end
     }
 
-    /// Counts the calls of curl_multi_perform.
+    /// The number of calls of curl_multi_perform.
     var pass = 0
     private var sockets: [Int32: CurlSocket] = [:]
 
@@ -27,10 +27,10 @@ final class CurlSockets {
         return closeDescriptor(descriptor)
     }
 
-    /// Acknowledges at once what a socket has received, if it is open still.
+    /// Acknowledges at once the bytes that a socket has received, if it is still open.
     ///
-    /// A server's next bytes may wait for that (Nagle's algorithm). With the next request as the acknowledgement, an answer
-    /// too many would arrive just after the look at the connection.
+    /// A server's next bytes may wait for the acknowledgement (Nagle's algorithm). If the next request carried it, an
+    /// answer too many would arrive just after the connection was checked.
     func acknowledge(_ socket: CurlSocket) {
         guard sockets[socket.descriptor] === socket else { return }
         #if os(Linux)
@@ -40,18 +40,18 @@ final class CurlSockets {
         #endif
     }
 
-    /// The socket between two addresses; `nil` if it was not noted.
+    /// Returns the socket between two addresses; `nil` if it was not noted.
     func socket(between local: CurlSocket.End, and remote: CurlSocket.End) -> CurlSocket? {
         sockets.values.first { $0.connects(local, remote) }
     }
 
-    /// The sockets that are connected to a unix socket. Their ends have the same addresses, which tell nothing apart.
+    /// Returns the sockets that are connected to a unix socket. Their addresses are equal and do not distinguish them.
     func sockets(to path: String) -> [CurlSocket] {
         sockets.values.filter { $0.path == path }
     }
 }
 
-/// A socket of libcurl's.
+/// A socket that libcurl has opened.
 final class CurlSocket {
     /// An address as libcurl writes it, and a port.
     struct End: Equatable {
@@ -61,14 +61,14 @@ final class CurlSocket {
 
     fileprivate let descriptor: Int32
     private var ends: (local: End, remote: End)?
-    /// How many requests have begun on it.
+    /// The number of requests that have begun on the socket.
     var requests = 0
-    /// Whether it speaks HTTP/2, where input can belong to any request and says to which; `nil` until an answer has begun.
+    /// Whether the connection speaks HTTP/2, whose input names its request; `nil` until an answer has begun.
     var isMultiplexed: Bool?
 
     fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Looks without reading.
+    /// The socket's input, which stays unread.
     var input: CurlSockets.Input {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
@@ -76,14 +76,14 @@ final class CurlSocket {
         return count < 0 && [EAGAIN, EWOULDBLOCK, EINTR].contains(errno) ? .none : .end
     }
 
-    /// The path of the unix socket that it is connected to.
+    /// The path of the unix socket that the socket is connected to.
     fileprivate var path: String? {
         Self.address { getpeername(descriptor, $0, $1) }?.path
     }
 
     fileprivate func connects(_ local: End, _ remote: End) -> Bool {
         if ends == nil {
-            // Not yet connected sockets have no ends; those of the others never change.
+            // A socket has no ends before it is connected; afterwards they never change.
             guard let own = Self.address({ getsockname(descriptor, $0, $1) })?.end,
                 let other = Self.address({ getpeername(descriptor, $0, $1) })?.end
             else { return false }
@@ -127,5 +127,5 @@ final class CurlSocket {
     private static func port(_ number: in_port_t) -> Int { Int(in_port_t(bigEndian: number)) }
 }
 
-// The C function, under a name that a method of the same name does not hide.
+// The C function, under a name that no method hides.
 private func closeDescriptor(_ descriptor: Int32) -> Int32 { close(descriptor) }

@@ -2,7 +2,7 @@ import CCurl
 import Policy
 
 extension CurlTransfer {
-    /// What a transfer that has ended with `code`, a CURLcode, came to.
+    /// Returns the result of a transfer that ended with `code`, a CURLcode.
     func result(_ code: Int32) -> AttemptReport.Result {
         switch stop {
         case .full: return answersPart ?? .answer(answer)
@@ -38,7 +38,7 @@ extension CurlTransfer {
         return .failure(NetworkError(failure(code)), detail: said(code))
     }
 
-    /// The answer to a transfer that is ended from outside, because it was idle or took too long; `nil` where it has none.
+    /// The answer to a transfer that is ended from outside, because it was idle or took too long; `nil` if it has none.
     var answerSoFar: AttemptReport.Result? {
         if mayAnswerLeftovers || answersPart != nil { return nil }
         return decided ?? wholeAnswer.map { .answer($0) }
@@ -46,8 +46,8 @@ extension CurlTransfer {
 
     /// The failure of an attempt whose 2xx came before the whole request had left; `nil` for every other answer.
     ///
-    /// The server cannot have processed what it never had. Over HTTP/2 it says itself that it needs no more of the request:
-    /// it ends the stream without an error, and the answer counts (RFC 9113 §8.1).
+    /// The server cannot have processed bytes that it never received. Over HTTP/2 the answer counts: a server that
+    /// needs no more of the request says so by ending the stream without an error (RFC 9113 §8.1).
     private var answersPart: AttemptReport.Result? {
         let sent = size(CURLINFO_SIZE_UPLOAD_T)
         guard head.version < 2, head.isComplete, head.status < 300, sent < length else { return nil }
@@ -55,16 +55,15 @@ extension CurlTransfer {
             .truncated, detail: "the answer came when \(sent) of \(length) bytes of the body had been sent")
     }
 
-    /// The answer by its status alone, where the rest of it is cut, endless or cannot be decoded.
+    /// The answer by its status alone, if the rest of it is cut, endless or undecodable; `nil` for a 2xx.
     ///
-    /// A server that refuses or redirects has decided. A 2xx counts only as a whole: a server that fails on its way says so
-    /// by a cut.
+    /// A refusal or a redirect is a decision. A 2xx counts only as a whole: a server that fails midway cuts its answer.
     private var decided: AttemptReport.Result? {
         head.isComplete && head.status >= 300 ? .answer(answer) : nil
     }
 
-    /// What the server has said, where all of it has arrived. The server may answer and go before it has read the whole
-    /// request, and over HTTP/2 libcurl may wait to send the rest of a body that the server does not want.
+    /// The answer, if all of it has arrived. The server may answer and close before it has read the whole request, and
+    /// over HTTP/2 libcurl may wait to send the rest of a body that the server does not want.
     private var wholeAnswer: AttemptReport.Answer? {
         guard head.isComplete else { return nil }
         let announced = head.status == 204 ? 0 : answer.header("content-length").flatMap { Int64($0) }
@@ -77,9 +76,8 @@ extension CurlTransfer {
 
     /// Whether the answer may be about bytes that an earlier request left on the connection.
     ///
-    /// A server that does not read the body of a request takes it for the beginning of the next one, refuses that as no
-    /// HTTP or as an unknown method, and closes. The next attempt goes over a fresh connection, where the same answer is
-    /// believed.
+    /// A server that does not read a request's body takes it for the next request, refuses that as no HTTP or as an
+    /// unknown method, and closes. The next attempt uses a fresh connection, on which the same answer counts.
     private var mayAnswerLeftovers: Bool {
         guard isOnKeptConnection, head.isComplete, [400, 405, 414, 431, 501, 505].contains(head.status) else {
             return false
@@ -89,13 +87,13 @@ extension CurlTransfer {
         }
     }
 
-    /// The proxy wants credentials: that is an answer, though libcurl keeps its fields to itself.
+    /// The answer of a proxy that requires credentials. libcurl does not give its fields.
     private var proxyRefusal: AttemptReport.Result? {
         number(CURLINFO_HTTP_CONNECTCODE) == 407 ? .answer(AttemptReport.Answer(status: 407)) : nil
     }
 
     private func failure(_ code: Int32) -> CurlFailure {
-        // The name of a unix socket that is too long is no host's.
+        // libcurl reports a path of a unix socket that is too long as an unresolved host.
         CurlFailure(
             code: code == 6 && request.connection.unixSocket != nil ? 7 : code, words: String(cString: words),
             systemError: Int32(number(CURLINFO_OS_ERRNO)),
@@ -107,13 +105,13 @@ extension CurlTransfer {
         if number(CURLINFO_PROXY_SSL_VERIFYRESULT) != 0 { return true }
         switch request.connection.proxy {
         case .direct: return false
-        // Every connection is to the proxy; what happens once it stands may be the destination's doing.
+        // Every connection goes to the proxy; later failures may be the destination's.
         case .url: return code == 7 || code == 28 && size(CURLINFO_CONNECT_TIME_T) == 0
         case .environment: return request.hasFailedAtProxy(String(cString: words))
         }
     }
 
-    /// libcurl's words, or its general ones for the code where those might quote a URL with what is secret in it.
+    /// Returns libcurl's message, or its general text for the code if the message might quote a URL with a secret.
     private func said(_ code: Int32) -> String {
         let own = String(cString: words)
         return own.isEmpty || own.contains("://") || own.contains("@")

@@ -2,32 +2,32 @@ import CCurl
 import CSystem
 import Policy
 
-/// One attempt by libcurl: its handle, what is sent, and what has come back.
+/// One attempt by libcurl: its handle, its request, and the answer so far.
 ///
-/// libcurl holds a pointer to it until the handle is given up, and calls back on the thread that drives the transfer.
+/// libcurl has a pointer to the transfer until the handle is given up, and calls back on the thread that drives it.
 final class CurlTransfer {
-    /// Why the transfer was ended from this side.
+    /// The reason why this side ended the transfer.
     enum Stop {
         /// The answer's body is longer than the request's limit.
         case full
         case head(AnswerHead.Defect)
         case bodyFile(BodyFileError)
-        /// The kept connection has ended, or has input that belongs to no request; nothing was sent on it.
+        /// The kept connection has ended, or has input that belongs to no request. Nothing was sent on it.
         case stale
-        /// The server spoke on a new connection before the request was sent.
+        /// The server sent bytes on a new connection before the request was sent.
         case early
         /// libcurl was about to send the request a second time.
         case repeated
         /// A proxy's answer to CONNECT does not end.
         case longTunnel
-        /// The server sends over HTTP/2, without end, frames that carry nothing.
+        /// The server sends frames without content over HTTP/2, without end.
         case endless
     }
 
     let ticket: Int
     private let owned: CurlHandle
     var handle: OpaquePointer { owned.pointer }
-    /// Without its body, of which libcurl has a copy.
+    /// The request without its body, which libcurl has copied or `file` gives.
     private(set) var request: OutgoingRequest
     let length: Int
     private let began = ContinuousClock.now
@@ -39,33 +39,33 @@ final class CurlTransfer {
     private(set) var head = AnswerHead()
     private(set) var body: [UInt8] = []
     private(set) var stop: Stop?
-    /// Where its connection is kept; `nil` leaves that to libcurl.
+    /// The cache of its connection; `nil` leaves the choice to libcurl.
     var cache: ConnectionCache? {
         didSet { ccurl_set_pointer(handle, CURLOPT_SHARE, cache.map { UnsafeRawPointer($0.pointer) }) }
     }
-    /// Whether the handle was told something that is not for its next transfer.
+    /// Whether an option of the handle was set that is not for its next transfer.
     private var hasAlteredHandle = false
-    /// How many requests libcurl was allowed to send.
+    /// The number of requests that libcurl was allowed to send.
     private var requests = 0
-    /// The socket that the request left on, if it is known.
+    /// The socket that the request left on, if known.
     private(set) var socket: CurlSocket?
-    /// Whether the connection had carried requests before, or may have.
+    /// Whether the connection has carried earlier requests, or may have.
     private var isKept = false
     /// Whether libcurl was told to open a connection.
     private var isFresh: Bool
-    /// When libcurl was given the handle, for the last time.
+    /// The time when libcurl was last given the handle.
     private var started: ContinuousClock.Instant
-    /// When a byte was last seen to move, and how many had.
+    /// The time when a byte was last seen to move, and the number of bytes until then.
     private var moved: ContinuousClock.Instant
     private var progress: Int64 = 0
-    /// The pass of the sockets in which libcurl last told of its progress, and how often it did.
+    /// The pass of the sockets in which libcurl last called the progress function, and the earlier calls in that pass.
     private var told = (pass: 0, count: 0)
 
-    /// Upper bound on the bytes of a proxy's answer to CONNECT that are read at one go. libcurl reads them one by one and
-    /// tells of each, without a look at other transfers.
+    /// Upper bound on the bytes of a proxy's answer to CONNECT that are read in one pass. libcurl reads them one by one
+    /// with a call of the progress function for each, and serves no other transfer meanwhile.
     private static let tunnelLimit = 16 << 10
 
-    /// Throws why the attempt ends before it has begun.
+    /// Prepares a transfer. Throws the result if the attempt ends before it has begun.
     init(
         _ request: OutgoingRequest, ticket: Int, sockets: CurlSockets, handles: inout CurlHandles
     ) throws(CurlRefusal) {
@@ -100,8 +100,8 @@ final class CurlTransfer {
         self.fields = nil
     }
 
-    /// Gives up the handle, which libcurl has no transfer for any more, and returns it for another transfer; `nil` where
-    /// this one did not leave it as it was.
+    /// Gives up the handle, once libcurl has no transfer for it, and returns it for another transfer; `nil` if this
+    /// transfer has altered it.
     func leaveHandle() -> CurlHandle? {
         freeFields()
         return stop == nil && requests == 1 && !hasAlteredHandle ? owned : nil
@@ -160,7 +160,7 @@ final class CurlTransfer {
         Unmanaged<CurlSockets>.fromOpaque(pointer!).takeUnretainedValue()
     }
 
-    /// The transfer that a handle was made for.
+    /// Returns the transfer of a handle.
     static func of(_ handle: OpaquePointer) -> CurlTransfer {
         var this: UnsafeMutableRawPointer?
         ccurl_get_pointer(handle, CURLINFO_PRIVATE, &this)
@@ -191,7 +191,7 @@ final class CurlTransfer {
             return 0
         }
         socket?.isMultiplexed = head.version >= 2
-        // The server may not have read what it had no need of, and would take the rest for the next request.
+        // The server may not have read the unneeded rest of the body, and would take it for the next request.
         if head.isComplete, size(CURLINFO_SIZE_UPLOAD_T) < length {
             hasAlteredHandle = true
             ccurl_set_number(handle, CURLOPT_FORBID_REUSE, 1)
@@ -207,7 +207,7 @@ final class CurlTransfer {
         return 0
     }
 
-    /// `false` ends the transfer.
+    /// Notes the progress of a transfer, in bytes. Returns `false` to end it.
     private func note(_ bytes: Int64) -> Bool {
         if requests == 0 {
             told = (sockets.pass, told.pass == sockets.pass ? told.count + 1 : 0)
@@ -222,18 +222,18 @@ final class CurlTransfer {
         return true
     }
 
-    /// Looks at the connection that libcurl has chosen, before the request leaves; `false` ends the transfer.
+    /// Checks the connection that libcurl has chosen before the request leaves. Returns `false` to end the transfer.
     ///
-    /// An attempt is one request. libcurl would send it again where a kept connection dies or a server of HTTP/2 refuses a
-    /// stream. The exception is a server of HTTP/2 that requires HTTP/1.1 (RFC 9113 §7): it has done nothing with the
-    /// request, and would answer every attempt so.
+    /// An attempt is one request. libcurl would repeat it if a kept connection dies or an HTTP/2 server refuses a
+    /// stream. Only one repetition is allowed: to an HTTP/2 server that requires HTTP/1.1 (RFC 9113 §7), which has not
+    /// processed the request and would answer every attempt so.
     private func beginRequest(from local: CurlSocket.End, to remote: CurlSocket.End) -> Bool {
         if requests > 1 || requests == 1 && !String(cString: words).contains("HTTP_1_1_REQUIRED") {
             stop = .repeated
             return false
         }
         if let path = request.connection.unixSocket {
-            // Which of them it is cannot be told, so all of them have to be quiet.
+            // The right one cannot be told from the others, so all must be without input.
             let candidates = isFresh ? [] : sockets.sockets(to: path)
             if candidates.contains(where: { $0.input != .none }) { stop = .stale }
             isKept = candidates.contains { $0.requests > 0 }
@@ -252,10 +252,10 @@ final class CurlTransfer {
 
     /// Whether libcurl has been given the handle.
     var isGiven = false
-    /// Whether its connection stands and its request has begun to leave.
+    /// Whether its connection is established and its request has begun to leave.
     var hasBegun: Bool { requests > 0 }
 
-    /// Takes the time that the transfer waited before libcurl was given it from its time for a connection.
+    /// Subtracts the time that the transfer waited for a scout from its time to connect.
     func hasWaited(_ time: Duration) {
         hasAlteredHandle = true
         started = .now
@@ -263,17 +263,16 @@ final class CurlTransfer {
         ccurl_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, left)
     }
 
-    /// Whether the connection had carried requests before, one at a time.
+    /// Whether the connection has carried earlier requests, one at a time.
     var isOnKeptConnection: Bool { isKept && socket?.isMultiplexed != true }
 
-    /// Why a socket cannot carry the request.
+    /// Returns why a socket cannot carry the request; `nil` if it can.
     ///
-    /// On a new connection by TLS input is no defect: it may be the server's session tickets. Nor is it by HTTP/2, where
-    /// it belongs to the requests that it names.
+    /// Input is no defect on a new TLS connection (it may be session tickets), nor over HTTP/2 (it names its request).
     private func defect(of socket: CurlSocket) -> Stop? {
         switch (socket.input, socket.isMultiplexed) {
         case (.none, _): nil
-        // libcurl says by itself how a new connection ended.
+        // libcurl itself reports how a new connection ended.
         case (.end, _): socket.requests > 0 ? .stale : nil
         case (.bytes, true): nil
         case (.bytes, false): .stale
@@ -288,13 +287,13 @@ final class CurlTransfer {
         return false
     }
 
-    /// Notes that what the server sends on this connection had to be cut off.
+    /// Notes that this connection was shut down because the server sends without end.
     func noteEndless() {
         if stop == nil { stop = .endless }
     }
 
-    /// Prepares the handle for a fresh connection, after a kept one proved stale before anything was sent; `false` where
-    /// the transfer ended otherwise.
+    /// Prepares the handle for a fresh connection, if a kept one proved stale before anything was sent. Returns `false`
+    /// if the transfer ended otherwise.
     func restart() -> Bool {
         guard case .stale = stop else { return false }
         stop = nil
@@ -312,7 +311,7 @@ final class CurlTransfer {
         AttemptReport(result: result, duration: began.duration(to: .now))
     }
 
-    /// When it will have been idle for too long; `nil` while it connects, for which libcurl keeps the time itself.
+    /// The time at which it will have been idle for too long; `nil` while it connects, which libcurl times itself.
     var patience: ContinuousClock.Instant? {
         let connected = size(CURLINFO_PRETRANSFER_TIME_T)
         guard connected > 0 else { return nil }

@@ -1,18 +1,18 @@
 import CCurl
 package import Policy
 
-/// Attempts made by libcurl's multi interface, in a delivery agent, on the one thread that also reads what the run sends.
+/// Makes attempts by libcurl's multi interface, in a delivery agent, on the thread that also reads the run's frames.
 ///
-/// Every attempt that is started is reported once, on that thread: with its answer, with its failure, or as cancelled.
-/// What differs from URLSession, besides all that URLSession refuses:
-/// - `timeouts.connect` is exact, for every request: name, connection, proxy and TLS together. Idle time counts from
+/// Reports every started attempt once, on that thread: with its answer, with its failure, or as cancelled. Differences
+/// from URLSession, besides the requests that URLSession refuses:
+/// - `timeouts.connect` is exact for every request: name, connection, proxy and TLS together. Idle time counts from
 ///   then on.
-/// - An attempt is one request: where libcurl would send it again, the attempt ends as `reset`.
-/// - Before a request leaves, its connection is looked at. One that was kept and has ended, or has unread input, is
-///   closed, and the attempt goes on over a fresh one. Connections of HTTP/1.1 take turns, see `CurlConnections`.
-/// - An answer with trailers, endless headers or a swelling body is an answer or an error, never a death.
-/// - Header names go out as they were given, and fields of one name as several.
-/// - What is refused by the library itself (a key that does not fit its certificate, say) ends as what it means.
+/// - An attempt is one request: if libcurl would repeat it, the attempt ends as `reset`.
+/// - A connection is checked before a request leaves on it. A kept one that has ended or has unread input is closed,
+///   and the attempt continues on a fresh one. HTTP/1.1 connections take turns, see `CurlConnections`.
+/// - Trailers, endless headers or a swelling body end in an answer or an error, never in the agent's death.
+/// - Header names are sent as given, and fields of one name stay separate.
+/// - A refusal by the library itself (a key that does not fit its certificate, say) is reported by its meaning.
 package final class CurlTransport: AgentTransport {
     private let multi: OpaquePointer
     private let report: TransportReport
@@ -21,10 +21,10 @@ package final class CurlTransport: AgentTransport {
     private var connections: CurlConnections
     private var handles: CurlHandles
     private var scouts = CurlScouts()
-    /// Attempts that have ended and are not reported yet.
+    /// The attempts that have ended and are not reported yet.
     private var ended: [(ticket: Int, report: AttemptReport)] = []
-    /// How long libcurl is not called while it connects. It goes on to a host's next address when it is called, and does not
-    /// always say when it wants to be.
+    /// The longest time between two calls of libcurl while it connects. It tries a host's next address only during a
+    /// call, and does not always ask for one.
     private static let connecting = Duration.milliseconds(100)
 
     package init(concurrency: Int, report: @escaping TransportReport) throws(UnavailableTransport) {
@@ -32,7 +32,7 @@ package final class CurlTransport: AgentTransport {
         guard let pointer = ccurl_multi_init() else {
             throw UnavailableTransport(reason: "libcurl has no memory to begin with")
         }
-        // Left to itself it keeps four times as many as transfers are under way, which at the end is none.
+        // By default libcurl keeps four times as many connections as there are transfers, and at the end none.
         ccurl_multi_set_number(pointer, CURLMOPT_MAXCONNECTS, max(1, concurrency) + 8)
         multi = pointer
         connections = CurlConnections(concurrency: concurrency)
@@ -40,7 +40,7 @@ package final class CurlTransport: AgentTransport {
         self.report = report
     }
 
-    /// Starts an attempt; nothing is sent before `proceed`.
+    /// Starts an attempt. Sends nothing before `proceed`.
     package func start(_ request: OutgoingRequest, ticket: Int) {
         do throws(CurlRefusal) {
             let transfer = try CurlTransfer(request, ticket: ticket, sockets: sockets, handles: &handles)
@@ -57,7 +57,7 @@ package final class CurlTransport: AgentTransport {
         return scouts.holds(transfer, isUnknown: !connections.isMultiplexed(transfer.request))
     }
 
-    /// Adds the transfers that have waited long enough.
+    /// Gives libcurl the transfers that have waited long enough.
     private func release() {
         for (_, transfer) in transfers where transfer.isGiven && !transfer.hasBegun {
             guard connections.mayShare(transfer.request) else { continue }
@@ -76,14 +76,13 @@ package final class CurlTransport: AgentTransport {
         end(transfer.ticket, .failure(.other, detail: "libcurl takes no transfer (\(code))"))
     }
 
-    /// Ends an attempt and reports it as cancelled, or by the answer that it has; nothing if it has been reported.
+    /// Ends an attempt and reports its answer or, without one, its cancellation; does nothing if it has been reported.
     package func cancel(ticket: Int) {
         end(ticket, transfers[ticket]?.answerSoFar ?? .failure(.cancelled, detail: ""))
         tell()
     }
 
-    /// Goes on with what has been started, until `descriptor` has something to read. Reports what has ended before each
-    /// wait.
+    /// Continues the started attempts until `descriptor` is readable. Reports those that have ended before each wait.
     package func proceed(until descriptor: Int32) {
         var patience = Duration.zero
         repeat {
@@ -114,7 +113,7 @@ package final class CurlTransport: AgentTransport {
         report(news)
     }
 
-    /// `isRegular`: libcurl has ended the transfer, without an error.
+    /// Ends an attempt. `isRegular`: libcurl ended the transfer, without an error.
     private func end(_ ticket: Int, _ result: AttemptReport.Result, isRegular: Bool = false) {
         guard let transfer = transfers.removeValue(forKey: ticket) else { return }
         ccurl_multi_remove(multi, transfer.handle)
@@ -128,7 +127,7 @@ package final class CurlTransport: AgentTransport {
         ended.append((ticket, transfer.report(result)))
     }
 
-    /// Ends what has been idle for too long, and says how long nothing else will have been.
+    /// Ends the attempts that have been idle for too long. Returns the time until the next one may be.
     private func endIdle() -> Duration {
         var next = Duration.seconds(3600)
         let now = ContinuousClock.now

@@ -1,22 +1,22 @@
 package import Policy
 
-/// The end of a transfer that libcurl made for Foundation, as `FoundationCurl.c` passes it through URLSession: the raw head
-/// of the answer in a header field, and libcurl's code and words in the description of an error.
+/// The result of a transfer that libcurl made for Foundation. `FoundationCurl.c` passes it through URLSession: the raw
+/// head of the answer in a header field, libcurl's code and message in the description of an error.
 ///
-/// Reading both here makes an answer and an error mean the same over URLSession as over libcurl.
+/// Both are read here, so an answer or an error means the same with URLSession as with libcurl.
 package enum FoundationOutcome {
-    /// The header field of a request with `limits`, which is never sent.
+    /// The header field of a request that carries `limits`. It is never sent.
     package static let limitsField = "Drainq-Limits"
-    /// The header field of an answer with its raw head.
+    /// The header field of an answer that carries its raw head.
     package static let headField = "Drainq-Head"
 
-    /// The value of `limitsField`: the milliseconds a connection may take, and how many bytes of the answer's body are
-    /// wanted. One more byte than fits shows that the answer was longer.
+    /// Returns the value of `limitsField`: the milliseconds that a connection may take, and the bytes of the answer's
+    /// body that are wanted: one more than the limit, to show that an answer is longer.
     package static func limits(of request: OutgoingRequest) -> String {
         "\(max(1, request.timeouts.connect.pollMilliseconds)) \(max(0, request.answerLimit) +| 1)"
     }
 
-    /// The status and header fields in `digits`, the value of `headField`; `nil` if they are no whole head.
+    /// Returns the status and header fields in `digits`, the value of `headField`; `nil` if they are no whole head.
     package static func answer(fromHead digits: String) -> AttemptReport.Answer? {
         var head = AnswerHead()
         var line: [UInt8] = []
@@ -38,21 +38,21 @@ package enum FoundationOutcome {
         return head.isComplete ? AttemptReport.Answer(status: head.status, headers: head.headers) : nil
     }
 
-    /// The result of a transfer that ended with the error that `description` tells: libcurl's code, the system's error,
-    /// the status of a proxy's answer to CONNECT, whether the connection stood, and libcurl's words. `nil` if the error is
-    /// not libcurl's.
+    /// Returns the result of a transfer that ended with an error. `description` has libcurl's code, the system's error,
+    /// the status of a proxy's answer to CONNECT, whether the connection was established, and libcurl's message. `nil`
+    /// if the error is not libcurl's.
     package static func result(
         ofError description: String, answer: AttemptReport.Answer?, request: OutgoingRequest
     ) -> AttemptReport.Result? {
         guard let match = description.wholeMatch(of: /(\d+) (\d+) (\d+) ([01]): (.*)/.dotMatchesNewlines()),
             let code = Int32(match.1), let systemError = Int32(match.2), let proxyStatus = Int(match.3)
         else { return nil }
-        // A refusal that was read stands, whatever happened to the rest of its body.
+        // A refusal that was read counts, whatever happened to the rest of its body.
         if let answer, answer.status >= 300 { return .answer(answer) }
         let words = String(match.5)
         let detail = words.contains("://") || words.contains("@") ? "libcurl's error \(code)" : words
         switch proxyStatus {
-        // The proxy wants credentials: that is an answer, though libcurl keeps its fields to itself.
+        // The proxy requires credentials: an answer. libcurl does not give its fields.
         case 407: return .answer(AttemptReport.Answer(status: 407))
         case 300...: return .failure(.proxy, detail: detail)
         default:

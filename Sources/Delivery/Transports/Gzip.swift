@@ -3,19 +3,19 @@ import CZlib
 package import Policy
 import Synchronization
 
-/// zlib of this machine, opened at run time, for routes with `compress: "gzip"`.
+/// This machine's zlib, opened at run time, for routes with `compress: "gzip"`.
 package enum Gzip {
     private static let turn = Mutex(())
 
-    /// Why nothing can be compressed on this machine; `nil` if it can. Opens the library for the rest of the process.
+    /// Why this machine cannot compress; `nil` if it can. Opens the library for the rest of the process.
     package static var defect: String? {
         turn.withLock { _ in
             czlib_open().map { "'compress' needs zlib, which cannot be used here: \(String(cString: $0))" }
         }
     }
 
-    /// Returns the bytes as one member of RFC 1952. It has no name and no time in it: the same bytes give the same member.
-    /// Throws `cannotCompress` alone.
+    /// Returns the bytes as one gzip member (RFC 1952) without name and time: the same bytes give the same member.
+    /// Throws only `cannotCompress`.
     package static func compressed(_ bytes: [UInt8]) throws(RequestError) -> [UInt8] {
         if let defect { throw .cannotCompress(reason: defect) }
         var length = 0

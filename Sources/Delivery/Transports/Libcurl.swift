@@ -1,18 +1,18 @@
 import CCurl
 import Synchronization
 
-/// libcurl of this machine, opened at run time.
+/// This machine's libcurl, opened at run time.
 enum Libcurl {
-    /// curl_multi_poll and curl_multi_wakeup work together from here on.
+    /// The first version in which curl_multi_poll and curl_multi_wakeup work together.
     private static let leastVersion: UInt32 = 0x07_44_00
 
-    /// Whether it shows the connection before each request on it (CURLOPT_PREREQFUNCTION).
+    /// Whether libcurl shows the connection before each request on it (CURLOPT_PREREQFUNCTION).
     ///
-    /// Without that a kept connection cannot be looked at and a repeated request cannot be stopped: an older library gets
-    /// HTTP/1.1 and a connection for each attempt, on which it never repeats a request.
+    /// Without that, kept connections cannot be checked and repeated requests cannot be stopped. So an older library
+    /// gets HTTP/1.1 and a new connection for each attempt, on which it never repeats a request.
     static let showsConnections = ccurl_version_number() >= 0x07_50_00
 
-    /// Opens it for the rest of the process, once; `nil`, or why it cannot be used.
+    /// Opens the library for the rest of the process, once. The reason why it cannot be used; `nil` if it can.
     static let defect: String? = {
         if let defect = open() { return defect }
         if ccurl_global_init() == 0 { return nil }
@@ -29,14 +29,14 @@ enum Libcurl {
     }
 }
 
-/// Whether the second transport is there.
+/// Whether libcurl can be used on this machine.
 package enum LibcurlAvailability {
     private static let turn = Mutex(())
 
-    /// `nil` if it is there; else why not.
+    /// Returns why libcurl cannot be used; `nil` if it can.
     ///
-    /// Opens the library and closes it again: for a process that makes no attempts itself and stays small. Not for an
-    /// agent, which keeps it open.
+    /// Opens the library and closes it again, for a process that makes no attempts and stays small. Not for an agent,
+    /// which keeps it open.
     package static func check() -> String? {
         turn.withLock { _ in
             if let defect = Libcurl.open() { return defect }

@@ -1,24 +1,24 @@
 import CSystem
 import Policy
 
-/// How a transfer of libcurl's ended without an answer, as far as its name depends on it.
+/// The facts about a failed libcurl transfer that decide the name of its error.
 struct CurlFailure {
     /// libcurl's result, a CURLcode.
     var code: Int32
-    /// libcurl's own words.
+    /// libcurl's message.
     var words = ""
-    /// The `errno` of a connection that did not come about.
+    /// The `errno` of a connection that failed.
     var systemError: Int32 = 0
-    /// A final status had been received.
+    /// Whether a final status had been received.
     var hasStatus = false
-    /// The connection stood, through proxy and TLS, and the request was on its way.
+    /// Whether the connection was established, through proxy and TLS, and the request had begun to leave.
     var wasConnected = false
-    /// The connection that failed was one to a proxy.
+    /// Whether the failed connection was one to a proxy.
     var isProxys = false
 }
 
 extension NetworkError {
-    /// The name of what libcurl ended with. Words decide only where one code means several things.
+    /// Names the error of a transfer. The message decides only if one code has several meanings.
     init(_ failure: CurlFailure) {
         let name = Self.name(of: failure)
         self = failure.hasStatus ? name.afterStatus : name
@@ -27,7 +27,7 @@ extension NetworkError {
     private static func name(of failure: CurlFailure) -> NetworkError {
         let spoken = NetworkError(words: failure.words)
         switch failure.code {
-        case 1: return failure.wasConnected ? .malformedAnswer : .badURL  // HTTP/0.9 is an unsupported protocol, too
+        case 1: return failure.wasConnected ? .malformedAnswer : .badURL  // HTTP/0.9 is an unsupported protocol too
         case 3, 67: return .badURL
         case 5, 97: return .proxy
         case 6: return .dns
@@ -38,7 +38,7 @@ extension NetworkError {
             case ETIMEDOUT: return .connectTimeout
             default: return .refused
             }
-        case 27: return failure.wasConnected ? .malformedAnswer : .other  // a header line longer than it takes
+        case 27: return failure.wasConnected ? .malformedAnswer : .other  // a header line that is too long
         case 28:
             if spoken == .dns || spoken == .proxy { return spoken ?? .other }
             if failure.wasConnected { return .timeout }
@@ -48,7 +48,7 @@ extension NetworkError {
         case 18: return .truncated
         case 52: return .emptyAnswer
         case 55, 56, 65, 92: return spoken ?? .reset
-        // libcurl has words of its own for what it cannot read, and none where a GOAWAY ends the connection.
+        // libcurl has a message for input that it cannot read, and none if a GOAWAY ends the connection.
         case 16:
             return failure.words.isEmpty || failure.words.hasPrefix("Error in the HTTP2") ? .reset : .malformedAnswer
         case 8, 61, 100: return .malformedAnswer

@@ -1,8 +1,7 @@
 import Policy
 
 extension NetworkError {
-    /// The name of the error if the status of the answer had been received: a connection that is lost after it has cut the
-    /// answer off.
+    /// The name of the error after the answer's status was received: a lost connection has then truncated the answer.
     var afterStatus: NetworkError {
         switch self {
         case .reset, .emptyAnswer, .other: .truncated

@@ -1,14 +1,14 @@
 package import Policy
 
 extension NetworkError {
-    /// The name of what URLSession calls `code`, with libcurl's words for it in `message`.
+    /// Names the error with URLSession's `code` and libcurl's `message`.
     ///
-    /// The codes are coarse: all that libcurl knows beyond ten of its results is -1 with a message, and a connection
-    /// refused by one of several addresses of a host colours whatever happens on the next one (-1004 for an answer that
-    /// broke off). So words come first where a code can mean more than one thing.
+    /// The codes are coarse. All but ten of libcurl's results are -1 with a message, and a connection refused by one of
+    /// a host's addresses colours later errors on the next address (-1004 for an answer that broke off). So the message
+    /// comes first if a code can have several meanings.
     ///
-    /// `hasStatus`: a status had been received, and a connection that is lost then is an answer truncated. It may also
-    /// have been the proxy's word on CONNECT, which URLSession shows as if it were the answer: so what cannot follow an
+    /// `hasStatus`: a status had been received, so a lost connection has truncated an answer. The status may also be
+    /// that of a proxy's answer to CONNECT, which URLSession shows as the answer: so an error that cannot follow an
     /// answer keeps its name.
     package init(urlErrorCode code: Int, message: String, hasStatus: Bool = false) {
         let name = Self.name(ofURLErrorCode: code, message: message)
@@ -30,28 +30,28 @@ extension NetworkError {
         }
     }
 
-    /// What libcurl's words say, in a URLSession's message or in its own.
+    /// Names the error by libcurl's message, from URLSession or from libcurl itself; `nil` if no row fits.
     init?(words message: String) {
         let words = message.lowercased()
         guard let row = Self.byWords.first(where: { row in row.words.allSatisfy(words.contains) }) else { return nil }
         self = row.name
     }
 
-    /// Codes that mean one thing.
+    /// Codes with one meaning.
     private static let byCode: [Int: NetworkError] = [
         -999: .cancelled,
         -1003: .dns, -1006: .dns,
         -1009: .offline, -1018: .offline, -1020: .offline,
         -1015: .malformedAnswer, -1016: .malformedAnswer, -1017: .malformedAnswer,
-        // Darwin names what goes wrong with TLS one by one.
+        // Darwin has a code for each TLS error.
         -1022: .tls, -1200: .tls, -1201: .tls, -1202: .tls, -1203: .tls, -1204: .tls, -1205: .tls, -1206: .tls,
-        // A body where the method has none.
+        // A body with a method that has none.
         -1103: .badURL,
         // Darwin's proxy errors.
         306: .proxy, 307: .proxy, 310: .proxy, 311: .proxy,
     ]
 
-    /// libcurl's words (7.88 and later, OpenSSL and GnuTLS), in lower case; the first row of which all are there decides.
+    /// Parts of libcurl's messages (7.88 and later, OpenSSL and GnuTLS) in lower case. The first row that fits decides.
     private static let byWords: [(words: [String], name: NetworkError)] = [
         (["resolve proxy"], .proxy),
         (["proxy connect"], .proxy),
@@ -70,7 +70,7 @@ extension NetworkError {
         (["could not connect"], .refused),
         (["connection refused"], .refused),
         (["empty reply"], .emptyAnswer),
-        // Lost connections, with or without TLS: `tls` is for trust and protocol, which a person has to mend.
+        // Lost connections, with or without TLS. `tls` is for errors of trust and protocol, which a person must repair.
         (["bytes remaining to read"], .truncated),
         (["outstanding read data"], .truncated),
         (["partial file"], .truncated),

@@ -1,17 +1,16 @@
 import CSystem
 import Policy
 
-/// A body file that has been opened and was then what the operation says it is.
+/// An open body file, which had the operation's size, modification time and inode when it was opened.
 ///
-/// It is looked at again before its last bytes are handed out, so a request whose body changed on the way never
-/// arrives whole.
+/// Checked again before its last bytes are returned, so a request whose body has changed meanwhile never arrives whole.
 final class OpenBodyFile: StreamedBody {
     let file: BodyFile
     private let descriptor: Int32
 
     init(_ file: BodyFile) throws(BodyFileError) {
         self.file = file
-        // O_NONBLOCK: a FIFO that took its place must not be waited for.
+        // O_NONBLOCK: does not wait for a FIFO in the file's place.
         descriptor = open(file.path.rawCString, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw BodyFileError(errno, opening: file) }
         try verify()
@@ -21,7 +20,7 @@ final class OpenBodyFile: StreamedBody {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Reads from `offset` on; 0 at the end only.
+    /// Reads from `offset` on. Returns 0 only at the end.
     func read(at offset: Int, into space: UnsafeMutableRawBufferPointer) throws(BodyFileError) -> Int {
         let wanted = min(space.count, file.length - offset)
         guard wanted > 0 else { return 0 }
@@ -43,9 +42,9 @@ final class OpenBodyFile: StreamedBody {
     }
 }
 
-/// Why a body file is not sent, or not to its end.
+/// The reason why a body file is not sent, or not to its end.
 struct BodyFileError: Error, CustomStringConvertible {
-    /// Not what the operation says; else the machine could not read it now.
+    /// Whether the file differs from the operation's; otherwise the machine could not read it now.
     var isChanged: Bool
     var description: String
 

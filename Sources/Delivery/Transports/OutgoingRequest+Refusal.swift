@@ -1,9 +1,9 @@
 import Policy
 
 extension OutgoingRequest {
-    /// Why the request's transport cannot make it as it stands, in the words of an error's detail; `nil` if it can.
+    /// Why the request's transport cannot make it as it stands, as an error's detail; `nil` if it can.
     ///
-    /// Refuses what a transport would change or drop without a word, or hang on.
+    /// Refuses requests that a transport would silently change or cut, or hang on.
     var refusal: String? {
         if !method.isToken { return "the method '\(method)' is not a token" }
         if method == "CONNECT" { return "the method CONNECT asks for a tunnel" }
@@ -36,7 +36,7 @@ extension OutgoingRequest {
         }
     }
 
-    /// Host and port, as they are written.
+    /// Host and port, as written, with user information.
     private var host: Substring.UTF8View? {
         afterScheme?.prefix { ![UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")].contains($0) }
     }
@@ -56,14 +56,14 @@ extension OutgoingRequest {
 
     private static let strayPercent = "the URL contains a '%' that two hexadecimal digits do not follow"
 
-    /// The URL with its scheme in lower case, on which URLSession insists.
+    /// The URL with its scheme in lower case, as URLSession requires.
     package var normalizedURL: String {
         guard let rest = afterScheme else { return url }
         let isTLS = url.utf8.dropFirst(4).first?.asciiLowercased == UInt8(ascii: "s")
         return (isTLS ? "https://" : "http://") + Substring(rest)
     }
 
-    /// What follows `http://` or `https://`, whatever the case of its letters; `nil` for every other URL.
+    /// The rest of the URL after `http://` or `https://` in any case; `nil` for every other URL.
     private var afterScheme: Substring.UTF8View? {
         for scheme: StaticString in ["http://", "https://"] {
             let start = url.utf8.prefix(scheme.utf8CodeUnitCount)

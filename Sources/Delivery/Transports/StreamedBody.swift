@@ -1,20 +1,20 @@
 import CSystem
 package import Policy
 
-/// A body that is read as it is sent.
+/// A body that is read while it is sent.
 protocol StreamedBody: AnyObject {
-    /// Reads from `offset` on; 0 at the end only.
+    /// Reads from `offset` on. Returns 0 only at the end.
     func read(at offset: Int, into space: UnsafeMutableRawBufferPointer) throws(BodyFileError) -> Int
 }
 
 extension OutgoingRequest {
-    /// Opens the body, if it is not in memory.
+    /// Opens the body; `nil` if it is in memory or absent.
     func streamedBody() throws(BodyFileError) -> (any StreamedBody)? {
         if let bodyFile { return try OpenBodyFile(bodyFile) }
         return try bodyPart.map { part throws(BodyFileError) in try OpenFilePart(part) }
     }
 
-    /// The body, for a transport that takes it from memory; `nil` for none.
+    /// Returns the body, for a transport that takes it from memory; `nil` for none.
     package func bodyInMemory() throws(UnsendableBody) -> [UInt8]? {
         guard let part = bodyPart else { return body }
         var bytes = [UInt8](repeating: 0, count: part.length)
@@ -39,19 +39,19 @@ extension OutgoingRequest {
     }
 }
 
-/// What an attempt comes to whose body cannot be read.
+/// The result of an attempt whose body cannot be read.
 package struct UnsendableBody: Error {
     package var result: AttemptReport.Result
 }
 
-/// The body of an operation that is left in the operation's file.
+/// The body of an operation, read from the operation's file.
 ///
-/// The run has compared the file with its checksum. What is read here is compared again before its last bytes are handed
-/// out, so a request whose body changed on the way never arrives whole.
+/// The run has checked the file's checksum. Checked again before the last bytes are returned, so a request whose body
+/// has changed meanwhile never arrives whole.
 final class OpenFilePart: StreamedBody {
     private let part: FilePart
     private let file: OpenFile
-    /// The checksum of what has been read, and how much that is.
+    /// The checksum and number of the bytes read so far.
     private var checked: (checksum: UInt32, count: Int)
 
     init(_ part: FilePart) throws(BodyFileError) {
@@ -64,7 +64,7 @@ final class OpenFilePart: StreamedBody {
     func read(at offset: Int, into space: UnsafeMutableRawBufferPointer) throws(BodyFileError) -> Int {
         let wanted = min(space.count, part.length -| offset)
         guard wanted > 0 else { return 0 }
-        // Sent once more from the beginning, on another connection.
+        // The body is sent again from the beginning, on another connection.
         if offset == 0 { checked = (part.checksumBefore, 0) }
         guard offset == checked.count else { throw BodyFileError(unreadable: "the operation's file is read in parts") }
         var count = -1
