@@ -72,8 +72,7 @@ private func beLibcurlsAgent() -> Never {
 }
 
 extension CommandName {
-    /// The behaviour after standard output is closed. Commands that only show something end; the others finish their
-    /// work.
+    /// The behaviour after standard output is closed: commands that only print end, the others finish their work.
     var outputWhenClosed: Output.WhenClosed {
         switch self {
         case .list, .show, .status, .export, .check, .explain, .completions, .manual, .schema, .version, .help:

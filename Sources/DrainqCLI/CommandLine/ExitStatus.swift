@@ -1,5 +1,4 @@
-/// The exit status of the process: that of sysexits(3) where one fits. The cases are in order of precedence, highest
-/// first.
+/// The exit status of the process, from sysexits(3) if one fits. The cases are in order of precedence, highest first.
 package enum ExitStatus: Int32, CaseIterable, Sendable {
     case interrupted = 130
     case terminated = 143

@@ -16,8 +16,7 @@ extension Option {
         take = { arguments, _ in arguments[keyPath: place] = true }
     }
 
-    /// Makes an option whose last use counts; its property is `nil` without any. Documents show `initial` as the
-    /// default.
+    /// Makes an option whose last use counts; `nil` without any. Documents show `initial` as the default.
     init<Value>(
         _ name: OptionName, short: Character? = nil, _ syntax: ValueSyntax<Value>,
         _ place: any WritableKeyPath<Arguments, Value?> & Sendable, initial: String? = nil,

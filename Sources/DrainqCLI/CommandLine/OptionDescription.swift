@@ -60,8 +60,7 @@ package struct OptionDescription: Hashable, Sendable {
         CommandDescription.of(command).options
     }
 
-    /// Returns the option `name` of `command`. If `command` is `nil`, only global options count: the others must not
-    /// precede it.
+    /// Returns the option `name` of `command`; if that is `nil`, only a global option.
     package static func row(_ name: OptionName, of command: CommandName?) -> OptionDescription? {
         row(of: command) { $0.name == name }
     }

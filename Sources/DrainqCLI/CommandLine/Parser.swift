@@ -1,7 +1,6 @@
 import Policy
 
-/// The parser of a command line. Reads the arguments once, from left to right, by the descriptions of commands and
-/// options.
+/// The parser of a command line. Reads the arguments once, from left to right, by the descriptions of commands.
 struct Parser {
     private var rest: ArraySlice<String>
     private var command: CommandName?

@@ -12,8 +12,7 @@ package enum PointInTime: Hashable, Sendable {
         case future
     }
 
-    /// Reads RFC 3339 with its offset, a date alone (midnight UTC), `now`, or a duration: `+5m`, `-2h`, or `2h` in
-    /// `direction`. `nil` for any other text.
+    /// Reads RFC 3339 with offset, a date (midnight UTC), `now`, or a duration: `+5m`, `-2h`, or `2h` in `direction`.
     package init?(quantity text: some StringProtocol, direction: Direction) {
         if text == "now" {
             self = .after(.zero)

@@ -2,7 +2,7 @@
 /// `~/.local/state`.
 ///
 /// A variable that is empty counts as unset, and so does an `XDG_STATE_HOME` that is not absolute (XDG Base Directory
-/// Specification, "Environment variables"). The function is pure: it does not read the file system.
+/// Specification, "Environment variables"). Does not read the file system.
 package func queuePath(option: String?, environment: [String: String]) throws(UsageError) -> String {
     if let option { return option }
     if let path = environment["DRAINQ_QUEUE"], !path.isEmpty { return path }

@@ -48,8 +48,7 @@ package enum ValueKind: Hashable, Sendable {
 }
 
 extension HeaderField {
-    /// Reads `Name: value`. The name is a token (RFC 9110 §5.1); the value is trimmed and has no control characters but
-    /// tabs. `nil` for any other text.
+    /// Reads `Name: value`. The name is a token (RFC 9110 §5.1); the trimmed value has no control characters but tabs.
     package init?(argument: String) {
         guard let colon = argument.firstIndex(of: ":") else { return nil }
         let name = argument[..<colon].utf8

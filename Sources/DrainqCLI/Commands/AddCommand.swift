@@ -2,8 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// Performs `drainq add`: queues one operation for each JSON value of the files or of standard input, and prints its id
-/// once it is safe.
+/// Performs `drainq add`: queues an operation for each JSON value of the input, and prints its id once it is safe.
 func add(_ arguments: AddArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
@@ -19,8 +18,7 @@ func add(_ arguments: AddArguments, environment: [String: String]) throws(Comman
 
 /// The work of one `add`: gathers operations into batches, gives them to the spool and prints an answer for each.
 private struct Addition {
-    /// The most operations, and bytes of them, that share one sync of the directory. A pause of the input ends a batch
-    /// earlier.
+    /// The most operations, and bytes, that share a sync of the directory. A pause of the input ends a batch too.
     private static let batchSize = RefusedValues.batchSize
     private static let batchBytes = RefusedValues.batchBytes
 

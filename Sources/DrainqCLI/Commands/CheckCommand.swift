@@ -4,8 +4,7 @@ import Delivery
 import Policy
 import Spool
 
-/// Performs `drainq check`: reports whether a run would work here. Checks the configuration, permissions, the abilities
-/// of the file system, and every file that waits or has failed.
+/// Performs `drainq check`: checks the configuration, permissions, the file system, and every waiting or failed file.
 ///
 /// Makes and removes the directory of a run, to prove that claims work, and changes nothing else. With `--repair`,
 /// repairs the directory first.
@@ -139,8 +138,7 @@ private func checkRoutes(_ queue: OpenQueue, _ findings: inout Findings) throws 
     if homeless.isEmpty { findings.fine("routes") }
 }
 
-/// Reports requests that this machine cannot make (no transport, no zlib), and unreadable files that a connection
-/// needs.
+/// Reports requests that this machine cannot make, and unreadable files that a connection needs.
 private func checkTransports(_ queue: OpenQueue, _ findings: inout Findings) {
     let configuration = queue.configuration
     let available = installedTransports()

@@ -13,8 +13,7 @@ func checkLayout(_ path: String, isRepairing: Bool, _ findings: inout Findings) 
     }
 }
 
-/// Reports the damage in the directory. With `isRepairing`, repairs it, and reports each repair and the damage that is
-/// left.
+/// Reports the damage in the directory. With `isRepairing`, repairs it and reports the repairs and the rest.
 func checkDamage(_ spool: SpoolDirectory, isRepairing: Bool, _ findings: inout Findings) throws {
     let damages = try spool.damages(now: .now())
     if !isRepairing || damages.isEmpty {

@@ -2,8 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// Performs `drainq export`: prints each operation with everything that belongs to it, a line each, in the order of the
-/// listing.
+/// Performs `drainq export`: prints each operation with everything that belongs to it on a line, as it finds it.
 func export(_ arguments: ExportArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)

@@ -60,8 +60,7 @@ struct Filter {
 }
 
 extension OpenQueue {
-    /// Returns the operations that pass the filter, oldest first. Leaves out quarantine: it holds files, not
-    /// operations.
+    /// Returns the operations that pass the filter, oldest first; no files in quarantine, which are no operations.
     func entries(_ filter: Filter, _ known: KnownDestinations) throws -> [Entry] {
         let states = Set(filter.states.flatMap(\.queueStates))
         var found: [Entry] = []

@@ -2,8 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// Performs `drainq hold`: holds operations, or a destination with everything added later, until a person releases
-/// them.
+/// Performs `drainq hold`: holds operations, or a destination with its later ones, until a person releases them.
 func hold(_ arguments: HoldArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(arguments.action.queue, environment)
@@ -97,8 +96,7 @@ private func objectionToReleasing(_ entry: Entry) -> String? {
 // MARK: - Destinations
 
 extension ActionOptions {
-    /// Whether `--destination` is the only choice. The command then changes the destination, not its waiting
-    /// operations.
+    /// Whether `--destination` is the only choice: the command then changes the destination and not its operations.
     fileprivate var choosesDestinationsAlone: Bool {
         !filter.destinations.isEmpty && ids.isEmpty && filter.states.isEmpty && !filter.namesOperations && limit == nil
             && !isForAll
@@ -115,8 +113,7 @@ extension ActionOptions {
 }
 
 extension OpenQueue {
-    /// Records the event for the named destinations. `isAlready` returns a notice if the event changes nothing, else
-    /// `nil`.
+    /// Records the event for the destinations. `isAlready` returns a notice if the event changes nothing, else `nil`.
     fileprivate func tell(
         _ event: DestinationEvent, _ named: [String], isQuiet: Bool, isRehearsal: Bool = false, isJSON: Bool = false,
         isAlready: (DestinationState) -> String?

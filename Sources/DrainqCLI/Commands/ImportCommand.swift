@@ -2,8 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// Performs `drainq import`: puts operations that `export` printed into the queue as they were, and prints each id once
-/// the operation is safe.
+/// Performs `drainq import`: restores operations that `export` printed, and prints each id once it is safe.
 func importOperations(_ arguments: ImportArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus
 {
     try failing {
@@ -24,8 +23,7 @@ private struct Importation {
     /// The most operations, and bytes of them, that share one sync.
     private static let batchSize = RefusedValues.batchSize
     private static let batchBytes = RefusedValues.batchBytes
-    /// The longest value in bytes, enough for the base64 of the largest body. A longer one is an error before it fills
-    /// the memory.
+    /// The longest value in bytes, enough for the base64 of the largest body. A longer one is an error.
     private static let longestLine = 512 * 1_048_576
 
     let queue: OpenQueue

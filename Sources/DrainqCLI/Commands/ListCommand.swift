@@ -50,8 +50,7 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
 
 private let columns = ["ID", "TYPE", "STATE", "CREATED", "ATTEMPTS", "NEXT", "LAST"].map { Table.Column(title: $0) }
 
-/// What the table gives up on a narrow terminal, in order: the type and the last answer shrink first. The id is never
-/// cut, so that it can be copied.
+/// The columns that a narrow terminal shrinks or drops, in order. The id is never cut, so that it can be copied.
 private let concessions: [Table.Concession] = [
     .shrink(column: 1, to: 10), .shrink(column: 6, to: 10), .drop(column: 3), .shrink(column: 5, to: 16),
     .shrink(column: 6, to: 7), .shrink(column: 1, to: 7), .drop(column: 4), .shrink(column: 5, to: 9),

@@ -43,8 +43,7 @@ enum Mentioned {
 }
 
 extension OpenQueue {
-    /// Returns the operations and files of these names, in any state. An id means a file in quarantine only if no
-    /// operation has it.
+    /// Returns the operations and files of these names. An id means a file in quarantine only if no operation has it.
     func mentioned(_ mentions: [Mention]) throws -> [Mention: [Mentioned]] {
         let wanted = Set(mentions)
         var found: [Mention: [Mentioned]] = [:]

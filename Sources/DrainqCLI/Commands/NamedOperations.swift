@@ -2,8 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// The operations that `drainq run ID…` names. Finds those that a run can send, and reports why the others are not
-/// sent.
+/// The operations that `drainq run ID…` names: those that a run can send, and reports about the others.
 struct NamedOperations {
     private let queue: OpenQueue
     /// The unfinished operations, in the order of the command line.

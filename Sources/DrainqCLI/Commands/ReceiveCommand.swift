@@ -2,8 +2,7 @@ import CSystem
 package import LoopbackReceiver
 import Policy
 
-/// The command `drainq receive`: prints the requests that it receives and gives the chosen answers, until a signal, a
-/// count or a time.
+/// The command `drainq receive`: prints requests and gives the chosen answers, until a signal, a count or a time.
 ///
 /// Standard output, in this order:
 /// - as text: the URL alone on the first line, for `read -r url`; then a line for each request,
@@ -69,8 +68,7 @@ package struct ReceiveCommand: Sendable {
         }
     }
 
-    /// Runs the receiver, and blocks the thread until it ends. SIGINT and SIGTERM end the run; afterwards they end the
-    /// process again.
+    /// Runs the receiver and blocks the thread. SIGINT and SIGTERM end it; afterwards they end the process again.
     ///
     /// - Parameters:
     ///   - output: takes a line of standard output without its line break, and flushes it.

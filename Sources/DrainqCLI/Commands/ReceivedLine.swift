@@ -61,8 +61,7 @@ struct ReceivedLine {
         return "{\"base64\":\"\(Base64.encode(body))\"}"
     }
 
-    /// Returns the same JSON with blanks for its line breaks, which stand only between tokens. `nil` if the bytes are
-    /// not one JSON value.
+    /// Returns the JSON with blanks for line breaks, which stand only between tokens. `nil` if it is no single value.
     private static func jsonOnOneLine(_ body: [UInt8]) -> String? {
         var scanner = JSONScanner(body)
         do throws(JSONSyntaxError) {

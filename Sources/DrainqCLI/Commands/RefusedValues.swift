@@ -1,8 +1,7 @@
 import Policy
 import Spool
 
-/// Values given to `add` or `import` that are no operations. Gathers them, so that moving them to quarantine shares
-/// syncs.
+/// Values of `add` or `import` that are no operations, gathered so that moving them to quarantine shares syncs.
 struct RefusedValues {
     /// The most values, and bytes of them, that share the syncs.
     static let batchSize = 1000
@@ -62,8 +61,7 @@ struct RefusedValues {
         return isKept
     }
 
-    /// Puts the values into quarantine; returns false if that fails. `hints` gets the place of each value, or the
-    /// reason why it has none.
+    /// Puts the values into quarantine. Returns false if that fails. `hints` gets each value's place, or the failure.
     private func keep(_ taken: [Value], _ hints: inout [Int: String]) -> Bool {
         let kept = taken.indices.filter { !taken[$0].text.isEmpty }
         if kept.isEmpty { return true }

@@ -48,8 +48,7 @@ struct Action {
     var verb: String
     /// The states that filters search unless `--state` names others.
     var states: Set<ShownState>
-    /// Returns why the operation cannot be changed; `nil` if it can. Filters without `--state` skip operations with an
-    /// objection.
+    /// Returns why the operation cannot change, or `nil`. Filters without `--state` skip operations with a reason.
     var objection: (Entry) -> String?
     /// Changes the operation. Returns false if a run was faster.
     var body: (OpenQueue, Entry, Moment) throws(SpoolError) -> Bool

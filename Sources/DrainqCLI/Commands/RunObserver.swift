@@ -49,8 +49,7 @@ struct RunObserver {
         callHooks()
     }
 
-    /// Writes the metrics after each run, even one without work: the waiting operations and the closed destinations may
-    /// have changed.
+    /// Writes the metrics after each run: even without work, waiting operations and closed destinations may differ.
     private mutating func publishMetrics(to file: String) {
         do {
             let exposition = try Exposition(of: queue, at: .now())

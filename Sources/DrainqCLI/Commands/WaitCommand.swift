@@ -2,8 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// Performs `drainq wait`: waits until each operation is delivered, has failed or is gone. Looks only at files: no run
-/// has to notify it.
+/// Performs `drainq wait`: waits until each operation is delivered, has failed or is gone, as its file shows.
 func wait(_ arguments: WaitArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
@@ -36,8 +35,7 @@ private struct Waiting {
         open = mentions.filter { seen.insert($0).inserted }.map { ($0, nil) }
     }
 
-    /// Looks at one path for each operation, at growing intervals, and lists the queue only after an operation has
-    /// moved.
+    /// Looks at one path for each operation, at growing intervals. Lists the queue only after one has moved.
     mutating func wait(atMost limit: Duration?) throws -> ExitStatus {
         let end = limit.map { ContinuousClock.now + $0 }
         var pause: Duration = .milliseconds(20)

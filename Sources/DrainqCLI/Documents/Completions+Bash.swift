@@ -1,5 +1,4 @@
-/// Returns the script for bash (4.3 or later, without other packages): one function finds the command among the words
-/// and offers candidates.
+/// Returns the script for bash (4.3, no other package): a function finds the command and offers candidates.
 func bashCompletions() -> String {
     let commands = CommandDescription.visible
     var lines = [

@@ -1,7 +1,6 @@
 import Policy
 
-/// Returns the script for zsh: `_arguments` with the options, and a state for each command. The script works from
-/// `fpath` and when sourced.
+/// Returns the script for zsh, for `fpath` or sourcing: `_arguments` with the options, and a state for each command.
 func zshCompletions() -> String {
     let commands = CommandDescription.visible
     var lines = [
@@ -56,8 +55,7 @@ private let zshFunctions = #"""
     }
     """#
 
-/// Returns a specification for each spelling of the option. A spelling excludes the others unless the option may be
-/// repeated.
+/// Returns a specification for each spelling. A spelling excludes the others unless the option may be repeated.
 private func specifications(of row: OptionDescription) -> [String] {
     let spellings = (row.short.map { ["-\($0)"] } ?? []) + [row.name.spelling]
     let exclusion = row.repeats ? "*" : "(\(spellings.joined(separator: " ")))"

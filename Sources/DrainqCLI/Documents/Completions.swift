@@ -73,8 +73,7 @@ enum Candidates: Hashable {
 /// Candidates that only the queue has: the values of one field in the JSON output of a command.
 struct QueueCandidates: Hashable {
     var field: String
-    /// The command and its options, without the queue and `--json`. They limit how much the shell reads, because the
-    /// user waits.
+    /// The command and its options, without the queue and `--json`. They limit what is read, because the user waits.
     var arguments: [String]
 
     static func ids(in states: [ShownState]) -> QueueCandidates {

@@ -27,8 +27,7 @@ struct ManualChapter {
 }
 
 extension ManualChapter {
-    /// The chapter about outcomes. Its lists show how `drainq explain` judges answers on a route without rules of its
-    /// own.
+    /// The chapter about outcomes. Its lists are the answers of `drainq explain` for a route without rules of its own.
     static let outcomes = ManualChapter(
         title: "OUTCOMES",
         blocks: [

@@ -16,8 +16,7 @@ extension ManualWriter {
         lines += [".Sh SEE ALSO", ".Xr drainq 1 ,", ".Xr jq 1 ,", ".Xr drainq-queue 5"]
     }
 
-    /// Adds a list for each object, with a nested list for each object in it. Names an earlier object instead of
-    /// repeating its fields.
+    /// Adds a list for each object, and in it lists for the objects within. Fields described before are not repeated.
     private mutating func objects() {
         lines.append(".Sh OBJECTS")
         var told: [(fields: [OutputObject.Field], name: String)] = []

@@ -1,5 +1,4 @@
-/// A description, parsed into paragraphs of words: plain text, options such as `--limit`, and literal text in
-/// backquotes.
+/// A description as paragraphs of words: plain text, options such as `--limit`, and literal text in backquotes.
 struct Prose {
     enum Word: Hashable {
         case plain(String)

@@ -130,8 +130,7 @@ struct JSONInput {
         return items
     }
 
-    /// Returns where the next document may begin: the next line that starts with an opening bracket, or the end of the
-    /// input. `nil` if that is not known yet.
+    /// Returns where the next document may begin, at a line with an opening bracket or the end; `nil` if unknown yet.
     private func nextDocument(after start: Int, atEnd: Bool) -> Int? {
         var position = start
         while let newline = buffer[position...].firstIndex(of: UInt8(ascii: "\n")) {
@@ -186,8 +185,7 @@ private struct LineCount {
     }
 }
 
-/// A hint whether the brackets of a document have closed. Looks at each byte once; only a scanner knows the end of a
-/// value.
+/// A hint whether the brackets of a document have closed, from each byte once. Only a scanner knows where a value ends.
 private struct Brackets {
     /// Whether a mistake came before: then only a line that begins with a bracket counts.
     private let isLost: Bool

@@ -120,8 +120,7 @@ struct OperationInput {
         }
     }
 
-    /// Warns of unknown fields whose names resemble those of an operation, once for each name. The operation keeps
-    /// them.
+    /// Warns once of each unknown field whose name resembles one of an operation. The operation keeps the field.
     private mutating func warn(of unknown: [String], _ place: Place) {
         for name in unknown where warned.count < 10 && !warned.contains(name) {
             guard let meant = nearest(to: name, in: Envelope.fields) else { continue }

@@ -9,8 +9,7 @@ enum RecordedAnswer {
     /// The most bytes of a file that are read.
     private static let maximumBytes = 64 * 1_048_576
 
-    /// Reads the answer in the file, `-` being standard input. Of its body keeps the first `limit` bytes, as an attempt
-    /// does.
+    /// Reads the answer in a file, `-` being standard input. Keeps `limit` bytes of its body, as an attempt does.
     static func read(_ path: String, limit: Int) throws(CommandFailure) -> AttemptReport.Answer {
         let name = path == "-" ? "standard input" : path
         let bytes: [UInt8]

@@ -109,8 +109,7 @@ extension Exposition {
 extension QueueStatus.Row {
     fileprivate var total: Int { new + deferred + held + claimed + failed }
 
-    /// The number of the destination's operations in a state; `nil` for states whose operations have no known
-    /// destination.
+    /// The number of operations in a state; `nil` for states whose operations have no known destination.
     fileprivate func count(of state: ShownState) -> Int? {
         switch state {
         case .new: new

@@ -1,7 +1,6 @@
 import Policy
 
-/// Metrics in the text format of Prometheus, version 0.0.4. Families keep their order, and the samples of each stand
-/// together.
+/// Metrics in the text format of Prometheus, version 0.0.4. The samples of a family stand together.
 struct Exposition {
     private(set) var text = ""
     /// The labels of every sample.

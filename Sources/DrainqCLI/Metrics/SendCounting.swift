@@ -2,8 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// The counters of `send`, the same as those of a run. Writes them to `state/metrics.json` once a second and at the
-/// end.
+/// The counters of `send`, as for a run. Writes them to `state/metrics.json` once a second and at the end.
 struct SendCounting {
     private let spool: SpoolDirectory
     private var counters = Counters()

@@ -111,9 +111,8 @@ extension Unicode.Scalar {
         return range.contains(value)
     }
 
-    /// The blocks that EastAsianWidth.txt of Unicode 15 has as W or F. Includes unassigned places in blocks of
-    /// ideographs, which will be wide. Leaves out emoji, for which the standard library has a property. Ambiguous
-    /// characters are narrow.
+    /// The blocks that EastAsianWidth.txt of Unicode 15 has as W or F, with unassigned places among ideographs, which
+    /// will be wide. Leaves out emoji, a property of the standard library. Ambiguous characters are narrow.
     private static let eastAsianWide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0x3247, 0x3250...0x4DBF, 0x4E00...0xA4CF,
         0xA960...0xA97C, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6B, 0xFF01...0xFF60,

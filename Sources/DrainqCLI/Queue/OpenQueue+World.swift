@@ -13,8 +13,7 @@ func installedTransports() -> [Transport] {
 }
 
 extension OpenQueue {
-    /// Returns the source of tokens. Asks for a token with a delivery agent of its own, by the settings of the
-    /// endpoint's destination.
+    /// Returns the source of tokens: a delivery agent of its own asks each endpoint by its destination's settings.
     private func tokenSource() -> TokenSource {
         let settings = { [configuration] in DestinationTable(configuration).settings(ofEndpointOf: $0) }
         return TokenSource(
@@ -32,8 +31,7 @@ extension OpenQueue {
             })
     }
 
-    /// Returns the real world: the clock, random numbers, secrets, delivery agents, and this machine's network and
-    /// power.
+    /// Returns the real world: clock, random numbers, secrets, delivery agents, and this machine's network and power.
     func world() -> World {
         let store = SecretStore(
             sources: configuration.secrets, environment: environment, passing: configuration.passEnvironment,

@@ -68,8 +68,7 @@ func readConfiguration(at path: String?, queue: String) throws -> Configuration 
 }
 
 extension ExitStatus {
-    /// Makes the status of an unreadable configuration: a failure of the file system, a lack of permission, or a wrong
-    /// name.
+    /// Makes the status of an unreadable configuration: an input/output failure, no permission, or a wrong name.
     fileprivate init(ofReading error: Errno) {
         self =
             switch error.code {

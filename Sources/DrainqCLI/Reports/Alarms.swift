@@ -62,8 +62,7 @@ struct Alarms {
         }
     }
 
-    /// Records the reports of this run for later ones. Writes nothing if the run reported nothing and kept nothing
-    /// quiet.
+    /// Records the reports of this run for later ones. Writes nothing if there was nothing to report or keep quiet.
     func leave() throws(SpoolError) {
         if failed.isEmpty, held.isEmpty, storms.isEmpty, released.isEmpty, ledger.owed(at: now).isEmpty { return }
         try StateFile.alarms.update(AlarmLedger(), in: spool) {

@@ -115,7 +115,7 @@ struct Story: JSONObject {
     private var header: OperationHeader { operation.header }
 }
 
-/// The hold of a destination and its reason.
+/// The hold of a destination.
 struct HoldView: JSONObject {
     var reason: String
     var since: String

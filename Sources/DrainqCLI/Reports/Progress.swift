@@ -3,7 +3,7 @@ import Drain
 import Policy
 import Synchronization
 
-/// The progress of a run on standard error: the last line of a terminal, or a line each second without one.
+/// The progress of a run on standard error: the last line of a terminal, or a line each second elsewhere.
 ///
 /// At a terminal the line appears once the run has lasted a moment, stays below all messages, and disappears at the
 /// end.
@@ -26,8 +26,7 @@ final class Progress: Sendable {
         var lastShown: ContinuousClock.Instant?
     }
 
-    /// Makes the display that `--progress` asks for; `nil` for none. `auto` is a line at a terminal, and none
-    /// elsewhere.
+    /// Makes the display for `--progress`; `nil` for none. `auto` is a line at a terminal, and none elsewhere.
     init?(_ arguments: RunArguments) {
         let isTerminal = Terminal.isOnStandardError && Messages.format == .text
         switch arguments.progress {

@@ -170,7 +170,7 @@ extension QueueStatus.Hold {
 }
 
 extension QueueStatus {
-    /// Counts a queue by the names of its files alone.
+    /// Makes the status of a queue. Counts operations by the names of their files alone.
     init(of queue: OpenQueue, at now: Timestamp) throws {
         self.init(at: now.rfc3339, queue: queue.spool.path, paused: try queue.spool.isPaused)
         let known = try queue.knownDestinations()
@@ -200,7 +200,7 @@ extension QueueStatus {
         } else if let offline = known.offline {
             conditions = ways.absence(behind: offline.error)?.description
         }
-        // An unreadable record of the last run does not prevent the status.
+        // A record of the last run that cannot be understood does not prevent the status.
         lastRun = try StateFile.lastRun.read(SummaryView.self, in: queue.spool)
     }
 }

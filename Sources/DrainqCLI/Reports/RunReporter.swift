@@ -2,8 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// The reporter of a run. Reports everything to a person who watches, only what needs action to cron, and NDJSON to a
-/// program.
+/// The reporter of a run: everything for a person who watches, calls for action for cron, NDJSON for a program.
 struct RunReporter {
     enum Voice {
         /// Reports failures, quarantine, the start of a hold, and input/output errors.
@@ -14,8 +13,7 @@ struct RunReporter {
         case silent
     }
 
-    /// The most failed operations, and the most files that are no operations, with a line of their own under
-    /// `actionable`.
+    /// The most failed operations, and files that are no operations, that `actionable` reports on lines of their own.
     private static let shown = 10
 
     let voice: Voice

@@ -2,8 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// The status for people: first the states that need a person, then those that end by themselves, then the number of
-/// waiting operations by destination and age.
+/// The status for people: states that need a person, states that end by themselves, then waiting operations by age.
 struct StatusReport {
     let status: QueueStatus
     let now: Timestamp
@@ -121,8 +120,7 @@ struct StatusReport {
         return coarse.lines(for: terminal)
     }
 
-    /// Returns the table of destinations and ages, as qshape(1) prints it. Each column counts operations younger than
-    /// its age and in no column before.
+    /// Returns destinations × ages, as qshape(1): a column counts operations younger than its age and in none before.
     private func table(_ groups: [(title: String, words: [String])]) -> Table {
         let first = Table.Column(title: "DESTINATION")
         let ages = groups.enumerated().map { index, group in

@@ -109,8 +109,7 @@ struct StoryReport {
 
     // MARK: - Attempts
 
-    /// Returns the time, outcome and duration of an attempt; then the rule, the time that the server asked for, and the
-    /// answer.
+    /// Returns the time, outcome and duration of an attempt; then the rule, the server's Retry-After and its answer.
     private func attempt(_ record: AttemptRecord, number: Int) -> [String] {
         let outcome = record.outcome.rawValue
         let met = record.status.map { "\($0)" } ?? record.error ?? "no request"
