@@ -131,7 +131,7 @@ struct ProgressCount: Hashable, Sendable {
         total = max(total, done)
     }
 
-    /// Returns `12 of 40 done (10 delivered, 2 deferred), 8/s, 4s left`, or the parts that fit.
+    /// Returns `12 of 40 done (10 delivered, 2 deferred), 8.0/s, 3.5s left`, or the parts that fit.
     func line(after lasted: Duration, width: Int) -> String {
         let counts = [(deferred, "deferred"), (held, "held"), (failed, "failed")].filter { $0.0 > 0 }
         var pace = ""

@@ -2,7 +2,7 @@ import Drain
 import Policy
 
 extension TimeSpent {
-    /// Returns `of 2.5s, at most 12 in flight: choosing 30ms, claiming 0.9s, waiting 0.6s, settling 0.7s, syncing 0s`.
+    /// Returns the use of the time: `of 2.5s, at most 12 in flight: choosing 30ms, claiming 900ms, …`.
     func sentence(of duration: Duration, mostInFlight: Int) -> String {
         "of \(InWords.short(duration)), at most \(mostInFlight) in flight: "
             + Activity.allCases.map { "\($0) \(InWords.short(self[$0]))" }.joined(separator: ", ")
