@@ -186,7 +186,7 @@ struct Action {
         Messages.notice("\(operations) held behind what failed \(count == 1 ? "goes" : "go") on")
     }
 
-    /// The most operations that share a sync.
+    /// So many share a sync.
     private static let batchSize = 1000
 
     private func perform(
