@@ -1,6 +1,6 @@
 import Delivery
 
-/// The program: understands `arguments` (without the program's name), does the work and says how it ended.
+/// Runs the program: parses `arguments` (without the program's name), performs the command and returns the exit status.
 package func run(
     arguments: [String], environment: [String: String] = OwnEnvironment.read()
 ) -> ExitStatus {
@@ -72,7 +72,7 @@ private func beLibcurlsAgent() -> Never {
 }
 
 extension CommandName {
-    /// Commands that only show end when nobody reads them; those that do work finish it.
+    /// The behaviour after standard output is closed: commands that only print end, the others finish their work.
     var outputWhenClosed: Output.WhenClosed {
         switch self {
         case .list, .show, .status, .export, .check, .explain, .completions, .manual, .schema, .version, .help:

@@ -1,6 +1,6 @@
 import Policy
 
-/// Some of what an attempt can meet, as `--status` has it: what `classify` names, and `5xx` for all statuses of a class.
+/// The answers that `--status` filters by: everything that `classify` names, and `5xx` for all statuses of a class.
 extension AnswerPattern {
     init?(filter text: String) {
         let digits = text.utf8

@@ -1,16 +1,16 @@
-/// The arguments of a command. A new value has the defaults.
+/// The arguments of a command. A new value has the defaults; `options` name the properties that the command line sets.
 protocol CommandArguments: Sendable {
     init()
-    /// The options in the order of the documents, each with its place.
+    /// The options in the order of the documents, each with the property that it sets.
     @OptionList<Self> static var options: [Option<Self>] { get }
-    /// Takes what is not an option, in its order. A command that takes nothing else is given none.
+    /// Takes the operands in their order. The parser gives none to a command without operands.
     mutating func take(operands: [String])
 }
 
 extension CommandArguments {
     mutating func take(operands: [String]) {}
 
-    /// Reads what was given by the `options`. Throws at the first value that is not understood.
+    /// Sets the properties that `options` name from the `given` options. Throws at the first value that it cannot read.
     init(_ given: [GivenOption], by options: [Option<Self>], operands: [String]) throws(UsageError) {
         self.init()
         for one in given {
@@ -28,8 +28,8 @@ extension CommandArguments {
 /// One use of an option.
 struct GivenOption {
     var name: OptionName
-    /// As it was written: `-q`, `--queue`.
+    /// The option as written: `-q`, `--queue`.
     var spelling: String
-    /// `nil` for a flag.
+    /// The text of the value; `nil` for a flag.
     var text: String?
 }

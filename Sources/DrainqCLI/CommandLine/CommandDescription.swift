@@ -1,4 +1,4 @@
-/// One command: everything the parser, the help, the manual and the completions know of it.
+/// One command, as the parser, the help, the manual and the completions know it.
 package struct CommandDescription: Sendable {
     package var name: CommandName
     /// A few words: lower case, no period.
@@ -7,15 +7,15 @@ package struct CommandDescription: Sendable {
     package var details: String
     package var operands: Operands
     package let options: [OptionDescription]
-    /// Makes the command of what was given. Throws at the first value that is not understood.
+    /// Makes the command from its options and operands. Throws at the first value that it cannot read.
     let read: @Sendable (_ given: [GivenOption], _ operands: [String]) throws(UsageError) -> Command
-    /// Sets of options of which at most one may be given.
+    /// Sets of options that exclude each other.
     package var exclusive: [[OptionName]]
     package var examples: [Example]
-    /// In no document, and never suggested.
+    /// Whether documents and suggestions leave the command out.
     package var isHidden: Bool
 
-    /// A line for the shell and what it does.
+    /// A command line for the shell, and an explanation.
     package struct Example: Sendable {
         package var line: String
         package var explanation: String
@@ -26,7 +26,7 @@ package struct CommandDescription: Sendable {
         }
     }
 
-    /// `make` makes the command of its arguments, which say what its options are.
+    /// Makes the description of the command that `make` makes from its arguments. The options are those of `Arguments`.
     init<Arguments: CommandArguments>(
         _ name: CommandName, _ make: @escaping @Sendable (Arguments) -> Command, _ summary: String, _ details: String,
         operands: Operands = .none, exclusive: [[OptionName]] = [], examples: [Example] = [], isHidden: Bool = false
@@ -46,13 +46,13 @@ package struct CommandDescription: Sendable {
     /// The commands that documents show, in the order of the table.
     package static var visible: [CommandDescription] { table.filter { !$0.isHidden } }
 
-    /// As help shows it: `drainq add [OPTIONS] [FILE...]`.
+    /// The usage as help shows it: `drainq add [OPTIONS] [FILE...]`.
     var usage: String {
         ["drainq", name.rawValue, takesOptions ? "[OPTIONS]" : nil, operands.usage].compactMap { $0 }.joined(
             separator: " ")
     }
 
-    /// Whether there are options besides those that explain the command instead of doing it.
+    /// Whether the command has options other than `--help` and `--version`.
     var takesOptions: Bool {
         options.contains { $0.name != .help && $0.name != .version }
     }
@@ -61,15 +61,15 @@ package struct CommandDescription: Sendable {
 /// The operands of a command.
 package enum Operands: Hashable, Sendable {
     case none
-    /// Any number of files, `-` being standard input, which is also what none means.
+    /// Any number of files; `-` or no operand is standard input.
     case files
-    /// One id or more, `-` being a list of them on standard input.
+    /// One id or more; `-` reads a list of ids from standard input.
     case ids
-    /// The same, or none, which means what the options say.
+    /// Ids; without any, options choose the operations.
     case optionalIDs
-    /// The same, or instead of them filters or `--all`: exactly one way of choosing.
+    /// Ids, filters or `--all`: exactly one of the three.
     case selection
-    /// The same, or none of it, which means what the command has to say.
+    /// Ids, filters or `--all`, at most one of the three; without any, the command has a default of its own.
     case optionalSelection
     case one(of: [String], placeholder: String)
     case optional(of: [String], placeholder: String)

@@ -1,4 +1,4 @@
-/// A command, by the word that is written after `drainq`, in the order of the documents.
+/// The name of a command: the word after `drainq`. The cases are in the order of the documents.
 package enum CommandName: String, CaseIterable, Sendable {
     case initialize = "init"
     case add
@@ -25,11 +25,11 @@ package enum CommandName: String, CaseIterable, Sendable {
     case schema
     case version
     case help
-    /// The delivery agent: started by a run, never by a person, and in no document.
+    /// The delivery agent: only a run starts it, and no document shows it.
     case agent
 }
 
-/// A shell that completions are made for.
+/// A shell that drainq has completions for.
 package enum Shell: String, CaseIterable, Sendable {
     case bash
     case zsh

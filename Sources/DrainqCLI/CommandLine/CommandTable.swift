@@ -1,8 +1,8 @@
 extension CommandDescription {
-    /// The rows of all commands, in the order of `CommandName`.
+    /// The descriptions of all commands, in the order of `CommandName`.
     package static let table: [CommandDescription] = CommandName.allCases.map(of)
 
-    /// Returns the row of a command. A command without a row does not compile.
+    /// Returns the description of a command. The compiler requires one for every `CommandName`.
     package static func of(_ name: CommandName) -> CommandDescription {
         switch name {
         case .initialize: .initialize

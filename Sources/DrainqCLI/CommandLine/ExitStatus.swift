@@ -1,4 +1,4 @@
-/// How the process ends: sysexits(3) where one fits. The cases stand in the order in which they win, from the top.
+/// The exit status of the process, from sysexits(3) if one fits. The cases are in order of precedence, highest first.
 package enum ExitStatus: Int32, CaseIterable, Sendable {
     case interrupted = 130
     case terminated = 143
@@ -14,7 +14,7 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
     case deferred = 75
     case ok = 0
 
-    /// The status of a process to which all of `applying` apply: the first from the top, `ok` where nothing does.
+    /// Returns the status with the highest precedence of those that apply, `ok` if none does.
     package static func first(of applying: some Sequence<ExitStatus>) -> ExitStatus {
         let applying = Set(applying)
         return allCases.first(where: applying.contains) ?? .ok

@@ -1,13 +1,13 @@
-/// An option of a command, and where its value goes.
+/// An option of a command, and the property of `Arguments` that it sets.
 struct Option<Arguments>: Sendable {
     /// The description for documents and the parser.
     let description: OptionDescription
-    /// Puts one use of the option into its place. A flag has no text. Throws why the text is not understood.
+    /// Sets the property from the text of one use; a flag has no text. Throws the reason if it cannot read the text.
     let take: @Sendable (inout Arguments, String) throws(ValueDefect) -> Void
 }
 
 extension Option {
-    /// A flag.
+    /// Makes a flag.
     init(
         _ name: OptionName, short: Character? = nil, _ place: any WritableKeyPath<Arguments, Bool> & Sendable,
         group: OptionGroup = .own, _ summary: String, _ details: String
@@ -16,7 +16,7 @@ extension Option {
         take = { arguments, _ in arguments[keyPath: place] = true }
     }
 
-    /// An option of which the last use counts; `nil` without any. `initial` is what holds then, for documents.
+    /// Makes an option whose last use counts; `nil` without any. Documents show `initial` as the default.
     init<Value>(
         _ name: OptionName, short: Character? = nil, _ syntax: ValueSyntax<Value>,
         _ place: any WritableKeyPath<Arguments, Value?> & Sendable, initial: String? = nil,
@@ -27,7 +27,7 @@ extension Option {
         take = { arguments, text throws(ValueDefect) in arguments[keyPath: place] = try syntax.read(text) }
     }
 
-    /// An option of which each use adds a value.
+    /// Makes an option each use of which adds a value.
     init<Value>(
         _ name: OptionName, short: Character? = nil, _ syntax: ValueSyntax<Value>,
         each place: any WritableKeyPath<Arguments, [Value]> & Sendable, group: OptionGroup = .own,
@@ -38,7 +38,7 @@ extension Option {
         take = { arguments, text throws(ValueDefect) in arguments[keyPath: place].append(try syntax.read(text)) }
     }
 
-    /// The same option of a command whose arguments have these as a part.
+    /// Returns the same option for a command whose arguments contain these as the property `part`.
     func within<Whole>(_ part: any WritableKeyPath<Whole, Arguments> & Sendable) -> Option<Whole> {
         Option<Whole>(description: description) { [take] whole, text throws(ValueDefect) in
             try take(&whole[keyPath: part], text)
@@ -47,7 +47,7 @@ extension Option {
 }
 
 extension Option where Arguments: CommandArguments {
-    /// An option that has a value without being given: the last use counts, else what the arguments begin with.
+    /// Makes an option with a default, the property's value in new arguments. The last use counts.
     init<Value>(
         _ name: OptionName, short: Character? = nil, _ syntax: ValueSyntax<Value>,
         initial place: any WritableKeyPath<Arguments, Value> & Sendable, group: OptionGroup = .own,
@@ -60,7 +60,7 @@ extension Option where Arguments: CommandArguments {
     }
 }
 
-/// Options one below the other.
+/// The builder of lists of options.
 @resultBuilder enum OptionList<Arguments> {
     static func buildExpression(_ option: Option<Arguments>) -> [Option<Arguments>] { [option] }
     static func buildExpression(_ options: [Option<Arguments>]) -> [Option<Arguments>] { options }

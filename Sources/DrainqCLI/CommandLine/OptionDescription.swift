@@ -1,10 +1,10 @@
-/// One option: everything that help, manual and completions know of it.
+/// One option, as the parser, the help, the manual and the completions know it.
 package struct OptionDescription: Hashable, Sendable {
     package var name: OptionName
-    /// The letter of the short form, `nil` where there is none.
+    /// The letter of the short form, `nil` if there is none.
     package var short: Character?
     package var kind: ValueKind
-    /// Whether each use adds a value; otherwise the last one wins, so that an alias can be overridden.
+    /// Whether each use adds a value; if not, the last one wins, so that a use on the command line overrides an alias.
     package var repeats: Bool
     package var group: OptionGroup
     /// The default value, as it would be written; `nil` if the prose describes it.
@@ -28,23 +28,23 @@ package struct OptionDescription: Hashable, Sendable {
         self.details = details
     }
 
-    /// As help shows it: `-q, --queue DIR`.
+    /// The usage as help shows it: `-q, --queue DIR`.
     var usage: String {
         (short.map { "-\($0), " } ?? "") + name.spelling + (kind.placeholder.map { " " + $0 } ?? "")
     }
 
-    /// The commands that have exactly this option, in the order of the commands.
+    /// The commands that have exactly this option, in the order of the documents.
     package var commands: [CommandName] {
         CommandDescription.table.filter { $0.options.contains(self) }.map(\.name)
     }
 
-    /// The command with which the manual explains it: the first, in the order of the commands.
+    /// The first command, in the order of the documents, that has this option: the manual explains the option there.
     var home: CommandName? {
         CommandDescription.visible.first { $0.options.contains(self) }?.name
     }
 
-    /// All options, each once, in the order of the commands. Those that belong to many commands stand in the order of
-    /// their names.
+    /// All options, each once: those of a single group in the order of the commands, filters and global options in the
+    /// order of their names.
     package static let table: [OptionDescription] = {
         var seen: Set<OptionDescription> = []
         let all = CommandDescription.table.flatMap(\.options).filter { seen.insert($0).inserted }
@@ -60,7 +60,7 @@ package struct OptionDescription: Hashable, Sendable {
         CommandDescription.of(command).options
     }
 
-    /// The option `name` of `command`, or before any command where it is `nil`: there only the global ones have a place.
+    /// Returns the option `name` of `command`; if that is `nil`, only a global option.
     package static func row(_ name: OptionName, of command: CommandName?) -> OptionDescription? {
         row(of: command) { $0.name == name }
     }
@@ -72,7 +72,7 @@ package struct OptionDescription: Hashable, Sendable {
     private static func row(
         of command: CommandName?, where isMeant: (OptionDescription) -> Bool
     ) -> OptionDescription? {
-        // `run` has all global options; to make the rows of all commands takes ten times as long.
+        // `run` has all global options. Making the rows of all commands takes ten times as long.
         guard let command else { return of(.run).first { $0.group == .global && isMeant($0) } }
         return of(command).first(where: isMeant)
     }

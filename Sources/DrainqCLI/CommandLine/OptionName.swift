@@ -1,6 +1,6 @@
-/// An option, by its long name without the dashes.
+/// The name of an option: its long form without the dashes.
 ///
-/// What one name means may differ between commands: the rows of `OptionDescription.table` say which applies where.
+/// The meaning of one name may differ between commands: `OptionDescription.table` has a row for each.
 package enum OptionName: String, CaseIterable, Sendable {
     case queue
     case config
@@ -66,6 +66,6 @@ package enum OptionName: String, CaseIterable, Sendable {
     case bodies
     case urlFile = "url-file"
 
-    /// As it is written: `--max-time`.
+    /// The name as written: `--max-time`.
     package var spelling: String { "--" + rawValue }
 }

@@ -1,7 +1,7 @@
 import CSystem
 import Policy
 
-/// Returns the arguments of this process, without its name: bytes, kept by `String(raw:)`.
+/// Returns the arguments of this process without its name, as bytes that `String(raw:)` keeps.
 package func ownArguments() -> [String] {
     guard var place = csystem_arguments() else { return Array(CommandLine.arguments.dropFirst()) }
     var arguments: [String] = []

@@ -1,4 +1,4 @@
-/// A command line that was understood.
+/// A command line that the parser has accepted.
 package struct ParsedCommand: Sendable {
     package let name: CommandName
     /// The command, with its arguments.
@@ -12,7 +12,7 @@ package struct ParsedCommand: Sendable {
         self.queue = queue
     }
 
-    /// Reads what follows the program's name. `--help` and `--version` become the commands of the same name.
+    /// Parses the arguments after the program's name. `--help` and `--version` become the commands of the same name.
     package init(arguments: some Sequence<String>) throws(UsageError) {
         var parser = Parser(arguments: Array(arguments))
         self = try parser.parse()

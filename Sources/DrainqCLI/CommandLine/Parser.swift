@@ -1,12 +1,12 @@
 import Policy
 
-/// Reads a command line by the tables, from left to right and once.
+/// The parser of a command line. Reads the arguments once, from left to right, by the descriptions of commands.
 struct Parser {
     private var rest: ArraySlice<String>
     private var command: CommandName?
     private var operands: [String] = []
     private var given: [GivenOption] = []
-    /// Set by `--help` and `--version`: the rest does not matter any more.
+    /// The command that `--help` or `--version` asks for. Once set, the parser ignores the remaining arguments.
     private var interruption: CommandName?
 
     init(arguments: [String]) {
@@ -65,7 +65,7 @@ struct Parser {
         }
     }
 
-    /// `-v`, `-vn`, `-q DIR`, `-qDIR`, `-q=DIR`, `-vqDIR`.
+    /// Reads `-v`, `-vn`, `-q DIR`, `-qDIR`, `-q=DIR` or `-vqDIR`.
     private mutating func takeShort(_ argument: String) throws(UsageError) {
         var letters = argument.dropFirst()
         while interruption == nil, let letter = letters.popFirst() {
@@ -119,7 +119,7 @@ struct Parser {
         return UsageError("unknown option '\(option)'", hint: "'\(help)' lists the options")
     }
 
-    /// An option that exists, but not here.
+    /// Returns the error for an option that exists, but not for this command, or not before a command.
     private func foreign(option: String, name: OptionName, in command: CommandName?) -> UsageError {
         let owners = CommandDescription.visible.map(\.name).filter { OptionDescription.row(name, of: $0) != nil }
         guard let command else {
@@ -171,7 +171,7 @@ struct Parser {
         operands.append(operand)
     }
 
-    /// `503`, `timeout`, `UNAVAILABLE`: one thing that a server or the network can say.
+    /// Throws unless the operand is a single status or the name of an error: `503`, `timeout`, `UNAVAILABLE`.
     private func checkAnswer(_ operand: String) throws(UsageError) {
         switch AnswerPattern(operand) {
         case .statuses(let range) where range.count > 1:

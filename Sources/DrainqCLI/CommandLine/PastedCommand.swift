@@ -1,16 +1,16 @@
 import Policy
 import Synchronization
 
-/// The queue that `--queue` names in this process; proposed commands name it too.
+/// The queue that `--queue` names in this process. Commands in messages name it too.
 private let namedQueue = Mutex<String?>(nil)
 
-/// Remembers the queue that the command line names, `nil` where it names none.
+/// Sets the queue that commands in messages name; `nil` if the command line names none.
 func proposeCommands(for queue: String?) {
     namedQueue.withLock { $0 = queue }
 }
 
-/// Returns a command that a message proposes, as it can be pasted into a shell: each word is quoted where it has to be, and
-/// the queue is named where this command line named it.
+/// Returns a command for a message, ready to paste into a shell: words are quoted as needed, and the command names the
+/// queue if this command line does.
 func pasted(_ words: String...) -> String {
     let queue = namedQueue.withLock { $0 }.map { ["--queue", $0] } ?? []
     return (["drainq"] + words + queue).map(shellWord).joined(separator: " ")

@@ -1,18 +1,18 @@
 package import Policy
 
-/// A time as a person writes it: a moment, or a distance from now.
+/// A time as users write it: a moment, or a duration from now.
 package enum PointInTime: Hashable, Sendable {
     case at(Timestamp)
-    /// Signed: before now where it is negative.
+    /// A signed duration: a negative one is before now.
     case after(Duration)
 
-    /// Which way from now a distance without a sign goes: `--since 2h` looks back, `--expires 2h` forward.
+    /// The direction of a duration without a sign: `--since 2h` looks back, `--expires 2h` forward.
     package enum Direction: Hashable, Sendable {
         case past
         case future
     }
 
-    /// Reads RFC 3339 with its offset, a date alone (midnight UTC), `now`, and durations: `+5m`, `-2h`, or `2h` in `direction`.
+    /// Reads RFC 3339 with offset, a date (midnight UTC), `now`, or a duration: `+5m`, `-2h`, or `2h` in `direction`.
     package init?(quantity text: some StringProtocol, direction: Direction) {
         if text == "now" {
             self = .after(.zero)

@@ -1,7 +1,8 @@
-/// Where the queue is: `--queue`, else `DRAINQ_QUEUE`, else `drainq` in `XDG_STATE_HOME`, else in `~/.local/state`.
+/// Returns the queue directory: `--queue`, else `DRAINQ_QUEUE`, else `drainq` in `XDG_STATE_HOME`, else in
+/// `~/.local/state`.
 ///
 /// A variable that is empty counts as unset, and so does an `XDG_STATE_HOME` that is not absolute (XDG Base Directory
-/// Specification, "Environment variables"). Pure: nothing is looked up on the machine.
+/// Specification, "Environment variables"). Does not read the file system.
 package func queuePath(option: String?, environment: [String: String]) throws(UsageError) -> String {
     if let option { return option }
     if let path = environment["DRAINQ_QUEUE"], !path.isEmpty { return path }

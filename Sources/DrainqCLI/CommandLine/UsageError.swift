@@ -1,4 +1,4 @@
-/// A command line that cannot be understood or does not make sense; the process ends with `ExitStatus.usage`.
+/// A command line that drainq cannot understand, or that makes no sense. The process ends with `ExitStatus.usage`.
 package struct UsageError: Error, Hashable, Sendable {
     package var message: String
     /// A command or a fact that helps, without the word "hint".

@@ -1,6 +1,6 @@
 package import Policy
 
-/// The kind of an option's value, for documents: its placeholder, and its candidates for completions.
+/// The kind of an option's value: gives documents its placeholder and completions their candidates.
 package enum ValueKind: Hashable, Sendable {
     case flag
     case text(String)
@@ -9,14 +9,14 @@ package enum ValueKind: Hashable, Sendable {
     case file(String)
     case directory(String)
     case count(ClosedRange<Int>)
-    /// A count, or this word.
+    /// A count, or the given word.
     case countOr(String, ClosedRange<Int>)
     case duration
     case interval
     case time
     case choice([String])
     case typeName
-    /// A type or a key, or what makes one of each payload.
+    /// A type or a key, or a template that makes one from each payload.
     case template(TemplateUse, String)
     case destination
     case operationID
@@ -25,7 +25,7 @@ package enum ValueKind: Hashable, Sendable {
     /// A status or an error, see `AnswerPattern`.
     case answer
 
-    /// The word that stands for the value; `nil` where there is none.
+    /// The word that stands for the value; `nil` for a flag.
     package var placeholder: String? {
         switch self {
         case .flag: nil
@@ -48,7 +48,7 @@ package enum ValueKind: Hashable, Sendable {
 }
 
 extension HeaderField {
-    /// Reads `Name: value`: the name is a token (RFC 9110 §5.1), the value is trimmed and has no control characters but tabs.
+    /// Reads `Name: value`. The name is a token (RFC 9110 §5.1); the trimmed value has no control characters but tabs.
     package init?(argument: String) {
         guard let colon = argument.firstIndex(of: ":") else { return nil }
         let name = argument[..<colon].utf8
@@ -63,7 +63,7 @@ extension HeaderField {
 }
 
 extension UInt8 {
-    /// A byte of a `token`, RFC 9110 §5.6.2.
+    /// Whether the byte belongs in a `token`, RFC 9110 §5.6.2.
     fileprivate var isTokenByte: Bool {
         switch self {
         case 0x41...0x5A, 0x61...0x7A, 0x30...0x39: true

@@ -1,12 +1,12 @@
 import Drain
 import Policy
 
-/// How a value is written on the command line, and what it is read as.
+/// The syntax of an option's value: its kind, and how text becomes a value and back.
 struct ValueSyntax<Value>: Sendable {
     let kind: ValueKind
-    /// Throws why the text is no such value.
+    /// Reads a value. Throws the reason if the text is none.
     let read: @Sendable (String) throws(ValueDefect) -> Value
-    /// Returns the text that is read as `value`: documents show initial values so.
+    /// Returns the text that `read` reads as the value. Documents show defaults by it.
     let text: @Sendable (Value) -> String
 
     init(
@@ -18,7 +18,7 @@ struct ValueSyntax<Value>: Sendable {
         self.read = read
     }
 
-    /// A value that either can be read or not.
+    /// Makes a syntax that reads text with `value`, and throws `defect` if that returns `nil`.
     init(
         _ kind: ValueKind, text: @escaping @Sendable (Value) -> String = { "\($0)" }, else defect: ValueDefect,
         _ value: @escaping @Sendable (String) -> Value?
@@ -30,7 +30,7 @@ struct ValueSyntax<Value>: Sendable {
     }
 }
 
-/// Why a text is not a value of its kind.
+/// The reason why a text is not a value of its kind.
 struct ValueDefect: Error {
     var reason: String
     var hint: String?
@@ -44,7 +44,7 @@ struct ValueDefect: Error {
 // MARK: - Texts
 
 extension ValueSyntax<String> {
-    /// Any text but an empty one.
+    /// Any text that is not empty and has no NUL.
     static func text(_ placeholder: String) -> Self { nonempty(.text(placeholder)) }
     static func file(_ placeholder: String) -> Self { nonempty(.file(placeholder)) }
     static func directory(_ placeholder: String) -> Self { nonempty(.directory(placeholder)) }
@@ -58,14 +58,14 @@ extension ValueSyntax<String> {
     }
 }
 
-/// Throws where a text is empty, or has a NUL, which no system call takes.
+/// Throws if a text is empty, or has a NUL: no system call takes a NUL.
 private func checkText(_ text: String) throws(ValueDefect) {
     if text.isEmpty { throw ValueDefect("it is empty") }
     if text.utf8.contains(0) { throw ValueDefect("it has a NUL in it") }
 }
 
 extension ValueSyntax<Template> {
-    /// A type or a key, or what makes one of each payload.
+    /// A type or a key, or a template that makes one from each payload.
     static func template(_ use: TemplateUse, _ placeholder: String) -> Self {
         Self(.template(use, placeholder)) { text throws(ValueDefect) in
             let template: Template

@@ -2,7 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq add`: one operation per JSON value of the files or of standard input, answered only when it is safe.
+/// Performs `drainq add`: queues an operation for each JSON value of the input, and prints its id once it is safe.
 func add(_ arguments: AddArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
@@ -16,9 +16,9 @@ func add(_ arguments: AddArguments, environment: [String: String]) throws(Comman
     }
 }
 
-/// The work of one `add`: operations in, batches to the spool, one answer for each.
+/// The work of one `add`: gathers operations into batches, gives them to the spool and prints an answer for each.
 private struct Addition {
-    /// So many operations, or bytes of them, share one sync of the directory, unless the input pauses before.
+    /// The most operations, and bytes, that share a sync of the directory. A pause of the input ends a batch too.
     private static let batchSize = RefusedValues.batchSize
     private static let batchBytes = RefusedValues.batchBytes
 
@@ -27,7 +27,7 @@ private struct Addition {
     private var admittance: Admittance
     private var batch: [OperationInput.Given] = []
     private var batchLength = 0
-    /// Values that are no operations, to be kept with the batch.
+    /// Values that are no operations. They go to quarantine with the batch.
     private var refused: RefusedValues
     private(set) var applying: Set<ExitStatus> = []
     private(set) var hasAnswered = false
@@ -41,7 +41,7 @@ private struct Addition {
     }
 
     mutating func perform() throws {
-        // Nothing is accepted before all of the input has been seen.
+        // If true, the command reads the whole input before it queues anything.
         let gathersAll = gathersAll
         let now = Timestamp.now()
         let notBefore = arguments.at?.timestamp(now: now) ?? arguments.delay.map { now + $0 }
@@ -78,7 +78,7 @@ private struct Addition {
             batchLength += text.count
             try flushIfFull()
         case .refusedFile(let path, let refusal):
-            // There is nothing to keep: the file is where it was.
+            // Quarantine gets nothing: the body file stays where it is.
             if case .system = refusal { applying.insert(.inputOutput) } else { applying.insert(.dataInvalid) }
             let reason = "the body file \(refusal)"
             if arguments.isJSON { JSONLine.write(AddResult(error: reason, source: path)) }
@@ -97,7 +97,7 @@ private struct Addition {
 
     // MARK: - Output
 
-    /// Hands what has gathered to the spool and answers: from here on these operations are safe.
+    /// Gives the batch to the spool and prints the answers. From then on these operations are safe.
     private mutating func flush() throws {
         tellRefused()
         batchLength = 0

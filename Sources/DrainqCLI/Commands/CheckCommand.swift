@@ -4,10 +4,10 @@ import Delivery
 import Policy
 import Spool
 
-/// `drainq check`: would a run work here? Configuration, permissions, what the file system can do, and every waiting file.
+/// Performs `drainq check`: checks the configuration, permissions, the file system, and every waiting or failed file.
 ///
-/// Changes nothing but the directory of a run, which it makes and removes to prove that claims work; with `--repair` it
-/// mends the directory first.
+/// Makes and removes the directory of a run, to prove that claims work, and changes nothing else. With `--repair`,
+/// repairs the directory first.
 func check(_ arguments: CheckArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let path = try queuePath(option: arguments.queue.path, environment: environment)
@@ -37,7 +37,7 @@ func check(_ arguments: CheckArguments, environment: [String: String]) throws(Co
             try checkDamage(queue.spool, isRepairing: isRepairing, &findings)
             try checkClaims(queue, &findings)
             try checkFiles(queue, &findings)
-            // A configuration that cannot be read says nothing of routes.
+            // The checks of routes need a readable configuration.
             if configuration != nil {
                 try checkRoutes(queue, &findings)
                 checkTransports(queue, &findings)
@@ -50,8 +50,8 @@ func check(_ arguments: CheckArguments, environment: [String: String]) throws(Co
     }
 }
 
-/// Proves that this user can claim: make a run's directory, lock its file, sync, remove; and that the dead can be told
-/// from the living.
+/// Checks that this user can claim (make a run's directory, lock its file, sync, remove it), and that locks tell live
+/// runs from dead ones.
 private func checkClaims(_ queue: OpenQueue, _ findings: inout Findings) throws {
     var claimed: [String: Int] = [:]
     try queue.spool.forEachEntry(in: .claimed) { claimed[$0.claimedBy ?? "", default: 0] += 1 }
@@ -77,7 +77,7 @@ private func checkClaims(_ queue: OpenQueue, _ findings: inout Findings) throws 
     }
 }
 
-/// What follows where a lock that is free proves nothing of another host's run.
+/// Reports the consequences on a file system where a free lock does not prove that another host's run is dead.
 private func checkOtherHosts(_ queue: OpenQueue, _ fileSystem: FileSystem, _ findings: inout Findings) throws {
     findings.fact(
         "locks of this file system (\(fileSystem.type)) are not known to reach other hosts: what a run of another host has claimed is left to that host, and whatever has an order waits while there is such a run"
@@ -120,7 +120,7 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
     if kept > 0 { findings.fact("\(kept) in quarantine: \(pasted("list", "--state", "quarantined"))") }
 }
 
-/// A type that waits and has nowhere to go is found here, and not by the first run.
+/// Reports the types of waiting operations that have no URL, before a run meets them.
 private func checkRoutes(_ queue: OpenQueue, _ findings: inout Findings) throws {
     var homeless: Set<TypeName> = []
     for state in [QueueState.new, .deferred] {
@@ -138,7 +138,7 @@ private func checkRoutes(_ queue: OpenQueue, _ findings: inout Findings) throws 
     if homeless.isEmpty { findings.fine("routes") }
 }
 
-/// Finds requests that no transport of this machine can make, and missing files that a connection needs.
+/// Reports requests that this machine cannot make, and unreadable files that a connection needs.
 private func checkTransports(_ queue: OpenQueue, _ findings: inout Findings) {
     let configuration = queue.configuration
     let available = installedTransports()
@@ -170,8 +170,8 @@ private func checkTransports(_ queue: OpenQueue, _ findings: inout Findings) {
     if isFine { findings.fine("transports") }
 }
 
-/// Files are looked at as a run would look at them. A variable or a credential may be the service's alone, and a command
-/// has effects: these are only named.
+/// Reads the files of secrets as a run would. Only mentions a missing variable or credential, which may be the
+/// service's alone. Runs no command, because it has effects. Also mentions credentials that are written out in routes.
 private func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _ findings: inout Findings) {
     let sources = queue.configuration.secrets
     let store = SecretStore(sources: sources, environment: environment, base: queue.directory)
@@ -206,7 +206,7 @@ private func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _
     }
 }
 
-/// Fields that carry credentials by their name, with a value that is no reference to one.
+/// Whether the name of the field says that it carries a credential, and its value does not refer to a secret.
 private func isLiteralCredential(_ header: HeaderField) -> Bool {
     let name = header.name.lowercased()
     let isCredential =

@@ -2,7 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// Directories that are missing, without which the queue may not open.
+/// Reports missing directories, without which the queue may not open. With `isRepairing`, makes them.
 func checkLayout(_ path: String, isRepairing: Bool, _ findings: inout Findings) throws {
     let missing = try SpoolDirectory.missingDirectories(at: path)
     if isRepairing, !missing.isEmpty {
@@ -13,7 +13,7 @@ func checkLayout(_ path: String, isRepairing: Bool, _ findings: inout Findings) 
     }
 }
 
-/// What is wrong in the directory, and with `isRepairing` what is wrong still after it has been mended.
+/// Reports the damage in the directory. With `isRepairing`, repairs it and reports the repairs and the rest.
 func checkDamage(_ spool: SpoolDirectory, isRepairing: Bool, _ findings: inout Findings) throws {
     let damages = try spool.damages(now: .now())
     if !isRepairing || damages.isEmpty {
@@ -38,7 +38,7 @@ extension Findings {
 }
 
 extension Damage {
-    /// The word for it in `check --json`.
+    /// The word for the damage in `check --json`.
     var word: String {
         switch self {
         case .missingDirectory: "missingDirectory"
@@ -76,7 +76,7 @@ extension Damage {
         }
     }
 
-    /// The repair by `--repair`, or what a person can do.
+    /// The repair by `--repair`, or the advice to a person.
     var remedy: String {
         switch self {
         case .missingDirectory: "\(pasted("check", "--repair")) makes it"
@@ -91,7 +91,7 @@ extension Damage {
         }
     }
 
-    /// The exit status while the damage is there.
+    /// The exit status while the damage exists.
     var status: ExitStatus {
         switch self {
         case .missingDirectory: .noQueue
@@ -103,7 +103,7 @@ extension Damage {
     }
 }
 
-/// `0644`
+/// Returns the mode in octal, such as `0644`.
 private func octal(_ mode: UInt32) -> String {
     let digits = String(mode, radix: 8)
     return String(repeating: "0", count: max(0, 4 - digits.count)) + digits

@@ -9,8 +9,8 @@ import Spool
     import Foundation
 #endif
 
-/// `drainq demo`: a queue in a temporary directory, a receiver on this machine, and a drain of it, so that the first
-/// minute needs no server. The first request is answered 503, so that a retry can be seen.
+/// Performs `drainq demo`: makes a queue in a temporary directory and a receiver on this machine, and drains the queue
+/// into it. Needs no server. The receiver answers the first request with 503, to show a retry.
 func demo(_ arguments: DemoArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let directory = FileManager.default.temporaryDirectory.appending(path: "drainq-demo-\(UUID().uuidString)")
@@ -54,7 +54,7 @@ func demo(_ arguments: DemoArguments, environment: [String: String]) throws(Comm
     }
 }
 
-/// The JSON values on standard input where somebody gives some, else samples.
+/// Returns the JSON values on standard input; samples if it is a terminal or empty.
 private func demoPayloads() throws -> [[UInt8]] {
     var payloads: [[UInt8]] = []
     if !Terminal.isOnStandardInput {

@@ -3,13 +3,13 @@ import Delivery
 import Policy
 import Spool
 
-/// The configurations that `drainq init --example` writes: the files of `etc/drainq/examples`, one for each service. They
-/// are installed beside the program and are not built in.
+/// The configurations that `drainq init --example` writes: the files of `etc/drainq/examples`, one for each service.
+/// They are installed beside the program, not built into it.
 struct ExampleConfigurations {
-    /// From the directory of the program: where packages put them, and where the repository has them, seen from
-    /// `.build/TRIPLE/CONFIGURATION` and from `.build/CONFIGURATION`.
+    /// The possible directories, relative to that of the program: where packages put them, and where the repository has
+    /// them, seen from `.build/TRIPLE/CONFIGURATION` and from `.build/CONFIGURATION`.
     static let places = ["../share/drainq/examples", "../../../etc/drainq/examples", "../../etc/drainq/examples"]
-    /// The value of --example that lists them.
+    /// The value of `--example` that lists the names.
     static let list = "list"
     private static let ending = ".json5"
     private static let largest = 1 << 20
@@ -17,7 +17,7 @@ struct ExampleConfigurations {
     let directory: String
     let names: [String]
 
-    /// The first place that has some; a failure where none has.
+    /// Finds the first place that has examples. Throws if none has.
     init(besideProgram program: String = Installation.program) throws(CommandFailure) {
         let parent = program.lastIndex(of: "/").map { program[...$0] } ?? ""
         for place in Self.places {
@@ -36,7 +36,7 @@ struct ExampleConfigurations {
         Installation.names(in: directory).filter { $0.hasSuffix(ending) }.map { String($0.dropLast(ending.count)) }
     }
 
-    /// The configuration of that name, as it stands in its file.
+    /// Returns the configuration of that name, as its file has it.
     func text(of name: String) throws(CommandFailure) -> String {
         guard names.contains(name) else {
             throw CommandFailure(
@@ -52,7 +52,7 @@ struct ExampleConfigurations {
         }
     }
 
-    /// A line for each: its name, and the first line of its comment.
+    /// Returns a line for each example: its name, and the first line of its comment.
     func lines() throws(CommandFailure) -> [String] {
         let width = (names.map(\.count).max() ?? 0) + 2
         return try names.map { name throws(CommandFailure) in

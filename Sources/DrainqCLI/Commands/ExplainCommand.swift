@@ -2,7 +2,7 @@ import Delivery
 import Policy
 import Spool
 
-/// `drainq explain`: what an answer means on a route, or what every answer does.
+/// Performs `drainq explain`: prints what one answer, or every answer, means on a route.
 func explain(_ arguments: ExplainArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         var (configuration, file) = try explainedConfiguration(arguments, environment)
@@ -40,7 +40,7 @@ private func explanation(_ arguments: ExplainArguments, on route: ExplainedRoute
     return Explanation(answer, on: route)
 }
 
-/// The configuration that is named, which needs no queue, or the queue's; and its file.
+/// Returns the configuration that the command line names, which needs no queue, or else the queue's; and its file.
 private func explainedConfiguration(
     _ arguments: ExplainArguments, _ environment: [String: String]
 ) throws -> (Configuration, file: String) {
@@ -51,7 +51,7 @@ private func explainedConfiguration(
     return (try readConfiguration(at: file, queue: ""), file)
 }
 
-/// The names of the values that earlier answers have left for a key.
+/// Returns the names of the values that earlier answers have left for a key.
 private func keptNames(
     of key: String, _ arguments: ExplainArguments, _ environment: [String: String]
 ) throws -> Set<String> {

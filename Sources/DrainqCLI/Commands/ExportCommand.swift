@@ -2,7 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq export`: operations with all that belongs to them, a line each, as they are found.
+/// Performs `drainq export`: prints each operation with everything that belongs to it on a line, as it finds it.
 func export(_ arguments: ExportArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
@@ -17,7 +17,7 @@ func export(_ arguments: ExportArguments, environment: [String: String]) throws(
     }
 }
 
-/// The work of one `export`: one operation is in memory at a time, and names only while their directory is read.
+/// The work of one `export`. Keeps one operation in memory at a time, and names only while their directory is read.
 private struct Exportation {
     let queue: OpenQueue
     private(set) var applying: Set<ExitStatus> = []
@@ -51,7 +51,7 @@ private struct Exportation {
             }
             if let failure { throw failure }
             if state == .new { foreign = others }
-            // What a run has taken or put back since its name was read.
+            // Runs have claimed these operations, or put them back, since the listing.
             for case .operation(let entry) in try queue.mentioned(moved.map { .id($0) }).values.joined()
             where filter.includes(entry, known) {
                 _ = try write(entry, filter)
@@ -80,7 +80,7 @@ private struct Exportation {
         }
     }
 
-    /// False if it is not there any more.
+    /// Prints the operation if it passes the filter. Returns false if its file is gone.
     private mutating func write(_ entry: Entry, _ filter: Filter? = nil) throws -> Bool {
         if let filter, filter.needsContent, !filter.includes(try queue.attempts(of: entry)) { return true }
         guard let result = try queue.spool.portable(entry) else { return false }

@@ -2,7 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// Which operations a command is about, as its options say; what is not named does not restrict.
+/// The operations that a command chooses, as its options say. An option that is not given does not restrict.
 struct Filter {
     var states: Set<ShownState>
     var types: Set<TypeName>
@@ -10,10 +10,10 @@ struct Filter {
     var keyDigest: Digest?
     var since: Timestamp?
     var before: Timestamp?
-    /// The answers of the last attempt; only the file has it, not the name.
+    /// The answers to compare with the last attempt, which is in the file and not in its name.
     private var answers: [AnswerPattern]
 
-    /// `states` are those the command looks at where `--state` is not given.
+    /// Makes the filter of `options`. Without `--state` it chooses operations in `states`.
     init(
         _ options: FilterOptions, states: Set<ShownState>, of known: KnownDestinations, now: Timestamp
     ) throws(CommandFailure) {
@@ -27,7 +27,7 @@ struct Filter {
         answers = options.answers
     }
 
-    /// Whether its name is one of those that are asked for.
+    /// Whether the name of the operation passes the filter.
     func includes(_ entry: Entry, _ known: KnownDestinations) -> Bool {
         let name = entry.name
         if !types.isEmpty, !types.contains(name.type) { return false }
@@ -39,7 +39,7 @@ struct Filter {
         return states.contains(ShownState(of: entry, isHeldWithOthers: known.holds(name)))
     }
 
-    /// Whether files have to be read, and `includes` asked of what is in them.
+    /// Whether the filter must also see the attempts in the file.
     var needsContent: Bool { !answers.isEmpty }
 
     func includes(_ attempts: [AttemptRecord]) -> Bool {
@@ -48,7 +48,7 @@ struct Filter {
         return answers.contains { $0.matches(last) }
     }
 
-    /// A file in quarantine has a time at most: of types, keys, destinations and answers nothing is known of it.
+    /// Whether the file passes the filter. Its time may be known; its type, key, destination and answers are not.
     func includes(_ item: QuarantineItem) -> Bool {
         if !states.contains(.quarantined) || !types.isEmpty || !destinations.isEmpty || keyDigest != nil || needsContent
         {
@@ -60,7 +60,7 @@ struct Filter {
 }
 
 extension OpenQueue {
-    /// The entries the filter lets through, oldest first. Quarantine is not among them: it holds files, not operations.
+    /// Returns the operations that pass the filter, oldest first; no files in quarantine, which are no operations.
     func entries(_ filter: Filter, _ known: KnownDestinations) throws -> [Entry] {
         let states = Set(filter.states.flatMap(\.queueStates))
         var found: [Entry] = []
@@ -68,7 +68,7 @@ extension OpenQueue {
             try spool.forEachEntry(in: state) { if filter.includes($0, known) { found.append($0) } }
         }
         if filter.needsContent { found = try found.filter { try filter.includes(attempts(of: $0)) } }
-        // Numbers are sorted faster than what they stand for.
+        // Indices are sorted faster than entries.
         let order = found.indices.sorted {
             let (one, other) = (found[$0].name.createdAt, found[$1].name.createdAt)
             return one != other ? one < other : found[$0].name.id < found[$1].name.id
@@ -76,7 +76,7 @@ extension OpenQueue {
         return order.map { found[$0] }
     }
 
-    /// None where it is no longer there, or cannot be read.
+    /// Returns the attempts of an operation; none if its file is gone or unreadable.
     func attempts(of entry: Entry) throws -> [AttemptRecord] {
         guard case .operation(let stored) = try spool.read(entry) else { return [] }
         return stored.operation.attempts

@@ -2,7 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq hold`: operations, or a destination with all that comes to it, wait until a person releases them.
+/// Performs `drainq hold`: holds operations, or a destination with its later ones, until a person releases them.
 func hold(_ arguments: HoldArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(arguments.action.queue, environment)
@@ -22,7 +22,7 @@ func hold(_ arguments: HoldArguments, environment: [String: String]) throws(Comm
     }
 }
 
-/// `drainq release`: ends holds; with `--all` of every destination and every operation.
+/// Performs `drainq release`: ends holds; with `--all`, those of every destination and every operation.
 func release(_ arguments: ReleaseArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(arguments.action.queue, environment)
@@ -42,12 +42,12 @@ func release(_ arguments: ReleaseArguments, environment: [String: String]) throw
     }
 }
 
-/// `drainq pause`: the whole queue, or destinations.
+/// Performs `drainq pause`, for the queue or for destinations.
 func pause(_ arguments: PauseArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try setPaused(true, arguments, environment)
 }
 
-/// `drainq resume`: ends what `pause` began, for the queue or for destinations.
+/// Performs `drainq resume`: ends the pause of the queue or of destinations.
 func resume(_ arguments: PauseArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try setPaused(false, arguments, environment)
 }
@@ -96,13 +96,13 @@ private func objectionToReleasing(_ entry: Entry) -> String? {
 // MARK: - Destinations
 
 extension ActionOptions {
-    /// `--destination` and nothing else that chooses: the destination itself is meant, and not what waits for it now.
+    /// Whether `--destination` is the only choice: the command then changes the destination and not its operations.
     fileprivate var choosesDestinationsAlone: Bool {
         !filter.destinations.isEmpty && ids.isEmpty && filter.states.isEmpty && !filter.namesOperations && limit == nil
             && !isForAll
     }
 
-    /// Tells the destinations that are named.
+    /// Records the event for the destinations that the command line names.
     fileprivate func tell(
         _ queue: OpenQueue, _ event: DestinationEvent, isAlready: (DestinationState) -> String? = { _ in nil }
     ) throws -> ExitStatus {
@@ -113,7 +113,7 @@ extension ActionOptions {
 }
 
 extension OpenQueue {
-    /// Tells the destinations that are named; of one that is so already, `isAlready` has the words for it.
+    /// Records the event for the destinations. `isAlready` returns a notice if the event changes nothing, else `nil`.
     fileprivate func tell(
         _ event: DestinationEvent, _ named: [String], isQuiet: Bool, isRehearsal: Bool = false, isJSON: Bool = false,
         isAlready: (DestinationState) -> String?
@@ -121,7 +121,7 @@ extension OpenQueue {
         let known = try knownDestinations()
         let names = try named.map { text in
             let destination = try known.destination(named: text)
-            // An operation may have brought a URL of its own.
+            // A destination may be known only from an operation with its own URL.
             guard try known.isKnown(destination) || spool.waits(for: destination, known.table) else {
                 throw known.unknown(text)
             }
@@ -154,7 +154,7 @@ extension OpenQueue {
 }
 
 extension SpoolDirectory {
-    /// Whether an operation that may be sent yet goes to the destination.
+    /// Whether an unfinished operation goes to the destination.
     fileprivate func waits(for destination: Destination, _ table: DestinationTable) throws -> Bool {
         var found = false
         for state in [QueueState.new, .deferred, .claimed] where !found {

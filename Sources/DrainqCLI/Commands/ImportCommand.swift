@@ -2,7 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq import`: what `export` has printed, put back as it was, answered only when it is safe.
+/// Performs `drainq import`: restores operations that `export` printed, and prints each id once it is safe.
 func importOperations(_ arguments: ImportArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus
 {
     try failing {
@@ -18,12 +18,12 @@ func importOperations(_ arguments: ImportArguments, environment: [String: String
     }
 }
 
-/// The work of one `import`: operations in, batches to the spool, one answer for each.
+/// The work of one `import`: gathers operations into batches, gives them to the spool and prints an answer for each.
 private struct Importation {
-    /// So many operations, or bytes, share one sync.
+    /// The most operations, and bytes of them, that share one sync.
     private static let batchSize = RefusedValues.batchSize
     private static let batchBytes = RefusedValues.batchBytes
-    /// A single line longer than this is refused before it fills the memory: base64 of the largest body that is read.
+    /// The longest value in bytes, enough for the base64 of the largest body. A longer one is an error.
     private static let longestLine = 512 * 1_048_576
 
     let queue: OpenQueue
@@ -32,17 +32,17 @@ private struct Importation {
     private var last = Timestamp(microseconds: 0)
     private var batch: [(submission: Submission, text: [UInt8], source: String, line: Int)] = []
     private var bytes = 0
-    /// Values that are no operations, to be kept together.
+    /// Values that are no operations. They go to quarantine together.
     private var refused: RefusedValues
     private(set) var applying: Set<ExitStatus> = []
     private(set) var hasAnswered = false
-    /// How many operations were taken in, and how many were in the queue already.
+    /// The number of operations imported, and of those that were in the queue already.
     private var imported = 0
     private var duplicates = 0
-    /// Operations of the last batch that have taken others' place.
+    /// Operations of the last batch that have replaced others.
     private var replaced: Set<OperationID> = []
     private var isAtomic: Bool { arguments.isAtomic }
-    /// Whether the whole input is read before anything is written. The input of `--replace` may be `export` of this queue.
+    /// Whether the command reads the whole input before it writes. `--replace` may read the `export` of this queue.
     private var gathersAll: Bool { isAtomic || arguments.replaces }
 
     init(queue: OpenQueue, arguments: ImportArguments) throws {
@@ -59,7 +59,7 @@ private struct Importation {
         while true {
             let chunk = try source.next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))
             for item in input.feed(chunk, atEnd: chunk.isEmpty) { try take(item, source.name) }
-            // The next part may be long in coming.
+            // The next chunk may come late.
             if gathersAll { tellRefused() } else { try flush() }
             if chunk.isEmpty { return }
             if input.pending > Self.longestLine {
@@ -110,7 +110,7 @@ private struct Importation {
 
     // MARK: - Output
 
-    /// Hands what has gathered to the spool and answers: from here on these operations are safe.
+    /// Gives the batch to the spool and prints the answers. From then on these operations are safe.
     private mutating func flush() throws {
         tellRefused()
         if batch.isEmpty { return }

@@ -1,8 +1,8 @@
 import Configuration
 import Spool
 
-/// `drainq init`: makes the directory and a commented configuration, or that of a service; a queue that is there already
-/// is left as it is.
+/// Performs `drainq init`: makes the queue directory and a commented configuration, or that of a service. Does not
+/// change a queue that exists.
 func initialize(_ arguments: InitArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         if arguments.example == ExampleConfigurations.list {

@@ -2,7 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq list`: operations with their state, one a line, oldest first.
+/// Performs `drainq list`: prints operations with their state, one a line, oldest first.
 func list(_ arguments: ListArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
@@ -20,7 +20,7 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
             var view = queue.view(entry, known)
             let waiting = waitReasons.waiting(of: entry)
             view.waitsFor = waiting.flatMap(WaitView.init)
-            // For a table the file is read only where it can say what the name does not: the last answer.
+            // A table needs only the last answer from the file: the name has the rest.
             if arguments.isJSON || entry.mayHaveAttempts,
                 case .operation(let stored) = try queue.spool.read(entry)
             {
@@ -38,7 +38,7 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
                 if arguments.isJSON { JSONLine.write(QuarantineView(item)) } else { strange.append(row(item, now)) }
             }
         }
-        // One table for a program; at a terminal the long names of files would take the room of everything else.
+        // A program gets one table. At a terminal the long names of files would leave no room for the other columns.
         let tables = terminal.columns == nil ? [rows + strange] : [rows, strange]
         for rows in tables where !rows.isEmpty {
             Table(columns: columns, rows: rows, concessions: concessions).lines(for: terminal)
@@ -50,7 +50,7 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
 
 private let columns = ["ID", "TYPE", "STATE", "CREATED", "ATTEMPTS", "NEXT", "LAST"].map { Table.Column(title: $0) }
 
-/// The id stays whatever happens: it is there to be copied. Of the others the type and the last answer go first.
+/// The columns that a narrow terminal shrinks or drops, in order. The id is never cut, so that it can be copied.
 private let concessions: [Table.Concession] = [
     .shrink(column: 1, to: 10), .shrink(column: 6, to: 10), .drop(column: 3), .shrink(column: 5, to: 16),
     .shrink(column: 6, to: 7), .shrink(column: 1, to: 7), .drop(column: 4), .shrink(column: 5, to: 9),
@@ -78,7 +78,7 @@ private func row(
     ]
 }
 
-/// By the id where it has one, else by the name of its file: other commands take either.
+/// Returns the row of a file in quarantine, with its id or else the name of its file: other commands take either.
 private func row(_ item: QuarantineItem, _ now: Timestamp) -> [Table.Cell] {
     let created = (item.name?.createdAt ?? item.at).map { InWords.moment($0, from: now) }
     return [

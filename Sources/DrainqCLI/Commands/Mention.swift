@@ -1,8 +1,8 @@
 import Policy
 import Spool
 
-/// What a command was told by name: an operation by its id, or a file in quarantine by its own name, as `drainq list`
-/// shows either.
+/// An operation or file that a command is given by name: an operation by its id, a file in quarantine by its own name.
+/// `drainq list` shows both.
 enum Mention: Hashable, CustomStringConvertible {
     case id(OperationID)
     case file(String)
@@ -14,7 +14,7 @@ enum Mention: Hashable, CustomStringConvertible {
             return
         }
         let name = text.hasPrefix(folder) ? String(text.dropFirst(folder.count)) : text
-        // An id has no dot, and the name of every file in quarantine has one.
+        // An id has no dot; the name of every file in quarantine has one.
         guard name.contains("."), !name.contains("/") else { return nil }
         self = .file(name)
     }
@@ -28,9 +28,9 @@ enum Mention: Hashable, CustomStringConvertible {
 }
 
 extension Mention {
-    /// Where it is nobody's.
+    /// The hint if nothing has this name.
     var hint: String {
-        // What `jq .id` prints of a file in quarantine, which has none.
+        // `jq .id` prints `null` for a file in quarantine, which has no id.
         description == "null"
             ? "what is in quarantine has no id: give its path, or the whole line of drainq list --json" : pasted("list")
     }
@@ -43,7 +43,7 @@ enum Mentioned {
 }
 
 extension OpenQueue {
-    /// Everything of these names, wherever it is. An id means what is in quarantine only where nothing else has it.
+    /// Returns the operations and files of these names. An id means a file in quarantine only if no operation has it.
     func mentioned(_ mentions: [Mention]) throws -> [Mention: [Mentioned]] {
         let wanted = Set(mentions)
         var found: [Mention: [Mentioned]] = [:]
@@ -64,8 +64,8 @@ extension OpenQueue {
     }
 }
 
-/// The names a command is given: operands, or one a line from standard input for `-` (text, or NDJSON objects as `list`
-/// prints them).
+/// Returns the names among the operands. `-` reads names from standard input, one a line: text, or NDJSON objects as
+/// `list` prints them.
 func givenMentions(_ operands: [String]) throws -> [Mention] {
     try operands.flatMap { operand in
         if operand != "-" { return [try mention(operand)] }
@@ -105,7 +105,7 @@ extension String {
         return String(kept[..<(kept.lastIndex { !$0.isWhitespace }.map(kept.index(after:)) ?? kept.startIndex)])
     }
 
-    /// Without the quotes that `jq` leaves around a string.
+    /// The text without the quotation marks that `jq` leaves around a string.
     fileprivate var unquoted: String {
         utf8.count >= 2 && hasPrefix("\"") && hasSuffix("\"") ? String(dropFirst().dropLast()) : self
     }

@@ -2,17 +2,17 @@ import Drain
 import Policy
 import Spool
 
-/// The operations that `drainq run ID…` names: those that the run is to send, and what it says of the others.
+/// The operations that `drainq run ID…` names: those that a run can send, and reports about the others.
 struct NamedOperations {
     private let queue: OpenQueue
-    /// Those that are not over, in the order in which they were named.
+    /// The unfinished operations, in the order of the command line.
     let ids: [OperationID]
-    /// What the names alone come to: a status for each that names nothing a run could send.
+    /// A status for each name that no run can send.
     private(set) var statuses: [ExitStatus] = []
-    /// Operations of which the run has said what became of them.
+    /// Operations whose result the run has reported.
     private var told: Set<OperationID> = []
 
-    /// Says at once which names are in vain.
+    /// Finds the operations. Reports at once the names that no run can send.
     init(_ mentions: [Mention], of queue: OpenQueue) throws {
         self.queue = queue
         let found = try queue.mentioned(mentions)
@@ -47,8 +47,8 @@ struct NamedOperations {
         }
     }
 
-    /// Says of each operation that the run has not sent what it waits for. Returns the statuses, those of the names among
-    /// them: `held` where a person or a credential is needed, else `deferred`.
+    /// Reports, for each operation that the run has not sent, what it waits for. Returns the statuses, with those of
+    /// the names: `held` if a person or a credential is needed, else `deferred`.
     func tellUnsent() throws -> [ExitStatus] {
         let unsent = ids.filter { !told.contains($0) }
         if unsent.isEmpty { return statuses }

@@ -1,7 +1,7 @@
 import CSystem
 import LoopbackReceiver
 
-/// `drainq receive`: the receiver by itself.
+/// Performs `drainq receive`.
 func receive(_ arguments: ReceiveArguments) throws(CommandFailure) -> ExitStatus {
     let receiver = ReceiveCommand(
         port: UInt16(arguments.port), answers: arguments.answers, count: arguments.count, maxTime: arguments.maxTime,

@@ -2,25 +2,25 @@ import CSystem
 package import LoopbackReceiver
 import Policy
 
-/// `drainq receive`: prints what the receiver gets and answers as it is told to, until a signal, a count or a time.
+/// The command `drainq receive`: prints requests and gives the chosen answers, until a signal, a count or a time.
 ///
 /// Standard output, in this order:
-/// - as text: the URL alone on the first line, for `read -r url`; then a line a request, `METHOD TARGET BYTES KEY`,
-///   the idempotency key last and `-` where there is none
+/// - as text: the URL alone on the first line, for `read -r url`; then a line for each request,
+///   `METHOD TARGET BYTES KEY`, the idempotency key last, or `-` without one
 /// - `json`: `{"event":"listening","url":…}`, then `{"event":"request",…}` for each, and `{"event":"end",…}`
-/// - `bodies` alone: nothing but a line of JSON for each body, so that what was sent can be piped on; JSON as it came
-///   but for its line breaks, other text as a string, other bytes as `{"base64":…}`
+/// - `bodies` alone: only a line of JSON for each body, for a pipe; JSON as received except for its line breaks,
+///   other text as a string, other bytes as `{"base64":…}`
 /// - `bodies` and `json`: each request's event has a `body`
 package struct ReceiveCommand: Sendable {
     package var port: UInt16
-    /// As given with `--answer`; none answer 204.
+    /// The values of `--answer`; without any, the receiver answers 204.
     package var answers: [String]
-    /// Ends when so many requests have been answered.
+    /// The number of answered requests after which the command ends; `nil` for no limit.
     package var count: Int?
     package var maxTime: Duration?
     package var json: Bool
     package var bodies: Bool
-    /// Gets the URL and a newline, in one write, when requests are taken.
+    /// The file that gets the URL and a newline, in one write, once the receiver takes requests.
     package var urlFile: String?
 
     package init(
@@ -36,7 +36,7 @@ package struct ReceiveCommand: Sendable {
         self.urlFile = urlFile
     }
 
-    /// Why it ended, and after how much.
+    /// The cause of the end, and the number of requests.
     package struct Summary: Hashable, Sendable {
         package enum Ending: String, Hashable, Sendable {
             case count, time, signal
@@ -52,11 +52,11 @@ package struct ReceiveCommand: Sendable {
     }
 
     package enum Failure: Error, Hashable, CustomStringConvertible {
-        /// A word of `--answer`: status 64.
+        /// A bad word of `--answer`: status 64.
         case answer(ScriptError)
-        /// Status 74, or 77 for EACCES.
+        /// The receiver cannot listen: status 74, or 77 for EACCES.
         case listening(ReceiverError)
-        /// Status 74, or 77 for EACCES.
+        /// The file for the URL cannot be written: status 74, or 77 for EACCES.
         case urlFile(String, code: Int32)
 
         package var description: String {
@@ -68,11 +68,11 @@ package struct ReceiveCommand: Sendable {
         }
     }
 
-    /// Blocks its thread until the end. SIGINT and SIGTERM end it while it runs, and are as before afterwards.
+    /// Runs the receiver and blocks the thread. SIGINT and SIGTERM end it; afterwards they end the process again.
     ///
     /// - Parameters:
-    ///   - output: gets each line of standard output without its end; to be flushed by each call.
-    ///   - notice: gets what is for a person, `listening on http://127.0.0.1:8080`.
+    ///   - output: takes a line of standard output without its line break, and flushes it.
+    ///   - notice: takes a message for people, `listening on http://127.0.0.1:8080`.
     package func run(output: (String) -> Void, notice: (String) -> Void) throws(Failure) -> Summary {
         let start = ContinuousClock.now
         let receiver = try listen()
@@ -96,7 +96,7 @@ package struct ReceiveCommand: Sendable {
             printWhatCame()
         }
         if let count, printed == count {
-            // The last one is to have its answer before the connections are closed.
+            // The last request gets its answer before the connections are closed.
             _ = receiver.wait(forAnswers: count, within: remaining())
         }
         receiver.stop()

@@ -1,11 +1,11 @@
 import LoopbackReceiver
 import Policy
 
-/// How `drainq receive` writes a request on one line, whatever the request has in it.
+/// The lines that `drainq receive` prints: one for each request, whatever bytes the request contains.
 struct ReceivedLine {
     var json: Bool
     var bodies: Bool
-    /// The start from which `seconds` count.
+    /// The start from which `milliseconds` count.
     var start: ContinuousClock.Instant
 
     func opening(url: String) -> String? {
@@ -54,14 +54,14 @@ struct ReceivedLine {
             ? String(value.dropFirst().dropLast()) : value
     }
 
-    /// A body as one line of JSON: as it came where it is JSON, else as a string, else in base64.
+    /// Returns a body as one line of JSON: as received if it is JSON, else as a string if it is text, else in base64.
     static func value(of body: [UInt8]) -> String {
         if let json = jsonOnOneLine(body) { return json }
         if let text = String(validating: body, as: UTF8.self) { return string(text) }
         return "{\"base64\":\"\(Base64.encode(body))\"}"
     }
 
-    /// The same JSON without line breaks, which stand only between its tokens. `nil` if the bytes are not one JSON value.
+    /// Returns the JSON with blanks for line breaks, which stand only between tokens. `nil` if it is no single value.
     private static func jsonOnOneLine(_ body: [UInt8]) -> String? {
         var scanner = JSONScanner(body)
         do throws(JSONSyntaxError) {

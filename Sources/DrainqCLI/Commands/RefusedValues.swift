@@ -1,14 +1,14 @@
 import Policy
 import Spool
 
-/// Values given to `add` or `import` that are not operations, gathered so that keeping them shares its syncs.
+/// Values of `add` or `import` that are no operations, gathered so that moving them to quarantine shares syncs.
 struct RefusedValues {
-    /// As many values, or bytes of them, share the syncs.
+    /// The most values, and bytes of them, that share the syncs.
     static let batchSize = 1000
     static let batchBytes = 16 << 20
 
     private struct Value {
-        /// As it was given; empty where the giver has it in a file of its own.
+        /// The value as given; empty if the user has it in a file.
         var text: [UInt8]
         var source: String
         var line: Int
@@ -16,9 +16,9 @@ struct RefusedValues {
     }
 
     private let queue: OpenQueue
-    /// As in `cannot add`.
+    /// The verb of messages, as in `cannot add`.
     private let verb: String
-    /// Whether the giver keeps what is refused.
+    /// Whether the command takes all or nothing: the user still has the refused values.
     private let isAtomic: Bool
     private let sync: Sync
     private let isJSON: Bool
@@ -41,8 +41,8 @@ struct RefusedValues {
         bytes += text.count
     }
 
-    /// Keeps the values in quarantine, so that nothing given is lost, and reports each. Under `--atomic` the giver has them
-    /// still. Returns whether all that is to be kept is kept, durably unless the command line says otherwise.
+    /// Puts the values into quarantine, so that no input is lost, and reports each. With `--atomic`, only reports them.
+    /// Returns whether every value is kept, durably unless the command line says otherwise.
     mutating func report() -> Bool {
         let taken = values
         values = []
@@ -61,7 +61,7 @@ struct RefusedValues {
         return isKept
     }
 
-    /// `hints` tells of each value where it is, or why it is nowhere.
+    /// Puts the values into quarantine. Returns false if that fails. `hints` gets each value's place, or the failure.
     private func keep(_ taken: [Value], _ hints: inout [Int: String]) -> Bool {
         let kept = taken.indices.filter { !taken[$0].text.isEmpty }
         if kept.isEmpty { return true }

@@ -3,7 +3,7 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq retry`: back to the queue with no attempts counted, due at once, or one after the other at a rate.
+/// Performs `drainq retry`: makes operations due with no attempts counted, at once or one after the other at a rate.
 func retry(_ arguments: RetryArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     var action = Action(verb: "retry", states: [.failed], objection: objectionToMoving) {
         queue, entry, moment throws(SpoolError) in
@@ -25,7 +25,7 @@ func retry(_ arguments: RetryArguments, environment: [String: String]) throws(Co
     return try action.perform(arguments.action, environment)
 }
 
-/// `drainq drop`: gone for good, by a person's word.
+/// Performs `drainq drop`: removes operations for good.
 func drop(_ arguments: DropArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     var action = Action(verb: "drop", states: [.new, .deferred, .held, .failed], objection: objectionToMoving) {
         queue, entry, _ throws(SpoolError) in try queue.spool.drop(entry)
@@ -41,26 +41,26 @@ private func objectionToMoving(_ entry: Entry) -> String? {
     entry.state == .claimed || entry.state == .delivered ? "it is \(entry.state.word)" : nil
 }
 
-/// What a command does to each operation that is named by id, or that filters let through; ids of those it was done to
-/// are printed.
+/// The change that a command makes to operations. Chooses them by ids or filters, changes each, and prints the ids of
+/// those that it changed.
 struct Action {
-    /// As in `cannot retry`.
+    /// The verb of messages, as in `cannot retry`.
     var verb: String
     /// The states that filters search unless `--state` names others.
     var states: Set<ShownState>
-    /// Why it cannot be done to this one; `nil` when it can. Filters pass over what it objects to.
+    /// Returns why the operation cannot change, or `nil`. Filters without `--state` skip operations with a reason.
     var objection: (Entry) -> String?
-    /// False where a run was faster.
+    /// Changes the operation. Returns false if a run was faster.
     var body: (OpenQueue, Entry, Moment) throws(SpoolError) -> Bool
-    /// What is done to a file in quarantine, where `--state quarantined` or its name asks for it; `nil` where that makes
-    /// no sense. With `isRehearsal` nothing is changed.
+    /// Changes a file in quarantine, chosen by `--state quarantined` or its name; `nil` if that makes no sense. With
+    /// `isRehearsal`, changes nothing.
     var onQuarantined: ((OpenQueue, QuarantineItem, Moment, _ isRehearsal: Bool) throws -> Answer)?
-    /// How much later each is due than the one before; `nil` where nothing is said of due times.
+    /// The time between the due times of two operations; `nil` if the command sets none.
     var spacing: Duration?
-    /// Whether operations that are held behind failed ones go with them.
+    /// Whether the operations that are held behind the chosen failed ones are chosen too.
     var takesFollowers = false
 
-    /// An operation that is held behind one that failed.
+    /// An operation that is held behind a failed one.
     private struct Follower {
         var entry: Entry
         var failed: OperationID
@@ -70,16 +70,16 @@ struct Action {
     enum Answer {
         case done
         case gone
-        /// Why it has to stay there.
+        /// The reason why the file stays in quarantine.
         case refused(String)
     }
 
-    /// When it is done, and from when on the operation is to be due by it.
+    /// The time of the change, and the due time that the operation gets.
     struct Moment {
         var now: Timestamp
         var due: Timestamp?
 
-        /// The same for the operation after this one.
+        /// Returns the moment for the next operation.
         func next(_ spacing: Duration?) -> Moment {
             Moment(now: now, due: spacing.flatMap { spacing in due.map { $0 + spacing } })
         }
@@ -144,7 +144,7 @@ struct Action {
             let dropped = Set(entries.map(\.name.id))
             let followers = before.values.filter { dropped.contains($0.failed) }.map(\.entry)
             released = before.filter { !dropped.contains($0.value.failed) }
-            // The newest first, and the failed ones last: where this ends early nothing goes on in between.
+            // Drops the newest first and the failed ones last: if the command ends early, no run sends a follower.
             entries =
                 followers.filter { !dropped.contains($0.name.id) }
                 .sorted { ($1.name.createdAt, $1.name.id) < ($0.name.createdAt, $0.name.id) } + entries
@@ -161,8 +161,8 @@ struct Action {
         return status
     }
 
-    /// The operations that are held behind one that failed, each with that one. None where no route asks for it, and where the command has
-    /// nothing to do with failed operations.
+    /// Returns the operations that are held behind a failed one, each with that one. Empty if no route holds them, or
+    /// the command does not change failed operations.
     private func heldBehindFailed(_ queue: OpenQueue) throws -> [OperationID: Follower] {
         guard states.contains(.failed), queue.configuration.holdsBehindFailed else { return [:] }
         let known = try queue.knownDestinations()
@@ -177,7 +177,7 @@ struct Action {
         return held
     }
 
-    /// Says how many operations are not held any more because of what was done to those that failed.
+    /// Reports how many operations are no longer held, because the command has changed the failed ones.
     private func tellReleased(_ before: [OperationID: Follower], _ queue: OpenQueue, _ options: ActionOptions) {
         guard !before.isEmpty, let after = try? heldBehindFailed(queue) else { return }
         let count = before.keys.count { after[$0] == nil }
@@ -208,7 +208,7 @@ struct Action {
                 refused.append((entry.name.id, "a run has just taken it"))
             }
         }
-        // A failed sync comes after the moves as well.
+        // A failed sync does not undo the moves.
         defer { hasBegun = hasBegun || !done.isEmpty }
         var work = Result<Void, SpoolError>.success(())
         try queue.spool.together {
@@ -250,7 +250,7 @@ struct Action {
         answer(ActionResult(id: id, state: entry.state.word, due: moment.due), id.description, options)
     }
 
-    /// The name alone, for another command to read; with the time where that is what a person wants to see.
+    /// Prints the name alone, for another command to read. A rehearsal also prints the due time.
     private func answer(_ result: ActionResult, _ name: String, _ options: ActionOptions) {
         if options.isJSON {
             JSONLine.write(result)

@@ -3,7 +3,7 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq run`: one pass over what is due, or more where the options ask the run to stay.
+/// Performs `drainq run`: makes one pass over the operations that are due, or more if the options ask the run to stay.
 func runQueue(_ arguments: RunArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     Messages.format = Messages.Format(arguments.log, environment: environment)
     return try failing {
@@ -38,7 +38,7 @@ private func runOptions(_ arguments: RunArguments, _ ids: [OperationID]?) -> Run
     return options
 }
 
-/// Runs and reports; also what `demo` does.
+/// Makes the run and reports it. `demo` uses it too.
 func drain(
     _ queue: OpenQueue, options: RunOptions, _ arguments: RunArguments, named: NamedOperations? = nil,
     voice: RunReporter.Voice? = nil
@@ -77,7 +77,7 @@ func drain(
     return status
 }
 
-/// The first row of the table of exit statuses that applies.
+/// Returns the status with the highest precedence that applies to the run.
 func exitStatus(of summary: RunSummary) -> ExitStatus {
     if summary.wasCutOff, case .signal(let number) = summary.end { return number == 15 ? .terminated : .interrupted }
     var applying: [ExitStatus] = []

@@ -2,14 +2,14 @@ import Drain
 import Policy
 import Spool
 
-/// Sees every event of a run and records it for others: the summary and the counts for `status`, the file of metrics, and
-/// the calls of hooks. Which events hooks can have is `Hooks.Event` in Policy.
+/// The recorder of a run: takes every event, writes the last summary, the counters and the file of metrics, and calls
+/// hooks. `Hooks.Event` in Policy lists the events that hooks can have.
 struct RunObserver {
     private let queue: OpenQueue
     private var counters = Counters()
     private var news: RunNews
     private var hasStarted = false
-    /// The codes of the errors that have been told.
+    /// The codes of the errors that the observer has reported.
     private var causes: Set<Int32> = []
 
     init(of queue: OpenQueue) {
@@ -17,7 +17,7 @@ struct RunObserver {
         news = RunNews(for: queue.configuration.hooks)
     }
 
-    /// Takes an event of the run in. The hook `started` is called here, before the first attempt.
+    /// Records an event of the run. Calls the hook `started` before the first attempt.
     mutating func take(_ event: RunEvent, at now: Timestamp) {
         counters.take(event, at: now)
         news.take(event)
@@ -28,15 +28,15 @@ struct RunObserver {
         callHooks()
     }
 
-    /// Records the end of the run. A record that cannot be written is a warning, told once for each cause, and changes
-    /// nothing of the run.
+    /// Records the end of the run. A record that cannot be written is a warning, once for each cause, and does not
+    /// change the result of the run.
     mutating func finish(_ summary: RunSummary, _ status: ExitStatus) {
         let view = SummaryView(summary, status)
-        // A run that had nothing to do writes nothing, so that an idle timer costs no sync.
+        // A run that had nothing to do does not write, so that an idle timer costs no sync.
         if view.didSomething {
             counters.countRun(exitStatus: status.rawValue)
             do throws(SpoolError) {
-                // A power cut may take it: what has become of operations is in the queue.
+                // A power cut may lose this record. The results of operations are in the queue.
                 try StateFile.lastRun.replace(with: Array((JSONLine.text(view) + "\n").utf8), in: queue.spool)
                 try counters.addToFile(in: queue.spool)
             } catch {
@@ -49,7 +49,7 @@ struct RunObserver {
         callHooks()
     }
 
-    /// After each run, also one that had nothing to do: what waits, and what is closed, may have changed since the last.
+    /// Writes the metrics after each run: even without work, waiting operations and closed destinations may differ.
     private mutating func publishMetrics(to file: String) {
         do {
             let exposition = try Exposition(of: queue, at: .now())
@@ -67,7 +67,7 @@ struct RunObserver {
         let now = Timestamp.now()
         do throws(SpoolError) {
             let due = try news.due(by: queue.configuration.hooks, in: queue.spool, at: now)
-            // What the run has said does not wait for them.
+            // The output of the run does not wait for hooks.
             if !due.isEmpty { standardOutput.flush() }
             for call in HookCall.calls(for: due, queue: queue, at: now) {
                 if let failure = call.run() { Messages.warning(failure) }

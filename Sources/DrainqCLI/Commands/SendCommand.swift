@@ -2,8 +2,8 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq send`: the input of `add`, tried at once. Delivered: the answer's body is the output. A temporary failure goes
-/// into the queue, a permanent one nowhere.
+/// Performs `drainq send`: attempts the input of `add` at once. Prints the answer to a delivered operation, queues an
+/// operation that failed temporarily, and does not keep one that failed permanently.
 func send(_ arguments: SendArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         var queue = try OpenQueue(arguments.queue, environment)
@@ -27,7 +27,7 @@ func send(_ arguments: SendArguments, environment: [String: String]) throws(Comm
         var applying: [ExitStatus] = []
         var input = OperationInput(queue: queue, options: arguments.input, at: .now())
         try input.read { item in
-            // Between two operations, while the input is waited for, a signal ends the process as usual.
+            // While the command waits for the next operation, a signal ends the process as usual.
             Interruption.install()
             defer { Interruption.uninstall() }
             do {
@@ -42,7 +42,7 @@ func send(_ arguments: SendArguments, environment: [String: String]) throws(Comm
     }
 }
 
-/// What becomes of one operation, in words and in the queue.
+/// The treatment of one operation: sends it, queues it if needed, and prints the result.
 private struct Answering {
     let queue: OpenQueue
     let arguments: SendArguments
@@ -57,8 +57,8 @@ private struct Answering {
         }
     }
 
-    /// Attempts what the queue would take in, and nothing else: what `add` refuses is not sent either. An id that a person
-    /// chose is this process's until the operation is delivered, failed or in the queue.
+    /// Attempts an operation that the queue would accept; refuses what `add` would refuse. Reserves an id that the user
+    /// chose until the operation is delivered, failed or in the queue.
     private func send(_ given: OperationInput.Given, _ sending: Sending) throws -> ExitStatus {
         var (reservation, standing): (Reservation?, QueueState?)
         if given.hasOwnID {
@@ -76,7 +76,7 @@ private struct Answering {
         return answer(given, try sending(submission.operation))
     }
 
-    /// It is in the queue already: nothing is sent.
+    /// Reports that the operation is in the queue already. Sends nothing.
     private func tell(_ given: OperationInput.Given, isIn state: QueueState) -> ExitStatus {
         let id = given.operation.header.id
         let waits = QueueState.waiting.contains(state)
@@ -123,7 +123,7 @@ private struct Answering {
         return .ok
     }
 
-    /// Into the queue, where the options let it; what happened is said either way.
+    /// Queues the operation if the options allow it. Reports the result in either case.
     private func postpone(
         _ postponement: Sending.Postponement, _ given: OperationInput.Given, _ status: ExitStatus
     ) -> ExitStatus {
@@ -145,7 +145,7 @@ private struct Answering {
         return fallBack(status)
     }
 
-    /// Why it is not in the queue now; `nil` when it is safe there.
+    /// Puts the operation into the queue. Returns the reason if that fails, `nil` once the operation is safe.
     private func enqueue(_ postponement: Sending.Postponement, _ hasOwnID: Bool) -> String? {
         let accepted: Accepted
         do throws(SpoolError) {
@@ -164,7 +164,7 @@ private struct Answering {
         }
     }
 
-    /// Nothing was delivered or queued: an error, unless there is an answer for that.
+    /// Reports that there is no answer to print: an error, unless `--fallback` gives an answer.
     private func refuse(_ reason: String, _ result: SendResult?, _ status: ExitStatus) -> ExitStatus {
         if arguments.isJSON {
             JSONLine.write(result ?? SendResult(error: reason))

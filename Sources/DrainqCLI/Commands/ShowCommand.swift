@@ -2,7 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq show`: one operation as a story: what it asks for, where it is, what each attempt met.
+/// Performs `drainq show`: prints each operation with its fields, its state and the result of each attempt.
 func show(_ arguments: ShowArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
@@ -30,7 +30,7 @@ private struct Showing {
     let now: Timestamp
     let asJSON: Bool
     let terminal: Terminal
-    /// Taken when an operation is shown.
+    /// The reasons, found when the first operation is shown.
     private var waitReasons: WaitReasons?
     private var isFirst = true
 

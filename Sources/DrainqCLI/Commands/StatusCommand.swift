@@ -1,7 +1,7 @@
 import Policy
 import Spool
 
-/// `drainq status`: what waits, where, since when and why, and how the last run ended.
+/// Performs `drainq status`: prints what waits, where, since when and why, and how the last run ended.
 func status(_ arguments: StatusArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     if arguments.isForPrometheus { return try statusForPrometheus(arguments, environment: environment) }
     return try failing {

@@ -1,4 +1,4 @@
-/// `drainq status --prometheus`: the same as the file of `metrics.textfile`, at this moment.
+/// Performs `drainq status --prometheus`: prints what `metrics.textfile` would have at this moment.
 func statusForPrometheus(
     _ arguments: StatusArguments, environment: [String: String]
 ) throws(CommandFailure) -> ExitStatus {

@@ -2,7 +2,7 @@ import CSystem
 import Dispatch
 import Synchronization
 
-/// SIGINT and SIGTERM while something waits: they call a closure instead of ending the process.
+/// A handler of SIGINT and SIGTERM. From `init` to `restore` they call a closure instead of ending the process.
 final class StopSignals {
     private static let numbers = [SIGINT, SIGTERM]
     private let sources: [any DispatchSourceSignal]
@@ -12,7 +12,7 @@ final class StopSignals {
         let isSet = Atomic(false)
     }
 
-    /// - Parameter stop: called on a queue of its own for each signal that comes.
+    /// - Parameter stop: called for each signal, on a queue of its own.
     init(_ stop: @escaping @Sendable () -> Void) {
         let flag = Flag()
         let queue = DispatchQueue(label: "drainq.signals")
@@ -30,15 +30,15 @@ final class StopSignals {
             source.activate()
             return source
         }
-        // Registered elsewhere and later: a signal in between still ends the process, rather than being lost.
+        // Both are registered later, on another thread. Until then a signal ends the process and is not lost.
         for _ in Self.numbers { registered.wait() }
         self.flag = flag
     }
 
-    /// Whether a signal has come.
+    /// Whether a signal has arrived.
     var received: Bool { flag.isSet.load(ordering: .sequentiallyConsistent) }
 
-    /// The signals end the process again.
+    /// Lets the signals end the process again.
     func restore() {
         for source in sources { source.cancel() }
         for number in Self.numbers { signal(number, SIG_DFL) }

@@ -2,7 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// `drainq wait`: until each operation is delivered, has failed or is gone. Its file says so: nobody has to tell.
+/// Performs `drainq wait`: waits until each operation is delivered, has failed or is gone, as its file shows.
 func wait(_ arguments: WaitArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
@@ -19,13 +19,13 @@ func wait(_ arguments: WaitArguments, environment: [String: String]) throws(Comm
 private struct Waiting {
     private let queue: OpenQueue
     private let asJSON: Bool
-    /// Those that are not over, in the order in which they were named, and where each was seen last.
+    /// The unfinished operations, in the order of the command line, each with the entry seen last.
     private var open: [(mention: Mention, entry: Entry?)]
-    /// How often in a row an operation was in no directory.
+    /// The number of listings in a row that did not have the operation.
     private var misses: [Mention: Int] = [:]
     private var statuses: [ExitStatus] = []
 
-    /// So often an operation has to be missing: one that moves while the directories are listed may be in none of them.
+    /// The misses after which an operation is gone. A single listing may miss an operation that moves meanwhile.
     private static let missesOfGone = 3
 
     init(for mentions: [Mention], in queue: OpenQueue, asJSON: Bool) {
@@ -35,7 +35,7 @@ private struct Waiting {
         open = mentions.filter { seen.insert($0).inserted }.map { ($0, nil) }
     }
 
-    /// Looks at one path for each operation, ever less often, and lists the queue only where one has moved on.
+    /// Looks at one path for each operation, at growing intervals. Lists the queue only after one has moved.
     mutating func wait(atMost limit: Duration?) throws -> ExitStatus {
         let end = limit.map { ContinuousClock.now + $0 }
         var pause: Duration = .milliseconds(20)
@@ -45,7 +45,7 @@ private struct Waiting {
             standardOutput.flush()
             if open.isEmpty { return .first(of: statuses) }
             if let end, ContinuousClock.now >= end { return try giveUp() }
-            // A listing of a large queue takes its time: the next one waits in proportion.
+            // A listing of a large queue takes long: the pause is in proportion to it.
             pause = hasMoved ? .milliseconds(20) : min(pause * 2, .milliseconds(500))
             let next = ContinuousClock.now + max(pause, start.duration(to: .now) * 20)
             Interruption.sleep(until: end.map { min($0, next) } ?? next)
@@ -54,7 +54,7 @@ private struct Waiting {
         }
     }
 
-    /// Takes in what has come of the operations since. True if one of them was not where it had been.
+    /// Looks for changes of the operations and records them. Returns whether any of them has moved.
     private mutating func look() throws -> Bool {
         let moved = try open.filter { _, entry in try entry.map { try queue.spool.size(of: $0) == nil } ?? true }
         if moved.isEmpty { return false }
@@ -111,7 +111,7 @@ private struct Waiting {
         close(mention, .ok, result)
     }
 
-    /// The operation is over, as its directory says, and its file does not say more.
+    /// Ends the wait for an operation that is finished, as its directory says, but whose file cannot be read.
     private mutating func unreadable(_ mention: Mention, _ entry: Entry, _ reason: String) {
         let (id, isDelivered) = (mention.description, entry.state == .delivered)
         close(
@@ -123,7 +123,7 @@ private struct Waiting {
         )
     }
 
-    /// An operation that is in no directory any more, or never was.
+    /// Ends the wait for an operation that is in no directory any more, or never was.
     private mutating func disappear(_ mention: Mention, _ last: Entry?) {
         let id = mention.description
         guard let last else {
@@ -154,7 +154,7 @@ private struct Waiting {
         if let error { Messages.error(error, hint: hint) }
     }
 
-    /// The time is over: says of each what it waits for.
+    /// Ends the wait after the time limit. Reports what each operation waits for.
     private mutating func giveUp() throws -> ExitStatus {
         let now = Timestamp.now()
         let known = try queue.knownDestinations()
@@ -176,7 +176,7 @@ private struct Waiting {
 }
 
 extension Mentioned {
-    /// Whether nothing more becomes of it by itself.
+    /// Whether no run will change the state any more.
     fileprivate var isOver: Bool {
         switch self {
         case .operation(let entry): entry.state == .delivered || entry.state == .failed

@@ -1,10 +1,10 @@
 import Dispatch
 import Policy
 
-/// `status --watch`: the status again and again, until a signal comes or nobody reads it any more.
+/// Prints the status at intervals (`status --watch`), until a signal arrives or standard output is closed.
 ///
-/// At a terminal each one takes the place of the one before; elsewhere a blank line stands between two. SIGINT and SIGTERM
-/// end it with status 0: that is how one stops watching.
+/// At a terminal each status replaces the one before; elsewhere a blank line stands between two, except in JSON. SIGINT
+/// and SIGTERM are the usual end, with status 0.
 func watch(_ queue: OpenQueue, every interval: Duration, asJSON: Bool) throws {
     let stopped = DispatchSemaphore(value: 0)
     let signals = StopSignals { stopped.signal() }
@@ -13,7 +13,7 @@ func watch(_ queue: OpenQueue, every interval: Duration, asJSON: Bool) throws {
     while !signals.received {
         let now = Timestamp.now()
         let status = try QueueStatus(of: queue, at: now)
-        // Windows change their size.
+        // The window may have a new size.
         let terminal = Terminal.forResults(queue.environment)
         let lines = StatusReport(status: status, now: now, terminal: terminal).lines
         if asJSON {
@@ -26,7 +26,7 @@ func watch(_ queue: OpenQueue, every interval: Duration, asJSON: Bool) throws {
         }
         isFirst = false
         standardOutput.flush()
-        // A terminal that is gone is an error of the write where its signal is ignored.
+        // If SIGHUP is ignored, only a failed write shows that the terminal is gone.
         if standardOutput.isClosed { return }
         if stopped.wait(timeout: .now() + interval.inSeconds) == .success { return }
     }

@@ -1,7 +1,7 @@
 import Policy
 
-/// `drainq` alone: shows the status of the queue. Where there is none it is a wrong command line, and standard output has
-/// the four commands to begin with.
+/// Performs `drainq` without a command: shows the status of the queue. Without a queue it is a usage error, and
+/// standard output gets the four commands to begin with.
 func withoutCommand(environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     do throws(CommandFailure) {
         standardOutput.setWhenClosed(CommandName.status.outputWhenClosed)

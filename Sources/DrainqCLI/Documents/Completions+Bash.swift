@@ -1,4 +1,4 @@
-/// A function that finds the command among the words and offers what belongs to it; bash 4.3 and nothing else.
+/// Returns the script for bash (4.3, no other package): a function finds the command and offers candidates.
 func bashCompletions() -> String {
     let commands = CommandDescription.visible
     var lines = [
@@ -32,7 +32,7 @@ func bashCompletions() -> String {
     return lines.joined(separator: "\n") + "\n"
 }
 
-/// The three functions work on the variables of `_drainq`.
+/// The helper functions. All of them use the variables of `_drainq`.
 private let bashOpening = #"""
     # _drainq_words 'WORD WORD...': offers those that go on from what is there.
     _drainq_words() {
@@ -91,7 +91,7 @@ private let bashReading = #"""
         done
     """#
 
-/// The values of options: the same candidates in one arm, `command:option` as the pattern.
+/// Returns the candidates for values of options, each with the patterns `command:option` that offer them.
 private func valuePatterns() -> [(candidates: Candidates, patterns: [String])] {
     var arms: [(candidates: Candidates, patterns: [String])] = []
     for row in OptionDescription.table where row.kind != .flag {
@@ -107,7 +107,7 @@ private func valuePatterns() -> [(candidates: Candidates, patterns: [String])] {
     return arms
 }
 
-/// Names of files are left to bash, which knows quotes, tildes and blanks.
+/// Returns the lines that offer the candidates. bash itself completes file names: it handles quotes, tildes and blanks.
 private func offer(_ candidates: Candidates) -> [String] {
     switch candidates {
     case .none, .unknown: []

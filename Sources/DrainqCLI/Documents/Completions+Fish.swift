@@ -1,4 +1,4 @@
-/// One `complete` for each option, under a condition that finds the command on the line.
+/// Returns the script for fish: one `complete` for each option, under a condition that finds the command on the line.
 func fishCompletions() -> String {
     let commands = CommandDescription.visible
     var lines = [completionsOrigin, fishFunctions, "complete -c drainq -e", "complete -c drainq -f"]

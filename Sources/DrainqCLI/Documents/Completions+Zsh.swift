@@ -1,6 +1,6 @@
 import Policy
 
-/// `_arguments` for the options, a state for each command; works from `fpath` and when sourced.
+/// Returns the script for zsh, for `fpath` or sourcing: `_arguments` with the options, and a state for each command.
 func zshCompletions() -> String {
     let commands = CommandDescription.visible
     var lines = [
@@ -32,7 +32,7 @@ func zshCompletions() -> String {
     return lines.joined(separator: "\n") + "\n"
 }
 
-/// Works on the variable `whole` of `_drainq`: the words of the line as they were.
+/// The helper function. Uses the variable `whole` of `_drainq`: the unchanged words of the line.
 private let zshFunctions = #"""
     # _drainq_queue FIELD ARGUMENT...: offers what the queue has, and nothing where there is no queue.
     _drainq_queue() {
@@ -55,7 +55,7 @@ private let zshFunctions = #"""
     }
     """#
 
-/// One for each spelling of the option, which excludes the others unless it may be repeated.
+/// Returns a specification for each spelling. A spelling excludes the others unless the option may be repeated.
 private func specifications(of row: OptionDescription) -> [String] {
     let spellings = (row.short.map { ["-\($0)"] } ?? []) + [row.name.spelling]
     let exclusion = row.repeats ? "*" : "(\(spellings.joined(separator: " ")))"

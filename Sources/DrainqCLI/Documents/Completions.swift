@@ -1,7 +1,7 @@
 import Drain
 import Policy
 
-/// The completions for one shell, made from the tables.
+/// Returns the completions for one shell, made from the tables.
 func completionScript(for shell: Shell) -> String {
     switch shell {
     case .bash: bashCompletions()
@@ -10,11 +10,11 @@ func completionScript(for shell: Shell) -> String {
     }
 }
 
-/// The comment in completions that names their origin.
+/// The comment that names the origin of the completions.
 let completionsOrigin = "# drainq \(programVersion): made by 'drainq completions', do not edit"
 
 extension ValueKind {
-    /// What may stand as the value.
+    /// The candidates for the value.
     var candidates: Candidates {
         switch self {
         case .flag: .none
@@ -33,7 +33,7 @@ extension ValueKind {
 }
 
 extension CommandDescription {
-    /// What may stand as an operand.
+    /// The candidates for an operand.
     var candidates: Candidates {
         switch operands {
         case .none: .none
@@ -47,7 +47,7 @@ extension CommandDescription {
 }
 
 extension CommandName {
-    /// Where the operations are that the command does something to, first of all; empty where that is anywhere.
+    /// The states of the operations that the command mostly changes; empty if the state does not matter.
     fileprivate var statesActedOn: [ShownState] {
         switch self {
         case .retry: [.failed, .deferred, .held]
@@ -62,7 +62,7 @@ extension CommandName {
 /// The candidates that a shell can offer in one place.
 enum Candidates: Hashable {
     case none
-    /// Something belongs here, but no shell knows what.
+    /// A value is expected, but no shell can propose one.
     case unknown
     case files
     case directories
@@ -70,10 +70,10 @@ enum Candidates: Hashable {
     case queue(QueueCandidates)
 }
 
-/// Words that only the queue knows: the texts of a field in the JSON that a command prints of it.
+/// Candidates that only the queue has: the values of one field in the JSON output of a command.
 struct QueueCandidates: Hashable {
     var field: String
-    /// Without the queue and `--json`. They bound what is read: a person waits.
+    /// The command and its options, without the queue and `--json`. They limit what is read, because the user waits.
     var arguments: [String]
 
     static func ids(in states: [ShownState]) -> QueueCandidates {
@@ -81,6 +81,6 @@ struct QueueCandidates: Hashable {
             field: "id", arguments: ["list", "--limit", "100"] + states.flatMap { ["--state", $0.rawValue] })
     }
 
-    /// As the functions of the three shells take it.
+    /// The words that the shell functions take as arguments.
     var words: String { ([field] + arguments).joined(separator: " ") }
 }

@@ -7,14 +7,14 @@ import Policy
     import Foundation
 #endif
 
-/// Returns a JSON Schema (draft 7, which editors know best) of `drainq.json`, made from the table that reads the file.
+/// Returns a JSON Schema of `drainq.json` (draft 7, which most editors know), made from the table that reads the file.
 package func configurationSchema() -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     do {
         return String(decoding: try encoder.encode(Schema()), as: UTF8.self) + "\n"
     } catch {
-        // Only numbers that JSON has no text for can be refused, and no table has such.
+        // The encoder refuses only numbers that have no text in JSON, and the table has none.
         preconditionFailure("cannot encode the schema: \(error)")
     }
 }
@@ -72,7 +72,7 @@ extension ConfigurationShape: Encodable {
     }
 }
 
-/// An object with the members of a table, by the first part of their paths.
+/// The schema of an object. Groups the members by the first part of their paths.
 private struct SchemaObject: Encodable {
     private var properties: [String: Property] = [:]
 

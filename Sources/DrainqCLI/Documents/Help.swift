@@ -39,7 +39,7 @@ private func options(_ rows: [OptionDescription]) -> [String] {
     }
 }
 
-/// A term and what it means, beside it where the term leaves room, else below.
+/// Returns the lines of a term and its meaning: beside the term if there is room, else below it.
 private func entry(_ term: String, _ meaning: String, column: Int) -> [String] {
     let indent = String(repeating: " ", count: column)
     var lines = wrap(meaning.split(separator: " ").map(String.init), width: width - column).map { indent + $0 }

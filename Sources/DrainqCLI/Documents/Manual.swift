@@ -77,7 +77,7 @@ struct ManualWriter {
         }
     }
 
-    /// An option of several commands is explained with the first of them, and filters have a section of their own.
+    /// Returns sentences that point to options explained with an earlier command, and to the section of the filters.
     private func pointers(to rows: [OptionDescription], from command: CommandName) -> [String] {
         let foreign = rows.filter { $0.group == .own && $0.home != command }
         let homes = CommandName.allCases.filter { home in foreign.contains { $0.home == home } }
@@ -195,7 +195,7 @@ struct ManualWriter {
         lines.append(".El")
     }
 
-    /// A block for each command, each line under what it does: as it can be pasted into a shell.
+    /// Adds a block for each command. Each line stands below its explanation and can be pasted into a shell.
     mutating func examples() {
         lines.append(".Sh EXAMPLES")
         for command in CommandDescription.visible where !command.examples.isEmpty {
@@ -234,7 +234,7 @@ struct ManualWriter {
         prose(text)
     }
 
-    /// Each sentence begins a line, as mdoc wants it, and each macro has its own.
+    /// Adds paragraphs. Each sentence begins a line, as mdoc expects, and each macro has a line of its own.
     mutating func prose(_ text: some StringProtocol) {
         for (index, paragraph) in Prose(String(text)).paragraphs.enumerated() {
             if index > 0 { lines.append(".Pp") }
@@ -269,7 +269,7 @@ struct ManualWriter {
     }
 }
 
-/// Text on a line that is no macro, in letters that stay what they are in every output, also when they are copied.
+/// Escapes text of a line that is no macro, so that every output shows the same characters and copies them unchanged.
 private func escaped(_ text: String) -> String {
     var escaped = ""
     for character in text {
@@ -286,7 +286,7 @@ private func escaped(_ text: String) -> String {
     return escaped.hasPrefix(".") ? "\\&" + escaped : escaped
 }
 
-/// One argument of a macro.
+/// Returns the text as one argument of a macro.
 private func quoted(_ text: String) -> String {
     let escaped = text.replacing("\\", with: "\\e").replacing("\"", with: "\\(dq").replacing("-", with: "\\-")
     let isPunctuation = escaped.allSatisfy { ".,;:!?()|[]".contains($0) }
@@ -300,7 +300,7 @@ extension String {
 }
 
 extension Operands {
-    /// The line of the synopsis; `nil` where there is nothing to say.
+    /// The operands in the synopsis; `nil` if the command has none.
     fileprivate var macro: String? {
         switch self {
         case .none, .anything: nil

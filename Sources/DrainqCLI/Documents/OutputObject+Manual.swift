@@ -1,5 +1,5 @@
 extension ManualWriter {
-    /// All of drainq-json(5).
+    /// Adds the whole of drainq-json(5).
     mutating func outputs() {
         lines += [
             #".\" Made from Sources/DrainqCLI/Documents/OutputObject+Table.swift; DRAINQ_RECORD=1 swift test --filter DocumentTests"#,
@@ -16,13 +16,13 @@ extension ManualWriter {
         lines += [".Sh SEE ALSO", ".Xr drainq 1 ,", ".Xr jq 1 ,", ".Xr drainq-queue 5"]
     }
 
-    /// A list for each object, and in it one for each object within. What has been told is pointed to.
+    /// Adds a list for each object, and in it lists for the objects within. Fields described before are not repeated.
     private mutating func objects() {
         lines.append(".Sh OBJECTS")
         var told: [(fields: [OutputObject.Field], name: String)] = []
         for object in OutputObject.table {
             let title = object.title.prefix(1).uppercased() + object.title.dropFirst()
-            // `An` alone is a macro.
+            // mdoc reads `An` alone as a macro.
             lines.append(".Ss \\&\(title)")
             prose("Printed by \(object.printedBy.map { "`drainq \($0)`" }.joined(separator: ", ")).")
             var fields = object.fields.filter { $0.name != "schema" }

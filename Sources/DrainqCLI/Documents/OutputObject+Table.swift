@@ -22,7 +22,7 @@ extension OutputObject {
             OutputObject("what all answers mean", by: ["explain"], AnswerTable.self),
         ] + written
 
-    /// What is not made of fields, because it has bytes in it that stay as they came: see `ReceivedLine` and
+    /// Objects that are not made of fields because some of their bytes stay as received: see `ReceivedLine` and
     /// `PortableOperation`.
     private static let written = received + [exported]
 

@@ -1,14 +1,14 @@
-/// The language of the descriptions: paragraphs, options such as `--limit`, and literal text in backquotes.
+/// A description as paragraphs of words: plain text, options such as `--limit`, and literal text in backquotes.
 struct Prose {
     enum Word: Hashable {
         case plain(String)
         /// `--name` or `--name=value`, between punctuation.
         case option(before: String, name: String, value: String?, after: String)
-        /// What stood in backquotes, between punctuation.
+        /// Text from backquotes, between punctuation.
         case literal(before: String, text: String, after: String)
     }
 
-    /// Words by paragraph.
+    /// The words of each paragraph.
     let paragraphs: [[Word]]
 
     init(_ text: String) {
@@ -48,12 +48,12 @@ struct Prose {
         )
     }
 
-    /// Every option that is mentioned, without its dashes.
+    /// The options in the text, without their dashes.
     var options: [String] {
         paragraphs.joined().compactMap { if case .option(_, let name, _, _) = $0 { name } else { nil } }
     }
 
-    /// Without markup, in lines of at most `width` columns.
+    /// Returns the text without markup, in lines of at most `width` columns unless a single word is longer.
     func lines(width: Int) -> [String] {
         var lines: [String] = []
         for paragraph in paragraphs {
@@ -75,7 +75,7 @@ extension Prose.Word {
     }
 }
 
-/// Lines of words, none longer than `width` columns unless a single word is.
+/// Returns the words in lines of at most `width` columns, unless a single word is longer.
 func wrap(_ words: [String], width: Int) -> [String] {
     var lines: [String] = []
     var line = ""

@@ -2,25 +2,25 @@ import Delivery
 import Policy
 import Spool
 
-/// One call of a hook: what it is told, and how.
+/// One call of a hook: the command, and the document on its standard input.
 struct HookCall {
-    /// The object on its standard input, schema 1.
+    /// The document on standard input, schema 1.
     struct Document: Encodable {
         var event: String
         var queue: String
         var time: String
         var count: Int
-        /// Where something is to be told of several, the first; the same is true of `reason`.
+        /// The first destination if the event is about several; `reason` likewise.
         var destination: String?
         var reason: String
-        /// The first of them.
+        /// The destinations of the event, at most `HookNews.idsTold`; `ids` has the same limit.
         var destinations: [String]
         var ids: [String]
-        /// The kept answers to those of them that have one; only of the event `delivered`.
+        /// The kept answers to operations in `ids` that have one; only for the event `delivered`.
         var answers: [Answer]?
     }
 
-    /// A kept answer, as `show --json` has it, and its operation.
+    /// A kept answer as `show --json` prints it, with the id of its operation.
     struct Answer: Encodable {
         var id: String
         var answer: AnswerView
@@ -34,13 +34,13 @@ struct HookCall {
         }
     }
 
-    /// So long a run waits for a hook.
+    /// The longest time that a run waits for a hook.
     static let patience: Duration = .seconds(10)
 
     let command: ExternalCommand
     let document: Document
 
-    /// One call for each event, whatever number of destinations it is about.
+    /// Returns one call for each event, whatever the number of its destinations.
     static func calls(for news: [HookNews], queue: OpenQueue, at now: Timestamp) -> [HookCall] {
         Hooks.Event.allCases.compactMap { event in
             let items = news.filter { $0.event == event }
@@ -66,7 +66,7 @@ struct HookCall {
         self.document = document
     }
 
-    /// Calls it and waits for its end; returns what went wrong, `nil` if nothing did.
+    /// Calls the hook and waits for its end. Returns the reason of a failure, `nil` if the call succeeded.
     func run() -> String? {
         let result = command.run(input: Array((JSONLine.text(document) + "\n").utf8), within: Self.patience)
         return result.failure.map { "the hook '\(document.event)' ('\(command.arguments[0])') \($0)" }
@@ -74,8 +74,8 @@ struct HookCall {
 }
 
 extension HookCall.Answer {
-    /// Reads the kept answers of delivered operations, in the order of the ids; `nil` where no route keeps any. What cannot
-    /// be read, or is gone by now, is left out.
+    /// Reads the kept answers of delivered operations, in the order of the ids; `nil` if no route keeps answers. Leaves
+    /// out answers that are gone or unreadable.
     fileprivate static func kept(of ids: [String], in queue: OpenQueue) -> [Self]? {
         guard queue.configuration.keepsAnswers else { return nil }
         var answers: [String: KeptAnswer] = [:]

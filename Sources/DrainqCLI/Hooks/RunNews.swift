@@ -2,8 +2,8 @@ import Drain
 import Policy
 import Spool
 
-/// The events of a run for hooks. A hold that begins and ends within the run is none. Not every superseded operation is an
-/// event: `RunSummary.superseded` counts them all.
+/// The events of a run for hooks. A hold that begins and ends within the run is no event. Only some superseded
+/// operations are events: `RunSummary.superseded` counts all.
 struct RunNews {
     private struct Key: Hashable {
         var event: Hooks.Event
@@ -11,14 +11,14 @@ struct RunNews {
     }
 
     private var news: [Key: HookNews] = [:]
-    /// Whether a hook asks for deliveries. Without one they are not collected, so that memory stays bounded.
+    /// Whether a hook takes deliveries. Without one they are not collected, so that memory stays bounded.
     private let tellsDeliveries: Bool
 
     init(for hooks: Hooks) {
         tellsDeliveries = hooks.commands[.delivered] != nil
     }
 
-    /// A run begins to send so many operations.
+    /// Adds the start of a run that has `count` due operations.
     mutating func started(_ count: Int) {
         add(HookNews(.started, reason: "\(count) \(count == 1 ? "operation is" : "operations are") due"))
     }
@@ -51,8 +51,8 @@ struct RunNews {
         }
     }
 
-    /// Returns the news that hooks are told now; the rest is kept in `state/hooks.json` for a later run. What was taken in is not
-    /// returned again.
+    /// Returns the news for hooks to take now, and keeps the rest in `state/hooks.json` for a later run. Does not
+    /// return news twice.
     mutating func due(by hooks: Hooks, in spool: SpoolDirectory, at now: Timestamp) throws(SpoolError) -> [HookNews] {
         var due: [HookNews] = []
         try StateFile.hooks.update(HookLedger(), in: spool) { due = $0.take(Array(news.values), hooks: hooks, at: now) }

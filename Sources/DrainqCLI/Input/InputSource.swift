@@ -2,13 +2,13 @@ import CSystem
 import Policy
 import Spool
 
-/// A file or standard input, read in pieces as they come, so that a pipeline is answered line by line.
+/// A file or standard input. Reads it in pieces as they arrive, so that a pipeline gets its answers line by line.
 final class InputSource {
     /// The name of the source in messages.
     let name: String
     private let descriptor: Int32
 
-    /// `-` is standard input.
+    /// Opens the file; `-` is standard input.
     init(_ path: String) throws {
         name = path == "-" ? "standard input" : path
         descriptor = path == "-" ? STDIN_FILENO : open(path.rawCString, O_RDONLY | O_CLOEXEC)
@@ -21,7 +21,7 @@ final class InputSource {
         if descriptor != STDIN_FILENO { close(descriptor) }
     }
 
-    /// The next bytes, at least one; empty at the end.
+    /// Reads the next bytes, at least one; none at the end.
     func next(atMost count: Int) throws -> [UInt8] {
         do throws(Errno) {
             return try someBytes(of: descriptor, atMost: count)
@@ -30,13 +30,13 @@ final class InputSource {
         }
     }
 
-    /// Whether the next bytes, or the end, are there already.
+    /// Whether the next bytes, or the end, can be read without waiting.
     var isReady: Bool {
         var descriptor = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&descriptor, 1, 0) > 0
     }
 
-    /// All that is left, refused where it is longer than `limit`.
+    /// Reads the remaining bytes. Throws if they are more than `limit`.
     func all(upTo limit: Int) throws -> [UInt8] {
         var bytes: [UInt8] = []
         while true {

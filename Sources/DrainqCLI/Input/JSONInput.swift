@@ -1,15 +1,15 @@
 import Policy
 
-/// Cuts what `add` reads into JSON values, byte for byte as they were given, as soon as each is complete.
+/// A splitter of input into JSON values: returns each value byte for byte as given, as soon as it is complete.
 ///
-/// Two shapes are told apart by the first line. If it is one or more whole values, the input is NDJSON: every line
-/// stands for itself, and a bad one harms no other. If the first line is only the beginning of a value, the input is a
-/// document or several, over as many lines as they need; after a mistake in one, the next is looked for at a line that
-/// begins with `{` or `[`, since the inner lines of a broken document must never be taken for operations.
+/// The first line decides between two shapes. If it is one or more whole values, the input is NDJSON: each line is read
+/// by itself, and a bad line does not affect others. If it is only the beginning of a value, the input is one or more
+/// documents over any number of lines. After a mistake in a document, the next begins at a line that starts with `{` or
+/// `[`: the inner lines of a broken document must never become operations.
 struct JSONInput {
     enum Item: Hashable {
         case value([UInt8], line: Int)
-        /// Not JSON: the text, the line it begins at, and the line and reason of the mistake.
+        /// Text that is not JSON, the line where it begins, and the line and reason of the mistake.
         case bad([UInt8], line: Int, mistakeLine: Int, reason: String)
     }
 
@@ -17,19 +17,19 @@ struct JSONInput {
 
     private var shape = Shape.unknown
     private var buffer: [UInt8] = []
-    /// The number of the buffer's first line.
+    /// The line number of the buffer's first line.
     private var line = 1
-    /// No line ends before this offset of the buffer, which is of a line that has not ended.
+    /// The offset in the buffer before which no line ends. The rest belongs to a line that has not ended.
     private var searched = 0
-    /// The part of the buffer that was searched for the end of a document.
+    /// The state of the search for the end of a document, up to the end of the buffer.
     private var brackets = Brackets()
-    /// A document that has not ended is scanned again only when the buffer is as long as this, or when its brackets close.
+    /// The length of the buffer at which an unfinished document is scanned again, unless its brackets close before.
     private var nextScan = 0
 
-    /// How many bytes wait for the rest of their value.
+    /// The bytes of a value that is not complete.
     var pending: Int { buffer.count }
 
-    /// Takes the next bytes and gives the values that are complete; `atEnd` with the last ones.
+    /// Takes the next bytes and returns the values that are complete. `atEnd` marks the last bytes.
     mutating func feed(_ bytes: [UInt8], atEnd: Bool) -> [Item] {
         buffer += bytes
         if shape == .documents { brackets.take(bytes) }
@@ -99,7 +99,7 @@ struct JSONInput {
                     consumed = buffer.count
                     break
                 }
-                // A number may go on in the next bytes.
+                // The next bytes may continue the number.
                 if range.upperBound == buffer.count, !atEnd { break }
                 items.append(.value(Array(buffer[range]), line: lines.number(of: range.lowerBound, in: buffer)))
                 consumed = range.upperBound
@@ -111,7 +111,7 @@ struct JSONInput {
                     break scanning
                 }
                 let first = lines.number(of: start, in: buffer)
-                // It may lie behind the end.
+                // The mistake may lie after the end of the text.
                 var ahead = lines
                 let mistake = ahead.number(of: min(error.offset, buffer.count), in: buffer)
                 items.append(
@@ -122,7 +122,7 @@ struct JSONInput {
         }
         line = lines.number(of: consumed, in: buffer)
         buffer.removeFirst(consumed)
-        // So a value of any length is scanned as often as its length doubles, however small the parts that it comes in.
+        // However small the chunks, a value is scanned only each time its length doubles.
         nextScan = buffer.count * 2
         brackets = Brackets(isLost: mustGrow)
         brackets.take(buffer)
@@ -130,7 +130,7 @@ struct JSONInput {
         return items
     }
 
-    /// Returns where the next document may begin: the next line that starts with an opening bracket, or the end.
+    /// Returns where the next document may begin, at a line with an opening bracket or the end; `nil` if unknown yet.
     private func nextDocument(after start: Int, atEnd: Bool) -> Int? {
         var position = start
         while let newline = buffer[position...].firstIndex(of: UInt8(ascii: "\n")) {
@@ -141,7 +141,7 @@ struct JSONInput {
         return atEnd ? buffer.count : nil
     }
 
-    /// The end of the line that starts there, without its newline; the end of the input counts as one.
+    /// Returns the end of the line that starts there, without its newline. The end of the input ends a line too.
     private func endOfLine(from start: Int, atEnd: Bool) -> Int? {
         guard start < buffer.count else { return nil }
         return buffer[max(start, searched)...].firstIndex(of: UInt8(ascii: "\n")) ?? (atEnd ? buffer.count : nil)
@@ -162,20 +162,20 @@ extension UInt8 {
 }
 
 extension [UInt8] {
-    /// The offset behind the last byte that is not white space.
+    /// The offset after the last byte that is not white space.
     fileprivate var trimmedEnd: Int {
         (lastIndex { !$0.isJSONWhitespace } ?? -1) + 1
     }
 }
 
-/// The number of a line, counted on from one offset to the next.
+/// A counter of lines that goes from one offset to the next.
 private struct LineCount {
     var line: Int
     private var offset = 0
 
     init(line: Int) { self.line = line }
 
-    /// `place` is not before that of the last call.
+    /// Returns the number of the line at `place`, which must not be before the last one.
     mutating func number(of place: Int, in bytes: [UInt8]) -> Int {
         if place > offset {
             line += bytes[offset..<place].count { $0 == UInt8(ascii: "\n") }
@@ -185,9 +185,9 @@ private struct LineCount {
     }
 }
 
-/// Whether the brackets of a document have closed, from each byte once. A hint: only a scanner knows where a value ends.
+/// A hint whether the brackets of a document have closed, from each byte once. Only a scanner knows where a value ends.
 private struct Brackets {
-    /// After a mistake only a line that begins with a bracket tells something.
+    /// Whether a mistake came before: then only a line that begins with a bracket counts.
     private let isLost: Bool
     var haveClosed = false
     private var depth = 0

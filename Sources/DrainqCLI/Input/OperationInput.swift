@@ -1,12 +1,12 @@
 import Policy
 import Spool
 
-/// The input of `add` and `send`, as operations: a JSON value each, a body, or a file that stays where it is.
+/// The input of `add` and `send` as operations: from a JSON value, a body, or a file that stays where it is.
 struct OperationInput {
-    /// One operation of the input, or a part of it that is none.
+    /// One operation of the input, or a refused part of it.
     enum Item {
         case operation(Given)
-        /// `text` is how it was given; empty where it is a file that is still there.
+        /// A part that is no operation. `text` is the part as given; empty if it is a file that still exists.
         case refused(text: [UInt8], place: Place, reason: String)
         /// A body file that cannot be used.
         case refusedFile(String, BodyFileRefusal)
@@ -19,12 +19,12 @@ struct OperationInput {
 
     struct Given {
         var operation: Operation
-        /// A person chose the id: one that is in the queue already is the same operation.
+        /// Whether the user chose the id: the same id in the queue then means the same operation.
         var hasOwnID: Bool
-        /// As it was given; empty for a file that is still there.
+        /// The operation as given; empty for a file that still exists.
         var text: [UInt8]
         var place: Place
-        /// When it was given; the times of one input increase.
+        /// The time of the input; the times of one input increase.
         var at: Timestamp
 
         var submission: Submission {
@@ -32,7 +32,7 @@ struct OperationInput {
         }
     }
 
-    /// A single value longer than this is refused before it fills the memory.
+    /// The longest value in bytes. A longer one is an error before it fills the memory.
     private static let longestValue = 256 * 1_048_576
 
     private let queue: OpenQueue
@@ -41,10 +41,10 @@ struct OperationInput {
     private let expiresAt: Timestamp?
     private var last = Timestamp(microseconds: 0)
     private var values = 0
-    /// Names of fields that have been warned of.
+    /// The field names that the command has warned of.
     private var warned: Set<String> = []
 
-    /// `now` is when the command began: times on its command line are relative to it.
+    /// Makes the input. Times on the command line are relative to `now`, the start of the command.
     init(queue: OpenQueue, options: InputOptions, notBefore: Timestamp? = nil, at now: Timestamp) {
         self.queue = queue
         self.options = options
@@ -52,8 +52,8 @@ struct OperationInput {
         expiresAt = options.expires?.timestamp(now: now)
     }
 
-    /// Reads all that the command line names, standard input where it names nothing. `pause` is called where the next
-    /// part of the input may be long in coming.
+    /// Reads the sources that the command line names, else standard input. Calls `pause` if the next part of the input
+    /// may come late.
     mutating func read(_ take: (Item) throws -> Void, pause: () throws -> Void = {}) throws {
         let files = options.bodyFiles
         if let operand = options.files.first, !files.isEmpty {
@@ -75,7 +75,7 @@ struct OperationInput {
     private mutating func read(from path: String, _ take: (Item) throws -> Void, _ pause: () throws -> Void) throws {
         let source = try InputSource(path)
         if options.contentType != nil, !options.isEnvelope {
-            // The source is one body, whatever its bytes are.
+            // The whole source is one body, whatever its bytes are.
             let body = try source.all(upTo: Self.longestValue)
             try give(
                 body, Place(source: source.name, line: 1), Operation(header: newHeader(), body: body),
@@ -120,7 +120,7 @@ struct OperationInput {
         }
     }
 
-    /// Warns of fields that are no fields of an operation but nearly so, once for each name. They are kept.
+    /// Warns once of each unknown field whose name resembles one of an operation. The operation keeps the field.
     private mutating func warn(of unknown: [String], _ place: Place) {
         for name in unknown where warned.count < 10 && !warned.contains(name) {
             guard let meant = nearest(to: name, in: Envelope.fields) else { continue }
@@ -131,7 +131,7 @@ struct OperationInput {
         }
     }
 
-    /// The file stays where it is, and is the body of one operation.
+    /// Makes an operation whose body is the file, which stays where it is.
     private mutating func read(bodyFile path: String, _ take: (Item) throws -> Void) throws {
         switch examine(bodyFile: path.utf8.first == UInt8(ascii: "/") ? path : "\(absolutePath("."))/\(path)") {
         case .success(let file):
@@ -168,7 +168,7 @@ struct OperationInput {
             ))
     }
 
-    /// The header of the next operation, with a creation time after all before it.
+    /// Returns the header of the next operation. Its creation time is later than those before.
     private mutating func newHeader() -> OperationHeader {
         last = max(.now(), last + .microseconds(1))
         return OperationHeader(

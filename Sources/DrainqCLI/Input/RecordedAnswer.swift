@@ -2,14 +2,14 @@ import CSystem
 import Policy
 import Spool
 
-/// An HTTP response as `curl -i` prints it: a status line, header fields, an empty line and the body.
+/// A reader of HTTP responses as `curl -i` prints them: a status line, header fields, an empty line and the body.
 ///
-/// Interim responses, and those of a proxy or of redirects that were followed, may stand before it, as curl prints them.
+/// Skips responses that curl prints before the last one: interim responses, and those of a proxy or of redirects.
 enum RecordedAnswer {
-    /// More of a file is not read.
+    /// The most bytes of a file that are read.
     private static let maximumBytes = 64 * 1_048_576
 
-    /// The answer in the file, `-` being standard input; of its body the first `limit` bytes, as an attempt reads it.
+    /// Reads the answer in a file, `-` being standard input. Keeps `limit` bytes of its body, as an attempt does.
     static func read(_ path: String, limit: Int) throws(CommandFailure) -> AttemptReport.Answer {
         let name = path == "-" ? "standard input" : path
         let bytes: [UInt8]
@@ -55,14 +55,14 @@ enum RecordedAnswer {
         return answer
     }
 
-    /// Whether what follows a head is the head of another answer.
+    /// Whether another head follows a head.
     private static func isFollowed(_ rest: ArraySlice<UInt8>) -> Bool {
         status(
             of: String(decoding: rest.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }, as: UTF8.self))
             != nil
     }
 
-    /// The status of `HTTP/1.1 200 OK` or `HTTP/2 200`.
+    /// Returns the status of `HTTP/1.1 200 OK` or `HTTP/2 200`; `nil` for any other line.
     private static func status(of line: String) -> Int? {
         let words = line.split(separator: " ", omittingEmptySubsequences: false)
         guard words.count >= 2, words[0].hasPrefix("HTTP/"), words[1].utf8.count == 3,

@@ -7,9 +7,9 @@ extension Exposition {
         self.init(of: try QueueStatus(of: queue, at: now), try Counters.read(from: queue.spool))
     }
 
-    /// The metrics of a queue: gauges from its directory at this moment, counters from what runs have counted.
+    /// Makes the metrics of a queue: gauges from its directory at this moment, counters from the file that runs write.
     ///
-    /// What has no destination, or belongs to one beyond the first thousand, stands under an empty name, so that sums over
+    /// Operations without a destination, or with one beyond the first thousand, have an empty name, so that sums over
     /// all destinations are right.
     init(of status: QueueStatus, _ counters: Counters) {
         self.init(common: [("queue", absolutePath(status.queue))])
@@ -21,7 +21,7 @@ extension Exposition {
         lastRun(status)
     }
 
-    /// Those with the most operations, by name.
+    /// Returns the destinations with the most operations, sorted by name.
     private static func shown(_ rows: [QueueStatus.Row]) -> [QueueStatus.Row] {
         guard rows.count > Counters.mostDestinations else { return rows }
         let largest = rows.sorted { ($1.total, $0.destination) < ($0.total, $1.destination) }
@@ -81,7 +81,7 @@ extension Exposition {
     }
 
     private mutating func count(_ counters: Counters, _ rows: [QueueStatus.Row]) {
-        // A counter that is there before it counts does not miss the first one.
+        // A counter that exists at zero does not miss the first increment.
         let names = Set(rows.map(\.destination)).union(counters.destinations.keys).sorted()
         for count in Counters.Count.allCases {
             begin(.counter(count))
@@ -109,7 +109,7 @@ extension Exposition {
 extension QueueStatus.Row {
     fileprivate var total: Int { new + deferred + held + claimed + failed }
 
-    /// How many operations of a state go there; `nil` where no destination is known of them.
+    /// The number of operations in a state; `nil` for states whose operations have no known destination.
     fileprivate func count(of state: ShownState) -> Int? {
         switch state {
         case .new: new

@@ -1,6 +1,6 @@
 import Policy
 
-/// Metrics in the text format of Prometheus, version 0.0.4: families in their order, the samples of each together.
+/// Metrics in the text format of Prometheus, version 0.0.4. The samples of a family stand together.
 struct Exposition {
     private(set) var text = ""
     /// The labels of every sample.
@@ -11,7 +11,7 @@ struct Exposition {
         self.common = common
     }
 
-    /// Begins a family; the samples that follow are its own.
+    /// Begins a family. The samples that follow belong to it.
     mutating func begin(_ family: MetricFamily) {
         self.family = family.name
         text += "# HELP \(family.name) \(Self.escaped(family.help, quotes: false))\n"
@@ -22,12 +22,12 @@ struct Exposition {
         sample("\(value)", labels)
     }
 
-    /// In seconds since 1970, as Prometheus counts time.
+    /// Adds a time in seconds since 1970, as Prometheus counts time.
     mutating func sample(_ moment: Timestamp, _ labels: (name: String, value: String)...) {
         sample("\(Duration.microseconds(moment.microseconds).inSeconds)", labels)
     }
 
-    /// In seconds.
+    /// Adds a duration in seconds.
     mutating func sample(_ duration: Duration, _ labels: (name: String, value: String)...) {
         sample("\(duration.inSeconds)", labels)
     }

@@ -1,6 +1,6 @@
 import Drain
 
-/// One metric: what the exposition and the manual say of it.
+/// One metric, as the exposition and the manual describe it.
 struct MetricFamily: Hashable, Sendable {
     enum Kind: String, Sendable {
         case counter
@@ -9,9 +9,9 @@ struct MetricFamily: Hashable, Sendable {
 
     var name: String
     var kind: Kind
-    /// Besides `queue`, which all have.
+    /// The labels besides `queue`, which every metric has.
     var labels: [String]
-    /// A sentence.
+    /// The description: one sentence.
     var help: String
 
     private init(_ name: String, _ kind: Kind, by labels: [String] = [], _ help: String) {
@@ -21,7 +21,7 @@ struct MetricFamily: Hashable, Sendable {
         self.help = help
     }
 
-    /// All of them, in their order.
+    /// All metrics, in the order of the exposition.
     static let table: [MetricFamily] =
         [operations, due, oldest, nextDue, lastSuccess, closed, paused] + Counters.Count.allCases.map(counter)
         + [quarantined, runs, lastRunEnd, lastRunDuration, lastRunStatus]

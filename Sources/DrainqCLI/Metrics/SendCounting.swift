@@ -2,7 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// Counts what `send` does, as a run counts: `state/metrics.json` is written once a second and at the end.
+/// The counters of `send`, as for a run. Writes them to `state/metrics.json` once a second and at the end.
 struct SendCounting {
     private let spool: SpoolDirectory
     private var counters = Counters()
@@ -17,15 +17,14 @@ struct SendCounting {
         counters.take(.attempted(attempt), at: .now())
     }
 
-    /// Adds what was counted to the file, unless that was done within the last second. A counter that cannot be written is
-    /// a warning, once.
+    /// Adds the counts to the file, unless it did so within the last second. A failed write is a warning, once.
     mutating func write() {
         if .now < nextWrite { return }
         end()
         nextWrite = .now + .seconds(1)
     }
 
-    /// Adds what was counted to the file.
+    /// Adds the counts to the file.
     mutating func end() {
         if counters.isEmpty { return }
         do throws(SpoolError) {

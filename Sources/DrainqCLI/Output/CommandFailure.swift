@@ -1,10 +1,10 @@
 package import Configuration
 package import Spool
 
-/// Why a command ends without doing its work: what standard error says, and the exit status.
+/// The reason why a command ends without doing its work: the messages on standard error, and the exit status.
 package struct CommandFailure: Error, Hashable, Sendable {
     package var status: ExitStatus
-    /// Each with its hint, in order.
+    /// The messages in order, each with its hint.
     package var messages: [Message]
 
     package struct Message: Hashable, Sendable {
@@ -17,7 +17,7 @@ package struct CommandFailure: Error, Hashable, Sendable {
         messages = [Message(text: text, hint: hint)]
     }
 
-    /// `hasBegun`: a part of the work has been done, and no status may say that nothing was attempted.
+    /// Makes a failure of an error. With `hasBegun`, no status may say that nothing was attempted.
     package init(_ error: SpoolError, hasBegun: Bool = false) {
         let status: ExitStatus =
             switch error.kind {
@@ -30,7 +30,7 @@ package struct CommandFailure: Error, Hashable, Sendable {
         self.init(status, error.description, hint: error.hint)
     }
 
-    /// What was answered before is safe; whoever gave the input has to know where the rest of it begins.
+    /// Makes a failure that names the line where the remaining input begins. Operations answered before it are safe.
     package init(_ error: SpoolError, hasBegun: Bool, verb: String, from line: Int, of source: String) {
         self.init(error, hasBegun: hasBegun)
         messages[0].text = "cannot \(verb) line \(line) of '\(source)' and what follows: \(error)"
@@ -47,7 +47,7 @@ package struct CommandFailure: Error, Hashable, Sendable {
     }
 }
 
-/// Runs the work and turns what the other rooms throw into what a command says.
+/// Does the work, and turns errors of the other rooms into a `CommandFailure`.
 func failing<Result>(_ work: () throws -> Result) throws(CommandFailure) -> Result {
     do {
         return try work()

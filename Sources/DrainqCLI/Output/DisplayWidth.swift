@@ -1,15 +1,15 @@
-// How many columns text takes at a terminal, where characters of East Asia and emoji take two and marks take none.
+// The width of text at a terminal, in columns: East Asian characters and emoji take two columns, marks take none.
 
 extension StringProtocol {
-    /// The columns that the text takes. Control characters are `escapedForDisplay` by then.
+    /// The columns that the text takes. Control characters must be `escapedForDisplay` before.
     var displayWidth: Int {
-        // Most of what is shown is ASCII, and of a million names all.
+        // Most text is ASCII, and in a long list of names all of it.
         if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
         return reduce(0) { $0 + $1.displayWidth }
     }
 
-    /// The text in at most `width` columns, the last of them `…` where something was cut. Nothing is cut in two: where a
-    /// wide character does not fit the text is a column shorter.
+    /// The text in at most `width` columns, with `…` as the last one if it was cut. A wide character is never split:
+    /// the text may be a column shorter.
     func truncated(to width: Int) -> String {
         guard displayWidth > width else { return String(self) }
         if width <= 0 { return "" }
@@ -24,13 +24,13 @@ extension StringProtocol {
         return kept + "…"
     }
 
-    /// The text with blanks behind it up to `width` columns.
+    /// The text with blanks after it, up to `width` columns.
     func padded(to width: Int) -> String {
         self + String(repeating: " ", count: Swift.max(0, width - displayWidth))
     }
 
-    /// The text in lines of at most `width` columns, broken at blanks; those at its beginning stay. A word that is longer
-    /// stays whole on a line of its own, and so does a command: ids, paths and commands are there to be copied.
+    /// The text in lines of at most `width` columns, broken at blanks. The first line keeps its leading blanks. A
+    /// longer word or command has a line of its own: ids, paths and commands stay whole, so that they can be copied.
     func wrapped(to width: Int, indent: String = "") -> [String] {
         if displayWidth <= width { return [String(self)] }
         var lines: [String] = []
@@ -52,7 +52,7 @@ extension StringProtocol {
         return lines + [line]
     }
 
-    /// The words of the text; a command in quotes, `'drainq …'`, is one of them.
+    /// The words of the text. A command in quotes, `'drainq …'`, is one word.
     private var unbroken: [String] {
         var units: [String] = []
         var command = ""
@@ -68,14 +68,14 @@ extension StringProtocol {
                 command = ""
             }
         }
-        // A quote that nothing closes.
+        // The quote is not closed.
         return units + command.split(separator: " ").map(String.init)
     }
 }
 
 extension Character {
-    /// The columns of one grapheme cluster. A sequence that terminals draw as one picture takes two; of all others the
-    /// scalars take what each takes alone, as wcwidth(3) counts.
+    /// The columns of a grapheme cluster. A sequence that terminals draw as one picture takes two; otherwise each
+    /// scalar takes what wcwidth(3) gives it.
     fileprivate var displayWidth: Int {
         let scalars = unicodeScalars
         let first = scalars[scalars.startIndex]
@@ -85,7 +85,7 @@ extension Character {
 }
 
 extension Unicode.Scalar {
-    /// Emoji style, a skin, a joiner: what follows the first of an emoji sequence (UTS #51).
+    /// Whether the scalar makes an emoji sequence of the one before: emoji style, skin tone or joiner (UTS #51).
     fileprivate var makesEmoji: Bool {
         value == 0xFE0F || value == 0x200D || properties.isEmojiModifier
     }
@@ -93,9 +93,9 @@ extension Unicode.Scalar {
     fileprivate var displayWidth: Int {
         switch value {
         case ..<0x300: return value == 0 ? 0 : 1
-        // Vowels and finals of Hangul join the syllable before.
+        // Vowels and finals of Hangul join the syllable before them.
         case 0x1160...0x11FF, 0xD7B0...0xD7FF: return 0
-        // Two of them are a flag, and each is half of it.
+        // Two regional indicators make a flag of two columns.
         case 0x1F1E6...0x1F1FF: return 1
         default: break
         }
@@ -111,8 +111,8 @@ extension Unicode.Scalar {
         return range.contains(value)
     }
 
-    /// What EastAsianWidth.txt of Unicode 15 has as W or F, in blocks: unassigned places in a block of ideographs will be
-    /// wide too. Emoji are left out, for which the standard library has a property. Ambiguous ones are narrow.
+    /// The blocks that EastAsianWidth.txt of Unicode 15 has as W or F, with unassigned places among ideographs, which
+    /// will be wide. Leaves out emoji, a property of the standard library. Ambiguous characters are narrow.
     private static let eastAsianWide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0x3247, 0x3250...0x4DBF, 0x4E00...0xA4CF,
         0xA960...0xA97C, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6B, 0xFF01...0xFF60,

@@ -1,6 +1,6 @@
 import Policy
 
-/// Times and durations for a reader, in one unit or two: `in 5m`, `3h ago`, `1.2s`.
+/// Times and durations for people, in one or two units: `in 5m`, `3h ago`, `1.2s`.
 enum InWords {
     static func moment(_ moment: Timestamp, from now: Timestamp) -> String {
         let distance = moment - now
@@ -8,13 +8,13 @@ enum InWords {
         return distance > .zero ? "in \(rough(distance))" : "\(rough(.zero - distance)) ago"
     }
 
-    /// `2026-11-21T09:20:00Z (in 5m)`
+    /// Returns both forms of a time: `2026-11-21T09:20:00Z (in 5m)`.
     static func both(_ time: Timestamp, from now: Timestamp) -> String {
         let seconds = Timestamp(microseconds: time.microseconds -| time.microseconds % 1_000_000)
         return "\(seconds.rfc3339) (\(moment(time, from: now)))"
     }
 
-    /// Two units at most, the smaller one rounded down.
+    /// Returns a duration in at most two units, the smaller one rounded down.
     static func rough(_ distance: Duration) -> String {
         let seconds = distance.inSeconds
         if seconds < 10 { return short(distance) }
@@ -26,7 +26,7 @@ enum InWords {
             ? (whole % 60 == 0 || minutes >= 10 ? "\(minutes)m" : "\(minutes)m \(whole % 60)s") : "\(whole)s"
     }
 
-    /// `12ms`, `1.2s`, `75s`.
+    /// Returns a duration in one unit: `12ms`, `1.2s`, `75s`.
     static func short(_ duration: Duration) -> String {
         let milliseconds = duration.inSeconds * 1000
         if milliseconds < 1000 { return "\(Int(saturating: milliseconds.rounded()))ms" }

@@ -4,10 +4,10 @@
     import Foundation
 #endif
 
-/// NDJSON on standard output: one object a line, names sorted, slashes as they are, absent where there is no value. Each
-/// has the version of the format, whatever it is (`OutputObject`).
+/// NDJSON on standard output: one object a line, with sorted names, unescaped slashes, and no member without a value.
+/// Every object has the version of the format (`OutputObject`).
 enum JSONLine {
-    /// The version of every object: fields may be added to it, and none changes its meaning.
+    /// The version of every object. Fields may be added to a version, and none changes its meaning.
     static let schema = 1
 
     static func write(_ value: some Encodable) {
@@ -20,7 +20,7 @@ enum JSONLine {
         do {
             return String(decoding: try encoder.encode(Versioned(value: value)), as: UTF8.self)
         } catch {
-            // Only numbers that JSON has no text for can be refused, and no report has such.
+            // The encoder refuses only numbers that have no text in JSON, and no report has one.
             preconditionFailure("cannot encode \(value): \(error)")
         }
     }

@@ -1,7 +1,7 @@
-/// An object that `--json` prints. A field stands once: its name, what drainq-json(5) says of it, and where its value comes
-/// from.
+/// An object that `--json` prints. `fields` has each field once: its name, its description in drainq-json(5), and its
+/// value.
 protocol JSONObject: Encodable {
-    /// In the order of the manual; what is printed is sorted by name.
+    /// The fields in the order of the manual. The output is sorted by name.
     static var fields: [JSONField<Self>] { get }
 }
 
@@ -19,7 +19,7 @@ struct JSONField<Object>: Sendable {
     let documented: OutputObject.Field
     fileprivate let encode: @Sendable (Object, inout Container) throws -> Void
 
-    /// A field that every object has.
+    /// Makes a field that every object has.
     static func field<Value: Encodable & SendableMetatype>(
         _ name: String, _ kind: OutputObject.Kind, _ meaning: String, _ value: @escaping @Sendable (Object) -> Value
     ) -> JSONField {
@@ -28,7 +28,7 @@ struct JSONField<Object>: Sendable {
         }
     }
 
-    /// A field that is left out where there is nothing to say, and never null.
+    /// Makes a field that is omitted if it has no value, and never null.
     static func maybe<Value: Encodable & SendableMetatype>(
         _ name: String, _ kind: OutputObject.Kind, _ meaning: String, _ value: @escaping @Sendable (Object) -> Value?
     ) -> JSONField {
@@ -37,7 +37,7 @@ struct JSONField<Object>: Sendable {
         }
     }
 
-    /// The field that tells objects of one stream apart.
+    /// Makes the field that tells objects of one stream apart.
     static func event(_ word: String) -> JSONField {
         field("event", .word([word]), "what kind of object this is") { _ in word }
     }
@@ -49,7 +49,7 @@ struct JSONField<Object>: Sendable {
         self.encode = encode
     }
 
-    /// The same field of an object that has this one's in it.
+    /// Returns the same field for an object that contains this one.
     func of<Outer>(_ part: @escaping @Sendable (Outer) -> Object) -> JSONField<Outer> {
         JSONField<Outer>(documented: documented) { [encode] outer, container in try encode(part(outer), &container) }
     }

@@ -12,7 +12,7 @@ struct JournalStream: Hashable {
         self.inode = inode
     }
 
-    /// Whether that is what this descriptor is: the variable is inherited, also by what writes elsewhere.
+    /// Whether the descriptor is that stream. A process inherits the variable even if it writes elsewhere.
     func isBehind(_ descriptor: Int32) -> Bool {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return false }
@@ -22,7 +22,7 @@ struct JournalStream: Hashable {
 }
 
 extension Messages.Format {
-    /// What `--log` says; `auto` is what standard error is connected to.
+    /// Makes the format that `--log` names. `auto` depends on what standard error is connected to.
     init(_ reader: RunArguments.Reader, environment: [String: String]) {
         switch reader {
         case .json: self = .json

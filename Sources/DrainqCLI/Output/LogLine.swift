@@ -1,6 +1,6 @@
 import Policy
 
-/// A line of the log: the object of an event, with when and how much it matters besides.
+/// A line of the log: the object of an event, with its time and level.
 struct LogLine<Event: Encodable>: Encodable {
     var time: Timestamp
     var level: Messages.Level
@@ -19,7 +19,7 @@ struct LogLine<Event: Encodable>: Encodable {
     }
 }
 
-/// A message in words.
+/// The object of a message in words.
 struct MessageView: Encodable {
     var event = "message"
     var message: String

@@ -2,16 +2,16 @@
 import Policy
 import Synchronization
 
-// The only file that writes to standard output and standard error, and the only one that ends the process.
+// Only this file writes to standard output and standard error, and only this file ends the process.
 
-/// Standard output: results, collected and written in large pieces. Safe to use from any thread.
+/// Standard output, for results. Collects them and writes large pieces. Safe to use from any thread.
 package let standardOutput = Output(descriptor: STDOUT_FILENO)
 
-/// One open descriptor that text goes to.
+/// An open descriptor that takes text.
 package final class Output: Sendable {
-    /// The reaction when the reader has closed the pipe, as `head` does.
+    /// The reaction after the reader has closed the pipe, as `head` does.
     package enum WhenClosed: Sendable {
-        /// The process ends by SIGPIPE without a word, as git's does.
+        /// Ends the process by SIGPIPE without a message, as git does.
         case endProcess
         /// Drops the remaining output: the work matters more than its report.
         case discard
@@ -21,7 +21,7 @@ package final class Output: Sendable {
         var pending: [UInt8] = []
         var whenClosed = WhenClosed.endProcess
         var isClosed = false
-        /// The first failure, in the words of the system.
+        /// The first failure, in the system's words.
         var failure: String?
     }
 
@@ -37,7 +37,7 @@ package final class Output: Sendable {
         state.withLock { $0.whenClosed = reaction }
     }
 
-    /// Adds text as it is; foreign parts are to be `escapedForDisplay` by then.
+    /// Adds text unchanged. Foreign parts must be `escapedForDisplay` before.
     package func write(_ text: String) {
         write(bytes: text.utf8)
     }
@@ -53,17 +53,17 @@ package final class Output: Sendable {
         }
     }
 
-    /// Writes what was collected: before waiting for anything, and at the end.
+    /// Writes the collected output. To be called before a wait, and at the end.
     package func flush() {
         state.withLock { send(&$0) }
     }
 
-    /// Whether nothing that is written arrives any more: the reader is gone, or the terminal, or the disk is full.
+    /// Whether output is lost from now on: the reader or the terminal is gone, or the disk is full.
     package var isClosed: Bool {
         state.withLock { $0.isClosed }
     }
 
-    /// Flushes; then why not everything could be written, `nil` when it could or the reader went away.
+    /// Flushes. Returns the reason why output was lost, `nil` if it was not or the reader went away.
     package func finish() -> String? {
         state.withLock { state in
             send(&state)
@@ -91,18 +91,18 @@ package final class Output: Sendable {
     }
 }
 
-/// The messages to a person, on standard error: one line each, with the control characters of the whole line escaped.
+/// The messages to people, on standard error: one line each, with the control characters of the whole line escaped.
 package enum Messages {
-    /// How a line is written.
+    /// The format of a line.
     package enum Format: Hashable, Sendable {
         case text
-        /// The same behind its priority, for the journal (sd-daemon(3)).
+        /// Text after its priority, for the journal (sd-daemon(3)).
         case journal
         /// An object for each message.
         case json
     }
 
-    /// How much a line matters, by its priority (syslog(3)).
+    /// The priority of a line (syslog(3)).
     package enum Level: Int, Sendable {
         case error = 3
         case warning = 4
@@ -120,7 +120,7 @@ package enum Messages {
         set { current.withLock { $0 = newValue } }
     }
 
-    /// `drainq: error: cannot VERB 'OBJECT': REASON`, and a hint that is a command or a fact.
+    /// Prints `drainq: error: cannot VERB 'OBJECT': REASON`, and a hint that is a command or a fact.
     package static func error(_ message: String, hint: String? = nil) {
         say(.error, message, after: "error: ", hint: hint)
     }
@@ -134,17 +134,17 @@ package enum Messages {
         Self.error(error.message, hint: error.hint)
     }
 
-    /// `drainq: …`, what somebody has to know or asked for with `--verbose`.
+    /// Prints `drainq: …`, a fact that the user must know, or asked for with `--verbose`.
     package static func notice(_ message: String) {
         say(.notice, message)
     }
 
-    /// `drainq: …`, what went as it should.
+    /// Prints `drainq: …`, a success.
     package static func info(_ message: String) {
         say(.info, message)
     }
 
-    /// `word` stands before the message where no object says what it is.
+    /// Writes a message in the current format. `word` precedes the text, but not in JSON, which has the level.
     package static func say(_ level: Level, _ message: String, after word: String = "", hint: String? = nil) {
         let format = format
         if format == .json { return log(MessageView(message: message, hint: hint), level) }
@@ -153,23 +153,23 @@ package enum Messages {
         if let hint { write("\(priority)\(name)\(escapedForDisplay("hint: " + hint))\n") }
     }
 
-    /// An object of the log, on a line.
+    /// Writes an object of the log on a line.
     static func log(_ event: some Encodable, _ level: Level) {
         write(JSONLine.text(LogLine(time: .now(), level: level, event: event)) + "\n")
     }
 
-    /// Writes a whole line above the footer. Errors of the write are ignored: there is no other place to report them.
+    /// Writes a whole line above the footer. Ignores errors of the write: they could be reported nowhere else.
     private static func write(_ line: String) {
         footer.withLock { footer in put(footer.isEmpty ? line : eraseLine + line + footer) }
     }
 
-    /// One system call for each text, so that lines of several processes do not mix and the footer is never seen erased.
+    /// Writes text by one system call, so that lines of several processes do not mix and the footer does not flicker.
     private static func put(_ text: String) {
         let bytes = Array(text.utf8)
         _ = bytes.withUnsafeBytes { systemWrite(STDERR_FILENO, $0.baseAddress!, $0.count) }
     }
 
-    /// The last line of the terminal; empty where there is none.
+    /// The last line of the terminal; empty if there is none.
     private static let footer = Mutex("")
     /// Returns the cursor to the first column and erases the line (ECMA-48 EL).
     private static let eraseLine = "\r\u{1B}[K"
@@ -185,29 +185,29 @@ package enum Messages {
     }
 }
 
-/// A closed pipe, and a file that may not grow (RLIMIT_FSIZE), become errors of the write and no signal: `Output` knows how to
-/// take the one, and the queue takes the other as it takes a full disk.
+/// Turns SIGPIPE and SIGXFSZ into errors of the write. `Output` handles a closed pipe; the queue handles a file that
+/// may not grow (RLIMIT_FSIZE) like a full disk.
 func ignoreSignalsOfWrites() {
     signal(SIGPIPE, SIG_IGN)
     signal(SIGXFSZ, SIG_IGN)
 }
 
-/// A program that ignores SIGCHLD hands that on to what it starts, and the kernel then forgets how children end: agents,
-/// secrets' commands and hooks could not be told from programs that cannot be started.
+/// Restores SIGCHLD. A parent that ignores it passes that on, and the kernel then discards the status of children: the
+/// ends of agents, secrets' commands and hooks would look like programs that cannot be started.
 func waitForChildren() {
     signal(SIGCHLD, SIG_DFL)
 }
 
-/// Whatever is opened first gets a standard descriptor that is closed, and results would be written into it: a closed one
-/// becomes /dev/null, so that they are lost and nothing else is.
+/// Opens /dev/null for each closed standard descriptor. Otherwise the next file opened would get the descriptor, and
+/// results would be written into it.
 func occupyStandardDescriptors() {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) < 0 {
-        // The lowest that is free is this one.
+        // `open` returns the lowest free descriptor: this one.
         _ = open("/dev/null", O_RDWR)
     }
 }
 
-/// Ends the process after everything has been written.
+/// Ends the process. All output must be written before.
 package func end(with status: ExitStatus) -> Never {
     exit(status.rawValue)
 }

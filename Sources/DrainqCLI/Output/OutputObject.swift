@@ -1,12 +1,12 @@
-/// One kind of object that `--json` prints, as drainq-json(5) has it. Its fields are those that a `JSONObject` is encoded by;
-/// only what has foreign bytes in it is written another way, and held against this by a test.
+/// One kind of object that `--json` prints, as drainq-json(5) describes it. Its fields are those that encode a
+/// `JSONObject`. Objects with foreign bytes are written another way, and a test compares them with this.
 struct OutputObject: Hashable, Sendable {
-    /// The version of all of them: fields may be added to it, and none changes its meaning.
+    /// The version of all objects. Fields may be added to a version, and none changes its meaning.
     static let schema = JSONLine.schema
 
     /// The title of the object: lower case, no period.
     var title: String
-    /// The commands that print it, as written after `drainq`.
+    /// The commands that print the object, as written after `drainq`.
     var printedBy: [String]
     var fields: [Field]
 
@@ -20,7 +20,7 @@ struct OutputObject: Hashable, Sendable {
         var name: String
         var kind: Kind
         var isOptional: Bool
-        /// Lower case, no period.
+        /// The description: lower case, no period.
         var meaning: String
 
         init(_ name: String, _ kind: Kind, _ meaning: String) {
@@ -34,7 +34,7 @@ struct OutputObject: Hashable, Sendable {
             self.meaning = meaning
         }
 
-        /// A field that is left out where there is nothing to say, and never null.
+        /// Makes a field that is omitted if it has no value, and never null.
         static func maybe(_ name: String, _ kind: Kind, _ meaning: String) -> Field {
             Field(name: name, kind: kind, isOptional: true, meaning: meaning)
         }
@@ -59,7 +59,7 @@ struct OutputObject: Hashable, Sendable {
 }
 
 extension OutputObject.Kind {
-    /// As the manual has it.
+    /// The kind in the words of the manual.
     var words: String {
         switch self {
         case .text: "text"
@@ -79,7 +79,7 @@ extension OutputObject.Kind {
         }
     }
 
-    /// The fields of what is in it.
+    /// The fields of the objects inside the value.
     var inner: [OutputObject.Field] {
         switch self {
         case .object(let fields): fields

@@ -1,14 +1,14 @@
 import Policy
 
-/// Rows of text in aligned columns, at least two blanks apart and with never two blanks in a cell, so that
-/// `awk -F '  +'` reads it.
+/// Rows of text in aligned columns, at least two blanks apart. A cell never has two blanks in a row, so `awk -F '  +'`
+/// reads the table.
 ///
-/// Elsewhere than at a terminal every cell is whole. At a terminal that is too narrow the concessions are made, one after
-/// the other until it fits; where even all of them are not enough, the first column has lines of its own.
+/// Without a terminal every cell is whole. At a terminal that is too narrow the table makes the concessions, one after
+/// the other, until it fits. If all of them are not enough, the first column has lines of its own.
 struct Table {
     struct Column {
         var title: String
-        /// Stands at the right edge of its column.
+        /// Whether cells are aligned to the right.
         var isNumber = false
     }
 
@@ -19,7 +19,7 @@ struct Table {
         init(_ text: String, _ paint: Paint = .plain) {
             let text = escapedForDisplay(text)
             self.text = text.hasSingleBlanksOnly ? text : text.split(separator: " ").joined(separator: " ")
-            // An empty cell would be none for a program that reads it.
+            // Programs could not see an empty cell.
             if self.text.isEmpty { self.text = "-" }
             self.paint = paint
         }
@@ -29,7 +29,7 @@ struct Table {
         }
     }
 
-    /// The part that a column drops if there is no room.
+    /// A change to a column that makes room.
     enum Concession {
         case shrink(column: Int, to: Int)
         case drop(column: Int)
@@ -39,10 +39,10 @@ struct Table {
     var rows: [[Cell]]
     var concessions: [Concession] = []
 
-    /// Of the others, where the first column has lines of its own.
+    /// The indent of the other columns if the first has lines of its own.
     private static let indent = "  "
 
-    /// Which columns are shown, and how wide each is.
+    /// The columns that are shown, and the width of each.
     private struct Layout {
         var shown: [Int]
         var widths: [Int]
@@ -50,7 +50,7 @@ struct Table {
         var total: Int { shown.reduce(0) { $0 + widths[$1] } + 2 * max(0, shown.count - 1) }
     }
 
-    /// Whether it fits without the first column in lines of its own, or with.
+    /// Whether the table fits; with `stacked`, whether it fits with the first column in lines of its own.
     func fits(_ terminal: Terminal, stacked: Bool = false) -> Bool {
         terminal.columns.map { layout(within: $0, stacked: stacked) != nil } ?? true
     }
@@ -59,7 +59,7 @@ struct Table {
         guard let room = terminal.columns else { return lines(natural, terminal) }
         if let layout = layout(within: room, stacked: false) { return lines(layout, terminal) }
         let layout = layout(within: room, stacked: true) ?? conceded(concessions, stacked: true)
-        // One line for the first column and one for the others, of the heading as of each row.
+        // The heading and each row take two lines: one for the first column, one for the others.
         return zip(cells, lines(layout, terminal)).flatMap { row, line in
             [terminal.painted(row[0].text, row[0].paint), Self.indent + line]
         }
@@ -85,7 +85,7 @@ struct Table {
         return layout
     }
 
-    /// The first layout that fits, with what is left over given back to what was shrunk; `nil` where none does.
+    /// Returns the first layout that fits, with the remaining room given back to shrunken columns; `nil` if none fits.
     private func layout(within room: Int, stacked: Bool) -> Layout? {
         for count in 0...concessions.count {
             var layout = conceded(concessions.prefix(count), stacked: stacked)
@@ -121,7 +121,7 @@ struct Table {
 }
 
 extension String {
-    /// Whether it neither begins nor ends with a blank, nor has two of them beside each other.
+    /// Whether the text has no blank at either end, and no two in a row.
     fileprivate var hasSingleBlanksOnly: Bool {
         var last = UInt8(ascii: " ")
         for byte in utf8 {

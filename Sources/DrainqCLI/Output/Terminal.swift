@@ -3,20 +3,20 @@ import Policy
 
 /// The terminal that shows results: its size, and whether it has colour.
 struct Terminal: Hashable, Sendable {
-    /// How many columns a line may have; `nil` where no terminal shows it, and nothing is cut or broken.
+    /// The columns of a line; `nil` without a terminal: nothing is cut or broken then.
     var columns: Int?
-    /// How many lines are visible at once; `nil` where nobody knows.
+    /// The lines that are visible at once; `nil` if unknown.
     var lines: Int?
     var hasColour: Bool
 
     /// No terminal: a file, or another program.
     static let absent = Terminal(columns: nil, lines: nil, hasColour: false)
 
-    /// What standard output is.
+    /// Returns the terminal of standard output.
     ///
-    /// A terminal is as wide as `COLUMNS` says, as for ls(1) and git(1), else as the kernel knows, else 80. Elsewhere
-    /// `COLUMNS`, which many a shell exports, means nothing: what another program reads does not change with a window.
-    /// There is colour at a terminal that is not `dumb`, unless `NO_COLOR` is set to anything (no-color.org).
+    /// Its width is `COLUMNS`, as for ls(1) and git(1), else the kernel's value, else 80. Without a terminal `COLUMNS`,
+    /// which many shells export, is ignored: output to a program does not change with a window. A terminal has colour
+    /// unless it is `dumb`, or `NO_COLOR` is set to anything (no-color.org).
     static func forResults(_ environment: [String: String]) -> Terminal {
         guard isOnStandardOutput else { return .absent }
         let size = size(of: STDOUT_FILENO)
@@ -32,13 +32,13 @@ struct Terminal: Hashable, Sendable {
         return "\u{1B}[\(code)m\(text)\u{1B}[0m"
     }
 
-    /// A line in as many as it takes here.
+    /// Returns the text in lines that fit the terminal.
     func wrapped(_ text: String, indent: String = "  ") -> [String] {
         guard let columns else { return [text] }
         return text.wrapped(to: columns, indent: indent)
     }
 
-    /// The first of the lines, as many as one screen shows: more would scroll it, and the first matter most.
+    /// Returns the first lines, as many as one screen shows. More would scroll it, and the first matter most.
     func visible(_ text: [String]) -> [String] {
         guard let lines else { return text }
         var left = lines - 1
@@ -49,10 +49,10 @@ struct Terminal: Hashable, Sendable {
             })
     }
 
-    /// How many lines of the screen this takes: the terminal itself breaks what is longer than one.
+    /// Returns the lines of the screen that the text takes. The terminal breaks text that is longer than one.
     private func height(of line: String) -> Int {
         guard let columns else { return 1 }
-        // Escapes in foreign text are escaped, so these are drainq's own: up to the `m` they take no room.
+        // Foreign escapes are escaped, so these are drainq's own. Up to the `m` they take no room.
         let parts = line.split(separator: "\u{1B}", omittingEmptySubsequences: false)
         let width = parts.dropFirst().reduce(parts[0].displayWidth) {
             $0 + $1.drop { $0 != "m" }.dropFirst().displayWidth
@@ -61,16 +61,16 @@ struct Terminal: Hashable, Sendable {
     }
 }
 
-/// How something is told apart at a terminal, besides by its words: nothing is carried by colour alone.
+/// The emphasis of text at a terminal. Words carry the same information: colour alone carries none.
 enum Paint: Hashable, Sendable {
     case plain
     case heading
-    /// What needs a person.
+    /// A state that needs a person.
     case bad
     case waiting
     case good
 
-    /// Of `SGR` (ECMA-48 §8.3.117).
+    /// The parameters of `SGR` (ECMA-48 §8.3.117); `nil` for none.
     fileprivate var code: String? {
         switch self {
         case .plain: nil
@@ -89,10 +89,10 @@ extension Terminal {
     static var isOnStandardOutput: Bool { isatty(STDOUT_FILENO) == 1 }
     static var isOnStandardError: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// How many columns a line on standard error may have, at this moment: windows change.
+    /// The columns of a line on standard error, at this moment: windows change their size.
     static var columnsOfMessages: Int { size(of: STDERR_FILENO)?.columns ?? 80 }
 
-    /// Moves to the upper left corner and removes all that is visible (ECMA-48 CUP, ED).
+    /// Moves the cursor to the upper left corner and erases the screen (ECMA-48 CUP, ED).
     static let clear = "\u{1B}[H\u{1B}[J"
 
     private static func size(of descriptor: Int32) -> (columns: Int, lines: Int)? {

@@ -7,7 +7,7 @@ import Policy
 #endif
 
 extension Timestamp {
-    /// The wall clock, read here and passed on: no room below asks for the time itself.
+    /// Returns the time of the wall clock. The rooms below get it from here and do not read the clock.
     static func now() -> Timestamp {
         // A Double holds microseconds exactly until the year 2255.
         Timestamp(microseconds: Int64(saturating: (Date().timeIntervalSince1970 * 1_000_000).rounded(.down)))

@@ -2,7 +2,7 @@ import Drain
 import Policy
 
 extension KnownDestinations {
-    /// An error that names the nearest destination there is.
+    /// Returns an error that suggests the nearest known destination.
     func unknown(_ name: String) -> CommandFailure {
         CommandFailure(
             .usage, "there is no destination '\(name)'",
@@ -11,7 +11,7 @@ extension KnownDestinations {
         )
     }
 
-    /// The destination that a person means: an origin in any spelling, or a name that status shows.
+    /// Returns the destination that the user means: an origin in any spelling, or a name that `status` shows.
     func destination(named name: String) throws(CommandFailure) -> Destination {
         if let destination = table.destination(named: name) { return destination }
         throw unknown(name)

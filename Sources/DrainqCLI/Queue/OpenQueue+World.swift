@@ -2,7 +2,7 @@ import Delivery
 import Drain
 import Policy
 
-/// What attempts could be made by on this machine.
+/// Returns the transports that this machine can use.
 func installedTransports() -> [Transport] {
     Transport.allCases.filter { transport in
         switch transport {
@@ -13,7 +13,7 @@ func installedTransports() -> [Transport] {
 }
 
 extension OpenQueue {
-    /// Asks for tokens by a delivery agent of its own, as the destination of their endpoint is asked.
+    /// Returns the source of tokens: a delivery agent of its own asks each endpoint by its destination's settings.
     private func tokenSource() -> TokenSource {
         let settings = { [configuration] in DestinationTable(configuration).settings(ofEndpointOf: $0) }
         return TokenSource(
@@ -31,7 +31,7 @@ extension OpenQueue {
             })
     }
 
-    /// The world as it is: the clock, chance, secrets, delivery agents and this machine's network and power.
+    /// Returns the real world: clock, random numbers, secrets, delivery agents, and this machine's network and power.
     func world() -> World {
         let store = SecretStore(
             sources: configuration.secrets, environment: environment, passing: configuration.passEnvironment,

@@ -4,11 +4,11 @@ import Drain
 import Policy
 import Spool
 
-/// The queue and its configuration, as the options and the environment name them.
+/// The queue and its configuration, found by the options and the environment.
 struct OpenQueue {
     var spool: SpoolDirectory
     var configuration: Configuration
-    /// Where the configuration is: what is relative in it starts from there.
+    /// The directory of the configuration: its relative paths start there.
     var directory: String
     var environment: [String: String]
 
@@ -27,12 +27,12 @@ struct OpenQueue {
         self.environment = environment
     }
 
-    /// Throws where the queue's own configuration could be another's; one that `--config` names is trusted as it is.
+    /// Throws if others could have written the queue's own configuration. Trusts one that `--config` names.
     func checkTrustOfConfiguration(_ options: QueueOptions) throws(SpoolError) {
         if options.configuration == nil { try spool.checkTrustOfConfiguration() }
     }
 
-    /// Lets `DRAINQ_TRANSPORT` take the place of `auto`.
+    /// Uses `DRAINQ_TRANSPORT` in place of `auto`.
     mutating func applyTransport(of environment: [String: String]) throws(UsageError) {
         configuration.transportOfEnvironment = try transport(of: environment)
     }
@@ -43,10 +43,10 @@ struct OpenQueue {
     }
 }
 
-/// Reads the configuration that was asked for, else the queue's own; a queue without one has the defaults.
+/// Reads the configuration at `path`, else that of the queue; a queue without one has the defaults.
 func readConfiguration(at path: String?, queue: String) throws -> Configuration {
     let file = path ?? "\(queue)/drainq.json"
-    // A pipe that `--config` names has a writer; that of a queue would be waited for without end.
+    // A pipe that `--config` names has a writer. A read of one in the queue could block without end.
     var status = stat()
     let kinds: [mode_t] = [S_IFREG, S_IFDIR]
     if path == nil, stat(file.rawCString, &status) == 0, !kinds.contains(status.st_mode & S_IFMT) {
@@ -68,7 +68,7 @@ func readConfiguration(at path: String?, queue: String) throws -> Configuration 
 }
 
 extension ExitStatus {
-    /// A configuration that cannot be read: the file system's failure, a lack of permission, or a mistake in naming it.
+    /// Makes the status of an unreadable configuration: an input/output failure, no permission, or a wrong name.
     fileprivate init(ofReading error: Errno) {
         self =
             switch error.code {

@@ -3,10 +3,10 @@ import Drain
 /// One line of `add --json` and `import --json`.
 struct AddResult: JSONObject {
     var id: String?
-    /// Where it is now, or where the one of that id is already.
+    /// The state now, or that of the operation that has the id already.
     var state: String?
     var duplicate: Bool?
-    /// It has taken the place of the one of that id.
+    /// Whether the operation replaced the one that had the id.
     var replaced: Bool?
     var error: String?
     var source: String?

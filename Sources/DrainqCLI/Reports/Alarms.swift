@@ -2,34 +2,34 @@ import Drain
 import Policy
 import Spool
 
-/// The reports of a run without a terminal, compared with those of earlier runs.
+/// The reports of a run without a terminal. Leaves out those that an earlier run has made within the hour.
 struct Alarms {
     private let spool: SpoolDirectory
-    /// One moment decides for the whole run what is quiet.
+    /// The time by which the whole run decides what is quiet.
     private let now: Timestamp
-    /// As it was when the run first asked.
+    /// The ledger as it was at the start of the run.
     private var ledger: AlarmLedger
     private var failed: [AlarmLedger.Cause: Int] = [:]
     private var held: Set<String> = []
-    /// The causes that the storm guard held a destination for.
+    /// The causes for which the storm guard held a destination.
     private var storms: Set<AlarmLedger.Cause> = []
     private var released: Set<String> = []
 
-    /// A ledger that cannot be read is an empty one: what it would keep quiet is told.
+    /// Reads the ledger. One that cannot be read counts as empty: the run then reports everything.
     init(of spool: SpoolDirectory, at now: Timestamp) {
         self.spool = spool
         self.now = now
         ledger = (try? StateFile.alarms.read(AlarmLedger.self, in: spool)) ?? AlarmLedger()
     }
 
-    /// Whether a line is due for the operation, which has failed for good.
+    /// Counts an operation that has failed for good. Returns whether to report it.
     mutating func tells(_ event: AttemptEvent) -> Bool {
         let cause = AlarmLedger.Cause(destination: event.destination, event.record)
         failed[cause, default: 0] += 1
         return !ledger.isQuiet(cause, at: now)
     }
 
-    /// Whether a line is due for the hold of a destination.
+    /// Records the hold of a destination. Returns whether to report it.
     ///
     /// A hold by the storm guard has the same cause as the failures before it, and needs no other action.
     mutating func tells(holdOf destination: String, for record: AttemptRecord, byStormGuard: Bool) -> Bool {
@@ -43,7 +43,7 @@ struct Alarms {
         return !ledger.isQuiet(cause, at: now)
     }
 
-    /// Whether somebody was told of the hold that has ended.
+    /// Records the end of a hold. Returns whether this run or an earlier one has reported the hold.
     mutating func release(_ destination: String) -> Bool {
         released.insert(destination)
         let begins = storms.filter { $0.destination == destination }
@@ -51,7 +51,7 @@ struct Alarms {
         return held.remove(destination) != nil || !begins.isEmpty || ledger.hasTold(holdOf: destination)
     }
 
-    /// What earlier runs kept quiet about, and is told now: a sentence each.
+    /// A sentence for each cause that earlier runs kept quiet about, and that is due for a report.
     var owed: [String] {
         ledger.owed(at: now).map { owed in
             let place = "'\(owed.cause.destination)'"
@@ -62,7 +62,7 @@ struct Alarms {
         }
     }
 
-    /// Leaves for the next run what this one has said. A run that said nothing, and kept quiet about nothing, writes nothing.
+    /// Records the reports of this run for later ones. Writes nothing if there was nothing to report or keep quiet.
     func leave() throws(SpoolError) {
         if failed.isEmpty, held.isEmpty, storms.isEmpty, released.isEmpty, ledger.owed(at: now).isEmpty { return }
         try StateFile.alarms.update(AlarmLedger(), in: spool) {

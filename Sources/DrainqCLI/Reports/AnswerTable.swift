@@ -2,9 +2,9 @@ import Policy
 
 /// The meaning of every answer on a route: the object of `explain --json` without an answer, schema 1, and its text.
 struct AnswerTable: JSONObject {
-    /// Answers next to each other that one rule decides alike.
+    /// Consecutive answers that one rule decides alike.
     struct Row: JSONObject {
-        /// `404`, `500-599`, `timeout`.
+        /// The answers: `404`, `500-599`, `timeout`.
         var answers: String
         var outcome: String
         var rule: String
@@ -17,7 +17,7 @@ struct AnswerTable: JSONObject {
     }
 
     var route: RouteView
-    /// The rules of the route that come first, in their order.
+    /// The rules of the route that decide first, in their order.
     var rules: [WrittenRule]?
     var answers: [Row]
     var provided: String?
@@ -43,7 +43,7 @@ extension AnswerTable {
         var rows: [(first: Int, last: Int, outcome: Outcome, rule: String)] = []
         for status in 100...599 {
             let verdict = explained.verdict(on: .statuses(status...status))
-            // `status 503: default 500-599 defers`, without the status that is in question.
+            // The rule without its own status: of `status 503: default 500-599 defers` the part after the colon.
             let rule = verdict.rule.description.trimmingPrefix("status \(status): ")
             if let last = rows.last, last.outcome == verdict.outcome, last.rule == rule {
                 rows[rows.count - 1].last = status
@@ -73,7 +73,7 @@ extension AnswerTable {
             expiresAfter: route.expiresAfter?.quantity)
     }
 
-    /// Lines for a person: a list for each outcome, and what the route itself has decided.
+    /// The lines for people: a list for each outcome, and the route's own rules.
     var lines: [String] {
         var lines = ["route '\(route.type)': \(route.request)", "destination: \(route.destination)", ""]
         func say(_ name: String, _ text: String) {

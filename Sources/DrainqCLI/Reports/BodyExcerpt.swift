@@ -1,13 +1,13 @@
 import Policy
 
-/// The beginning of a body for a person: JSON with a line for each value, text as it is, all of it escaped; of other
-/// bytes only how many there are.
+/// The beginning of a body for people: JSON with a line for each value, or text as it is, with control characters
+/// escaped. Of other bytes it gives only the number.
 struct BodyExcerpt {
     private static let mostLines = 40
     private static let mostBytes = 4096
 
     private(set) var lines: [String]
-    /// What is not shown, in words; `nil` where all is.
+    /// The part that is not shown, in words; `nil` if all is shown.
     private(set) var rest: String?
 
     init(_ bytes: [UInt8], _ terminal: Terminal) {
@@ -31,7 +31,7 @@ struct BodyExcerpt {
         }
     }
 
-    /// The text, without what is left of a character at the cut.
+    /// Returns the text without an incomplete character at the cut; `nil` if the bytes are no text.
     private static func text(_ head: ArraySlice<UInt8>, isWhole: Bool) -> String? {
         for missing in 0...(isWhole ? 0 : 3) {
             if let text = String(validating: head.dropLast(missing), as: UTF8.self) {
@@ -47,7 +47,7 @@ struct BodyExcerpt {
         return bytes[range.upperBound...].allSatisfy { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
     }
 
-    /// JSON with a line for each member and element. What is between the blanks stays byte for byte.
+    /// Returns JSON with a line for each member and element. Changes only the white space between tokens.
     private static func spread(_ bytes: [UInt8]) -> [String] {
         var lines: [String] = []
         var line: [UInt8] = []

@@ -5,7 +5,7 @@ func droppedMessage(_ name: EntryName) -> String {
     "dropped '\(name.id)', the oldest: the queue is full and limits.whenFull is dropOldest"
 }
 
-/// Says what had to go under `dropOldest`. Returns false where something could not go: the queue is over its limits.
+/// Reports the operations that `dropOldest` removed. Returns false if one stayed: the queue is over its limits.
 func tellDropped(_ accepted: Accepted) -> Bool {
     for entry in accepted.dropped { Messages.notice(droppedMessage(entry.name)) }
     for error in accepted.errors { Messages.error(error.description, hint: error.hint) }

@@ -1,18 +1,18 @@
 import Policy
 
-/// A route with everything that decides what its answers mean, and words for it.
+/// A route with everything that decides what its answers mean, and the words that describe it.
 struct ExplainedRoute {
     let type: TypeName
     let route: Route
     let destination: Destination
     let settings: DestinationSettings
     let retention: Retention
-    /// How long what is delivered on the route is kept.
+    /// The time that delivered operations of the route are kept.
     let keepsDeliveredFor: Duration
     let available: [Transport]
-    /// The file of the configuration, to name a rule's line by.
+    /// The file of the configuration, which names a rule together with its line.
     let file: String
-    /// The names of what is kept for the key in question; `nil` where no key is.
+    /// The names of the values kept for a key; `nil` if no key is given.
     var kept: Set<String>?
 
     init(
@@ -53,7 +53,7 @@ struct ExplainedRoute {
 
     // MARK: - Verdicts
 
-    /// By the status or error alone: of an answer's content nothing is known here.
+    /// Returns the verdict by the status or error alone, without the content of an answer.
     func verdict(on answer: AnswerPattern) -> Verdict {
         switch answer {
         case .statuses(let range): Classification.verdict(onStatus: range.lowerBound, route: route)
@@ -81,12 +81,12 @@ struct ExplainedRoute {
         }
     }
 
-    /// Where the rule that decided is written: `/q/drainq.json:14`; `nil` where it is written in no file.
+    /// Returns the file and line of a rule, `/q/drainq.json:14`; `nil` if it is in no file.
     func place(of rule: AnswerRule?) -> String? {
         rule.flatMap { $0.line.number > 0 ? "\(file):\($0.line.number)" : nil }
     }
 
-    /// The rules that decide before `verdict` where an answer of this status has in it what they ask for.
+    /// Returns the rules that decide before `verdict` if an answer of this status meets their conditions.
     func rulesBefore(_ verdict: Verdict) -> [AnswerRule] {
         guard let status = verdict.status else { return [] }
         return route.answers.prefix { $0 != verdict.rule.match?.rule }.filter {
@@ -94,7 +94,7 @@ struct ExplainedRoute {
         }
     }
 
-    /// What must be true of a 2xx besides, in words, and what it is otherwise.
+    /// Returns the condition that a 2xx must also meet, in words, and its outcome otherwise.
     func acceptance(of verdict: Verdict) -> (provided: String, otherwise: Outcome)? {
         guard verdict.outcome == .delivered, let status = verdict.status else { return nil }
         if case .answers = verdict.rule.match?.rule.origin { return nil }
@@ -104,7 +104,7 @@ struct ExplainedRoute {
 
     // MARK: - What follows
 
-    /// Whether one more of the attempts is used up.
+    /// Whether the answer uses up one of the attempts.
     func countsAttempt(_ verdict: Verdict) -> Bool {
         verdict.outcome != .delivered && verdict.countsAttempt
     }
@@ -131,7 +131,7 @@ struct ExplainedRoute {
         }
     }
 
-    /// What becomes of the destination, a sentence each.
+    /// Returns the effects on the destination, a sentence each.
     func destination(after report: SealedReport, _ verdict: Verdict) -> [String] {
         var sentences: [String] = []
         let start = Timestamp(microseconds: 0)
@@ -176,7 +176,7 @@ struct ExplainedRoute {
         return sentences
     }
 
-    /// What later operations of the key can send.
+    /// The values that the answer leaves for later operations of the key.
     private var keptInWords: String {
         if route.keep.isEmpty { return "" }
         let values = route.keep.sorted { $0.key < $1.key }.map { "{kept.\($0.key)} from '\($0.value)'" }

@@ -39,7 +39,7 @@ struct Explanation: JSONObject {
     ]
 }
 
-/// A rule of `answers`, and where it is written.
+/// A rule of `answers`, and the place where it is written.
 struct WrittenRule: JSONObject {
     var rule: String
     var written: String?
@@ -54,7 +54,7 @@ struct WrittenRule: JSONObject {
         written = explained.place(of: rule)
     }
 
-    /// `answers[2]: status 409, /code equals "23505": deliver (drainq.json:14)`
+    /// The rule and its place: `answers[2]: status 409, /code equals "23505": deliver (drainq.json:14)`.
     var text: String { rule + (written.map { " (\($0))" } ?? "") }
 }
 
@@ -77,7 +77,7 @@ struct MemberView: JSONObject {
     }
 }
 
-/// The route that is explained.
+/// The route of an explanation.
 struct RouteView: JSONObject {
     var type: String
     var method: String
@@ -136,7 +136,7 @@ struct ScheduleView: JSONObject {
         maxAge = schedule.maxAge?.quantity
     }
 
-    /// `after 30s, 2m, 10m, then every 12h, ±20 %; given up when it is 3d old`
+    /// The schedule in words: `after 30s, 2m, 10m, then every 12h, ±20 %; given up when it is 3d old`.
     var text: String {
         var text = delays.isEmpty ? "no further attempt" : "after " + delays.joined(separator: ", ")
         if let thenEvery {
@@ -152,7 +152,7 @@ struct ScheduleView: JSONObject {
 }
 
 extension BackoffSchedule {
-    /// Whether after these delays, its first ones, all others are as the last of them.
+    /// Whether every delay after these first ones equals the last of them.
     fileprivate func isSteady(after durations: [Duration]) -> Bool {
         switch delays {
         case .list(let list): durations.count >= list.count
@@ -163,7 +163,7 @@ extension BackoffSchedule {
 }
 
 extension Explanation {
-    /// What `answer` means on the route of a type; `answer` is one status, an error, or on a callable route a canonical
+    /// Explains what `answer` means on the route of a type: one status, an error, or on a callable route a canonical
     /// status.
     init(_ answer: AnswerPattern, on explained: ExplainedRoute) {
         let verdict = explained.verdict(on: answer)
@@ -177,7 +177,7 @@ extension Explanation {
         if otherwise == Outcome.deferred.rawValue { retry = ScheduleView(explained.route.retry) }
     }
 
-    /// What a whole answer means that came, or would come, at `now`.
+    /// Explains a whole answer that arrives at `now`.
     init(_ answer: AttemptReport.Answer, on explained: ExplainedRoute, now: Timestamp) {
         let route = explained.route
         let report = SealedReport(AttemptReport(result: .answer(answer), duration: .zero), .none)
@@ -188,7 +188,7 @@ extension Explanation {
             return batch.verdicts(on: report, members: members, route: route, now: now)
         }
         members = each?.map { MemberView($0, on: explained) }
-        // The answer says when.
+        // The answer names the time of the next attempt.
         if verdict.isOnlyAskedToWait { retry = nil }
     }
 
@@ -205,7 +205,7 @@ extension Explanation {
         }
     }
 
-    /// Lines for a person.
+    /// The lines for people.
     var lines: [String] {
         var lines = ["\(answer) on the route '\(route.type)': \(outcome)"]
         func say(_ name: String, _ text: String) {
@@ -234,12 +234,12 @@ extension Explanation {
 }
 
 extension RouteView {
-    /// `POST https://api.example.com/v1/{type}`
+    /// The request: `POST https://api.example.com/v1/{type}`.
     var request: String {
         "\(method) \(url ?? "to the operation's own url: the route has none")" + (compress.map { " (\($0))" } ?? "")
     }
-    /// `{kept.note}, {kept.version} of earlier answers for its key; not there for this one: {kept.version}`; `nil` where it
-    /// sends none.
+    /// The kept values that the route sends, `{kept.note}, {kept.version}, of earlier answers for its key; not there:
+    /// {kept.version}`; `nil` if it sends none.
     var keptText: String? {
         func list(_ names: [String]) -> String { names.map { "{kept.\($0)}" }.joined(separator: ", ") }
         guard let sendsKept else { return nil }

@@ -1,13 +1,13 @@
 import Policy
 import Spool
 
-/// The findings of `check`, printed as they are found.
+/// The findings of `check`. Prints each at once, and collects the exit statuses.
 struct Findings {
     /// One line of `check --json`.
     struct Line: JSONObject {
         /// `ok`, `note`, `problem` or `repaired`.
         var finding: String
-        /// Of what is wrong with the directory: `leftover`, `deadRun`.
+        /// The damage of the directory, such as `leftover` or `deadRun`.
         var damage: String?
         var text: String
         var hint: String?

@@ -2,7 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// A destination is held from now on.
+/// A destination that is held from now on.
 struct HeldView: Encodable {
     var event = "held"
     var destination: String
@@ -30,7 +30,7 @@ struct SupersededView: Encodable {
     var id: String
     var type: String
     var destination: String
-    /// The id of the newer one.
+    /// The id of the newer operation.
     var by: String
 
     init(_ name: EntryName, by newer: OperationID, _ destination: String) {
@@ -41,7 +41,7 @@ struct SupersededView: Encodable {
     }
 }
 
-/// An operation that a run which died had claimed, and that waits again.
+/// An operation that a dead run had claimed, and that waits again.
 struct RecoveredView: Encodable {
     var event = "recovered"
     var id: String

@@ -47,7 +47,7 @@ struct EntryView: JSONObject {
         .maybe("waitsFor", .object(WaitView.self), "the reason why a run does not send it now", \.waitsFor),
     ]
 
-    /// What the name alone says; `add` adds the rest.
+    /// Makes the view from the entry's name; `add` adds the rest.
     init(_ entry: Entry, destination: String, route: Route, isHeldWithOthers: Bool = false) {
         let name = entry.name
         id = name.id.description
@@ -77,11 +77,11 @@ struct EntryView: JSONObject {
         }
     }
 
-    /// `3 of 8`, or the bare count where only the age ends it.
+    /// The number of attempts: `3 of 8`, or the count alone if only the age ends them.
     var attemptsInWords: String { attemptsAllowed.map { "\(attempts) of \($0)" } ?? "\(attempts)" }
 }
 
-/// One line of `show --json`: what `list` says, and the whole of the operation.
+/// One line of `show --json`: the members of `list`, and the whole operation.
 struct Story: JSONObject {
     var entry: EntryView
     var operation: Operation
@@ -115,7 +115,7 @@ struct Story: JSONObject {
     private var header: OperationHeader { operation.header }
 }
 
-/// Why a destination is held.
+/// The hold of a destination.
 struct HoldView: JSONObject {
     var reason: String
     var since: String

@@ -3,19 +3,19 @@ import Drain
 import Policy
 import Synchronization
 
-/// Shows how far a run is, on standard error: the last line of a terminal, a line now and then elsewhere.
+/// The progress of a run on standard error: the last line of a terminal, or a line each second elsewhere.
 ///
-/// At a terminal the line appears once the run has lasted a moment, stays below everything that is said meanwhile, and
-/// goes at the end.
+/// At a terminal the line appears once the run has lasted a moment, stays below all messages, and disappears at the
+/// end.
 final class Progress: Sendable {
-    /// The least work that has a progress line.
+    /// The number of operations above which there is a progress line.
     static let threshold = 5
-    /// The time before the line is drawn first. A shorter run would only flicker.
+    /// The time before the line first appears. In a shorter run it would only flicker.
     private static let patience: Duration = .milliseconds(300)
     private static let interval: DispatchTimeInterval = .milliseconds(200)
 
     private let isInPlace: Bool
-    /// Whether the line replaces a message for each attempt that went well.
+    /// Whether the line replaces the messages of attempts that went well.
     private let replacesAttempts: Bool
     private let started = ContinuousClock.now
     private let state: Mutex<State>
@@ -26,7 +26,7 @@ final class Progress: Sendable {
         var lastShown: ContinuousClock.Instant?
     }
 
-    /// Returns what `--progress` asks for; `nil` for none. `auto` is a line at a terminal, none elsewhere.
+    /// Makes the display for `--progress`; `nil` for none. `auto` is a line at a terminal, and none elsewhere.
     init?(_ arguments: RunArguments) {
         let isTerminal = Terminal.isOnStandardError && Messages.format == .text
         switch arguments.progress {
@@ -42,7 +42,7 @@ final class Progress: Sendable {
         if isInPlace { tickLater() }
     }
 
-    /// Whether an attempt that needs nobody gets no message of its own.
+    /// Whether attempts that need no person get no message of their own.
     var standsForAttempts: Bool {
         replacesAttempts && state.withLock { $0.count.total > Self.threshold }
     }
@@ -73,11 +73,11 @@ final class Progress: Sendable {
         }
     }
 
-    /// Returns the line; an empty one while there is nothing to count.
+    /// Returns the line; empty while there is nothing to show.
     private func line(_ count: ProgressCount) -> String {
         let lasted = ContinuousClock.now - started
         guard lasted > Self.patience, count.total > Self.threshold, count.done < count.total else { return "" }
-        // One column stays free: a line that fills the last one may wrap.
+        // One column stays free: a line that fills the last column may wrap.
         return count.line(after: lasted, width: Terminal.columnsOfMessages - 1)
     }
 
@@ -92,14 +92,14 @@ final class Progress: Sendable {
     }
 }
 
-/// How many a run has attempted of how many.
+/// The number of operations that a run has attempted, and the number it will attempt.
 struct ProgressCount: Hashable, Sendable {
     private(set) var total = 0
     private var delivered = 0
     private var deferred = 0
     private var held = 0
     private var failed = 0
-    /// Whether the run goes on with what is due beyond its limit.
+    /// Whether the run continues with the due operations beyond its limit.
     private let countsWhatIsLeft: Bool
 
     init(countsWhatIsLeft: Bool) {
@@ -116,7 +116,7 @@ struct ProgressCount: Hashable, Sendable {
         }
     }
 
-    /// So many are about to be attempted; so many more are due beyond the limit.
+    /// Sets the number of operations about to be attempted, and of those due beyond the limit.
     mutating func choose(_ count: Int, leftDue: Int) {
         total = done + count + (countsWhatIsLeft ? leftDue : 0)
     }
@@ -131,7 +131,7 @@ struct ProgressCount: Hashable, Sendable {
         total = max(total, done)
     }
 
-    /// `12 of 40 done (10 delivered, 2 deferred), 8/s, 4s left`, or what of it fits.
+    /// Returns `12 of 40 done (10 delivered, 2 deferred), 8.0/s, 3.5s left`, or the parts that fit.
     func line(after lasted: Duration, width: Int) -> String {
         let counts = [(deferred, "deferred"), (held, "held"), (failed, "failed")].filter { $0.0 > 0 }
         var pace = ""

@@ -5,7 +5,7 @@ import Spool
 
 /// The object of `status --json`, schema 1.
 struct QueueStatus: JSONObject {
-    /// One destination: what waits for it, and what runs remember of it.
+    /// One destination: its operations, and what runs remember of it.
     struct Row: JSONObject {
         var destination: String
         var new = 0
@@ -84,7 +84,7 @@ struct QueueStatus: JSONObject {
         }
     }
 
-    /// A destination that nothing is sent to until somebody or something ends it.
+    /// A held destination.
     struct Hold: JSONObject {
         var destination: String
         var reason: String
@@ -155,7 +155,7 @@ struct QueueStatus: JSONObject {
 }
 
 extension QueueStatus.Hold {
-    /// `nil` if the destination is not held.
+    /// Makes the hold of a destination; `nil` if it is not held.
     init?(_ tally: QueueCount.Tally, at now: Timestamp) {
         guard let hold = tally.state.hold else { return nil }
         destination = tally.destination.name
@@ -170,7 +170,7 @@ extension QueueStatus.Hold {
 }
 
 extension QueueStatus {
-    /// Counts a queue, from names alone.
+    /// Makes the status of a queue. Counts operations by the names of their files alone.
     init(of queue: OpenQueue, at now: Timestamp) throws {
         self.init(at: now.rfc3339, queue: queue.spool.path, paused: try queue.spool.isPaused)
         let known = try queue.knownDestinations()
@@ -200,7 +200,7 @@ extension QueueStatus {
         } else if let offline = known.offline {
             conditions = ways.absence(behind: offline.error)?.description
         }
-        // A remembered run that cannot be read is no reason to refuse the status.
+        // A record of the last run that cannot be understood does not prevent the status.
         lastRun = try StateFile.lastRun.read(SummaryView.self, in: queue.spool)
     }
 }

@@ -2,9 +2,9 @@ import Drain
 import Policy
 import Spool
 
-/// The log of a run for programs: an object for each event on standard error, and a summary at the end.
+/// The log of a run for programs. Writes an object for each event to standard error, and a summary at the end.
 struct RunLog {
-    /// Only what somebody has to look at.
+    /// Whether the log has only errors and warnings.
     let isQuiet: Bool
 
     func take(_ event: RunEvent) {

@@ -2,29 +2,29 @@ import Drain
 import Policy
 import Spool
 
-/// Says what a run does: to somebody who watches everything, to cron only what somebody has to act on, to a program NDJSON.
+/// The reporter of a run: everything for a person who watches, calls for action for cron, NDJSON for a program.
 struct RunReporter {
     enum Voice {
-        /// Failures, quarantine, a hold that begins, input/output errors.
+        /// Reports failures, quarantine, the start of a hold, and input/output errors.
         case actionable
-        /// Every attempt and a summary besides.
+        /// Also reports every attempt and a summary.
         case everything
         case json
         case silent
     }
 
-    /// So many failed operations, and so many files that are none, get a line of their own where nobody watches.
+    /// The most failed operations, and files that are no operations, that `actionable` reports on lines of their own.
     private static let shown = 10
 
     let voice: Voice
-    /// Instead of words on standard error.
+    /// The log that replaces words on standard error.
     private let log: RunLog?
     private let progress: Progress?
-    /// As the command line names it; a mail of cron may be of several queues.
+    /// The queue as the command line names it: a mail of cron may be about several.
     private let queue: String?
-    /// Whether the end says where the time went.
+    /// Whether the report ends with the use of the time.
     private let tellsTime: Bool
-    /// What earlier runs have told; `nil` where every run tells everything.
+    /// The reports of earlier runs; `nil` if every run reports everything.
     private var alarms: Alarms?
     private var failures = 0
     private var strangers = 0
@@ -70,7 +70,7 @@ struct RunReporter {
             let wasTold = alarms?.release(destination) == true
             if voice == .everything || wasTold { Messages.notice("'\(destination)' is no longer held") }
         case .parked(let id, let destination, let record, let times):
-            // Said once, where no other operation has shown who is to blame meanwhile.
+            // Reported once, if no other operation has shown meanwhile which one is to blame.
             if voice == .everything && times == 1 || voice != .json && voice != .silent && times == 2 {
                 Messages.warning(
                     "'\(destination)' refuses '\(id)': \(record.cause); no other operation shows who is to blame",
@@ -128,7 +128,7 @@ struct RunReporter {
         }
     }
 
-    /// Says what earlier runs kept quiet about, and leaves for later ones what this one has said.
+    /// Reports what earlier runs kept quiet about, and records for later runs what this one reported.
     private func tellOwed() {
         guard let alarms else { return }
         for sentence in alarms.owed {
@@ -145,7 +145,7 @@ struct RunReporter {
 
     private mutating func take(_ event: AttemptEvent) {
         if event.hasFailed {
-            // The exit status and the metrics count it all the same.
+            // The exit status and the metrics still count the failure.
             if alarms?.tells(event) == false { return }
             failures += 1
         }
@@ -185,7 +185,7 @@ struct RunReporter {
 
     // MARK: - Words
 
-    /// `t 6f96… delivered: 204 in 12ms`
+    /// Returns the line of an attempt: `6f96… t delivered: 204 in 12ms`.
     private func line(_ event: AttemptEvent) -> String {
         let name = "\(event.id) \(event.type)"
         if event.settlement.disposition == .superseded {
@@ -223,7 +223,7 @@ struct RunReporter {
         }
     }
 
-    /// What the run did, and in what time; then what it leaves in the queue, and why.
+    /// Returns what the run did and in what time, then what it leaves in the queue and why.
     private func sentence(_ summary: RunSummary) -> String {
         func counted(_ counts: [(Int, String)]) -> [String] {
             counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
@@ -263,7 +263,7 @@ struct RunReporter {
 extension AttemptRecord {
     /// The cause in a few words: the status or the error, and the beginning of an answer that was no delivery.
     var cause: String {
-        // A rule that decided without a request stands alone, without the word that says so.
+        // A rule that decided without a request is shown without its prefix.
         var text = status.map { "\($0)" } ?? error ?? (rule.hasPrefix("request: ") ? String(rule.dropFirst(9)) : rule)
         if outcome != .delivered, let excerpt, !excerpt.isEmpty { text += " (\(excerpt))" }
         return text

@@ -31,7 +31,7 @@ struct AttemptView: JSONObject {
         type = event.type.description
         destination = event.destination
         record = RecordView(event.record)
-        // An older value that failed is not in failed/, where a newer one stands for it.
+        // A superseded operation that failed is not in failed/: the newer one replaces it.
         if event.settlement.disposition == .superseded { record.outcome = "superseded" }
         if event.record.outcome == .delivered { record.excerpt = nil }
         attempts = event.attempts
@@ -96,9 +96,9 @@ struct SummaryView: JSONObject, Decodable {
     var leftDue: Int
     var nextDue: String?
     var conditions: String?
-    /// Absent in what older versions have written.
+    /// `nil` in the record of an older version.
     var spentMs: SpentView?
-    /// The same.
+    /// `nil` in the record of an older version.
     var mostInFlight: Int?
 
     static let fields: [JSONField<SummaryView>] = [

@@ -8,7 +8,7 @@ struct SendResult: JSONObject {
     var status: Int?
     var rule: String?
     var error: String?
-    /// The answer's body, as text where it is UTF-8.
+    /// The answer's body as text; `nil` if it is not UTF-8.
     var answer: String?
     var answerBase64: String?
 

@@ -2,7 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// The status for a person: first what needs one, then what ends by itself, then how much waits where and since when.
+/// The status for people: states that need a person, states that end by themselves, then waiting operations by age.
 struct StatusReport {
     let status: QueueStatus
     let now: Timestamp
@@ -17,7 +17,7 @@ struct StatusReport {
         return lines
     }
 
-    /// The first word carries the colour.
+    /// Wraps a line. Its first word has the colour.
     private func wrapped(_ line: String, _ paint: Paint) -> [String] {
         var lines = terminal.wrapped(escapedForDisplay(line))
         if let end = lines[0].firstIndex(of: ":") {
@@ -81,7 +81,7 @@ struct StatusReport {
         return lines
     }
 
-    /// `3 new, 128 deferred; 5 due now, 2 behind older ones`
+    /// The counts: `3 new, 128 deferred; 5 due now, 2 behind older ones`.
     private var counts: String {
         let states = ShownState.allCases.filter { count($0) > 0 }.map { "\(count($0)) \($0.rawValue)" }
         if states.isEmpty { return "empty" }
@@ -104,7 +104,7 @@ struct StatusReport {
         "last run \(words(last.startedAt)): \(last.inWords)"
     }
 
-    /// `1234 delivered in all, the last one 5m ago`
+    /// The deliveries: `1234 delivered in all, the last one 5m ago`.
     private var total: String {
         "\(status.deliveredTotal) delivered in all"
             + (status.lastSuccess.map { ", the last one \(words($0))" } ?? "")
@@ -112,7 +112,7 @@ struct StatusReport {
 
     // MARK: - The table
 
-    /// In as many groups of age as there is room for.
+    /// The table, in as many age groups as fit the terminal.
     private var table: [String] {
         let fine = table(QueueCount.ages.map { ($0.word == "older" ? "3d+" : $0.word, [$0.word]) })
         if fine.fits(terminal) || fine.fits(terminal, stacked: true) { return fine.lines(for: terminal) }
@@ -120,7 +120,7 @@ struct StatusReport {
         return coarse.lines(for: terminal)
     }
 
-    /// Destinations × ages, as qshape(1) has them: how many are younger than that, and in no column before.
+    /// Returns destinations × ages, as qshape(1): a column counts operations younger than its age and in none before.
     private func table(_ groups: [(title: String, words: [String])]) -> Table {
         let first = Table.Column(title: "DESTINATION")
         let ages = groups.enumerated().map { index, group in
@@ -161,14 +161,14 @@ struct StatusReport {
 }
 
 extension QueueStatus.Row {
-    /// How many wait, whatever keeps them.
+    /// The number of waiting operations, for whatever reason.
     fileprivate var waiting: Int { new + deferred + held + claimed }
 
     fileprivate func count(of words: [String]) -> Int { words.reduce(0) { $0 + (ages[$1] ?? 0) } }
 }
 
 extension SummaryView {
-    /// `3 delivered, 1 deferred; exit status 75`
+    /// The summary in words: `3 delivered, 1 deferred; exit status 75`.
     var inWords: String {
         let counts = [(delivered, "delivered"), (deferred, "deferred"), (held, "held"), (failed, "failed")]
         let words = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }

@@ -2,7 +2,7 @@ import Drain
 import Policy
 import Spool
 
-/// An operation for a person: how it is and why, what it is, what each attempt met, and its body.
+/// An operation for people: its state and the reason, its fields, its attempts, and its body.
 struct StoryReport {
     let view: EntryView
     let operation: Operation
@@ -39,7 +39,7 @@ struct StoryReport {
 
     // MARK: - Summary
 
-    /// `deferred: the next attempt is at … (in 4m); attempts: 3 of 8`, and because of what.
+    /// The state, `deferred: the next attempt is at … (in 4m); attempts: 3 of 8`, and the cause.
     private var summary: [String] {
         let state = ShownState(rawValue: view.state) ?? .new
         var text: String
@@ -86,7 +86,7 @@ struct StoryReport {
         return all.compactMap { name, value in value.map { (name, $0) } }
     }
 
-    /// What the count of attempts means; `nil` where only the age ends them.
+    /// The meaning of the count of attempts; `nil` if only the age ends them.
     private var attemptsExplained: String? {
         guard let allowed = view.attemptsAllowed, view.state != ShownState.delivered.rawValue else { return nil }
         let schedule = pasted("explain", "503", "--type", view.type)
@@ -98,7 +98,7 @@ struct StoryReport {
     fileprivate static func field(_ name: String, _ value: String, _ terminal: Terminal) -> [String] {
         let indent = 14
         let text = escapedForDisplay(value)
-        // A blank in a key is its own: only at a terminal, where a line has to end somewhere, is it a place to break.
+        // Blanks in a key are its own. The value is broken at them only if it does not fit the terminal.
         guard let columns = terminal.columns, indent + text.displayWidth > columns else {
             return ["\(name):".padded(to: indent) + text]
         }
@@ -109,7 +109,7 @@ struct StoryReport {
 
     // MARK: - Attempts
 
-    /// When, how long and what came of it; then by which rule, what the server asked for, and what it said.
+    /// Returns the time, outcome and duration of an attempt; then the rule, the server's Retry-After and its answer.
     private func attempt(_ record: AttemptRecord, number: Int) -> [String] {
         let outcome = record.outcome.rawValue
         let met = record.status.map { "\($0)" } ?? record.error ?? "no request"
@@ -129,7 +129,7 @@ struct StoryReport {
 }
 
 extension Operation {
-    /// The answer to its delivery, where its route keeps it.
+    /// The answer to the delivery, if the route keeps it; else `nil`.
     var keptAnswer: KeptAnswer? { attempts.last { $0.answer != nil }?.answer }
 }
 
@@ -144,7 +144,7 @@ extension Outcome {
 }
 
 extension StoryReport {
-    /// A file in quarantine: why, where it came from, and how it begins.
+    /// Returns the lines of a file in quarantine: the reason, its origin and its beginning.
     static func lines(
         of item: QuarantineItem, content: [UInt8], _ now: Timestamp, _ terminal: Terminal
     ) -> [String] {

@@ -2,13 +2,13 @@ import Drain
 import Policy
 
 extension TimeSpent {
-    /// `of 2.5s, at most 12 in flight: choosing 30ms, claiming 0.9s, waiting 0.6s, settling 0.7s, syncing 0.2s`
+    /// Returns the use of the time: `of 2.5s, at most 12 in flight: choosing 30ms, claiming 900ms, …`.
     func sentence(of duration: Duration, mostInFlight: Int) -> String {
         "of \(InWords.short(duration)), at most \(mostInFlight) in flight: "
             + Activity.allCases.map { "\($0) \(InWords.short(self[$0]))" }.joined(separator: ", ")
     }
 
-    /// The advice for the activity that took most.
+    /// The advice for the activity that took the most time.
     var advice: String {
         switch Activity.allCases.max(by: { self[$0] < self[$1] })! {
         case .choosing: "a larger --limit looks through the queue less often"

@@ -2,7 +2,7 @@ import Drain
 import Policy
 
 extension WaitReason {
-    /// A word or two, for a table. `named` makes the text that stands for another operation.
+    /// Returns a word or two, for a table. `named` makes the text that stands for another operation.
     func words(_ now: Timestamp, named: (OperationID) -> String) -> String {
         switch self {
         case .nothing: return "now"
@@ -26,7 +26,7 @@ extension WaitReason {
         }
     }
 
-    /// The whole of it, with what ends it.
+    /// Returns the reason in a sentence, with what ends it.
     func sentence(_ now: Timestamp, id: OperationID, destination: String) -> String {
         func moment(_ moment: Timestamp) -> String { InWords.both(moment, from: now) }
         switch self {
@@ -61,7 +61,7 @@ extension WaitReason {
     }
 }
 
-/// What an operation waits for, in `list --json` and `show --json`; none where it waits for nothing but a run.
+/// The reason why an operation waits, in `list --json` and `show --json`; `nil` if it waits only for a run.
 struct WaitView: JSONObject {
     static let words = [
         "time", "release", "older", "newer", "merged", "failed", "kept", "resume", "destinationPaused",
@@ -71,7 +71,7 @@ struct WaitView: JSONObject {
 
     var what: String
     var id: String?
-    /// The name of the kept value that is missing.
+    /// The name of the missing kept value.
     var name: String?
     var until: String?
 

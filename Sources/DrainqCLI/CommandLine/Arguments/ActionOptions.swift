@@ -2,7 +2,7 @@
 struct ActionOptions {
     var ids: [String] = []
     var filter = FilterOptions()
-    /// No ids and no filter: all of them.
+    /// Whether `--all` is given instead of ids or a filter.
     var isForAll = false
     var limit: Int?
     var isRehearsal = false
@@ -10,7 +10,7 @@ struct ActionOptions {
     var queue = QueueOptions()
     var verbosity = Verbosity()
 
-    /// `all` is what `--all` means to the command.
+    /// Returns the options, with `all` as the command's own form of `--all`.
     @OptionList<Self> static func options(_ all: Option<Self> = everyOperation) -> [Option<Self>] {
         all
         Option(

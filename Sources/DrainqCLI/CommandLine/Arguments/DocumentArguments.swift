@@ -1,6 +1,6 @@
 /// The arguments of `drainq completions`.
 struct CompletionsArguments: CommandArguments {
-    /// A shell.
+    /// The name of a shell.
     var words: [String] = []
 
     mutating func take(operands: [String]) { words = operands }
@@ -11,7 +11,7 @@ struct CompletionsArguments: CommandArguments {
 
 /// The arguments of `drainq manual`.
 struct ManualArguments: CommandArguments {
-    /// A page, or nothing.
+    /// The name of a page, or nothing.
     var words: [String] = []
 
     mutating func take(operands: [String]) { words = operands }
@@ -22,7 +22,7 @@ struct ManualArguments: CommandArguments {
 
 /// The arguments of `drainq help`.
 struct HelpArguments: CommandArguments {
-    /// A command, or nothing.
+    /// The name of a command, or nothing.
     var words: [String] = []
 
     mutating func take(operands: [String]) { words = operands }

@@ -7,7 +7,7 @@ struct ExplainArguments: CommandArguments {
     var type = TypeName.default
     /// The file of a recorded answer.
     var recordedAnswer: String?
-    /// The key whose kept values are looked up.
+    /// The key whose kept values the command looks up.
     var key: String?
     var isJSON = false
     var queue = QueueOptions()

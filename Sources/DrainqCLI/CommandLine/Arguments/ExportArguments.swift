@@ -2,7 +2,7 @@
 struct ExportArguments: CommandArguments {
     var ids: [String] = []
     var filter = FilterOptions()
-    /// Whether delivered operations are exported too.
+    /// Whether `--all` is given: delivered operations are exported too.
     var isForAll = false
     var queue = QueueOptions()
     var verbosity = Verbosity()

@@ -1,7 +1,7 @@
 import Drain
 import Policy
 
-/// The filters that choose operations. A filter that is not given does not restrict.
+/// The filters that choose operations. A filter that is not given lets every operation pass.
 struct FilterOptions {
     var states: [ShownState] = []
     var destinations: [String] = []

@@ -1,7 +1,7 @@
 /// The arguments of `drainq hold`.
 struct HoldArguments: CommandArguments {
     var action = ActionOptions()
-    /// Why a destination is held.
+    /// The reason for the hold of a destination.
     var reason: String?
 
     mutating func take(operands: [String]) { action.ids = operands }

@@ -1,6 +1,6 @@
 /// The arguments of `drainq import`.
 struct ImportArguments: CommandArguments {
-    /// Files to read, `-` being standard input; none means it too.
+    /// The files to read; `-` or an empty list is standard input.
     var files: [String] = []
     var isAtomic = false
     var replaces = false

@@ -1,15 +1,15 @@
 import Policy
 
-/// The input of `add` and `send`, and the options that make operations of it.
+/// The input of `add` and `send`, and the options that turn it into operations.
 struct InputOptions {
-    /// Files to read, `-` being standard input; none means it too.
+    /// The files to read; `-` or an empty list is standard input.
     var files: [String] = []
     var type: Template?
     var key: Template?
     var url: String?
     var method: String?
     var headers: [HeaderField] = []
-    /// Makes each file one body.
+    /// The media type, which makes each file one body; `nil` if the input is JSON.
     var contentType: String?
     var expires: PointInTime?
     var id: OperationID?
@@ -78,7 +78,7 @@ struct InputOptions {
     }
 }
 
-/// How safe operations are before their ids are printed.
+/// The durability of operations when the command prints their ids.
 enum Sync: String, CaseIterable {
     case full
     case none

@@ -1,6 +1,6 @@
 /// The arguments of `drainq pause` and `drainq resume`.
 struct PauseArguments: CommandArguments {
-    /// None is the whole queue.
+    /// The destinations to pause or resume; empty means the whole queue.
     var destinations: [String] = []
     var queue = QueueOptions()
     var verbosity = Verbosity()

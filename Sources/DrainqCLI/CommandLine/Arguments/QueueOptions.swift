@@ -1,8 +1,8 @@
 /// The queue and the configuration that a command uses.
 struct QueueOptions {
-    /// `nil` where the environment says it.
+    /// The queue directory; `nil` if the environment names it.
     var path: String?
-    /// `nil` for `drainq.json` in the queue.
+    /// The file of the configuration; `nil` for `drainq.json` in the queue.
     var configuration: String?
 
     @OptionList<Self> static var options: [Option<Self>] {
@@ -16,7 +16,7 @@ struct QueueOptions {
     }
 }
 
-/// How much is said on standard error.
+/// The amount of messages on standard error.
 struct Verbosity {
     var isVerbose = false
     var isQuiet = false

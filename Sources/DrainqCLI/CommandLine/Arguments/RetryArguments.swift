@@ -3,7 +3,7 @@ import Policy
 /// The arguments of `drainq retry`.
 struct RetryArguments: CommandArguments {
     var action = ActionOptions()
-    /// How fast operations become due; all at once without it.
+    /// The rate at which operations become due; `nil` if all are due at once.
     var rate: Rate?
 
     mutating func take(operands: [String]) { action.ids = operands }

@@ -3,12 +3,12 @@ import Policy
 
 /// The arguments of `drainq run`.
 struct RunArguments: CommandArguments {
-    /// Whether a line shows how far the run is.
+    /// The choice whether a line shows the progress of the run.
     enum ProgressLine: String, CaseIterable {
         case auto, always, never
     }
 
-    /// The reader of standard error.
+    /// The reader of standard error, which decides its format.
     enum Reader: String, CaseIterable {
         case auto, text, json, journal
     }

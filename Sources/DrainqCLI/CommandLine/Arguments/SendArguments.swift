@@ -6,7 +6,7 @@ struct SendArguments: CommandArguments {
     var neverQueues = false
     var timeout: Duration?
     var retryWithin: Duration?
-    /// JSON, as it was written.
+    /// The text to print if nothing is delivered: JSON, as written.
     var fallback: String?
     var select: JSONPointer?
     var isJSON = false

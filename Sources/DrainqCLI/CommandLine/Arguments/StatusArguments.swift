@@ -2,7 +2,7 @@ import Policy
 
 /// The arguments of `drainq status`.
 struct StatusArguments: CommandArguments {
-    /// Between two statuses, where nothing is said.
+    /// The time between two statuses without `--interval`.
     static let usualInterval = Duration.seconds(2)
 
     var isForPrometheus = false

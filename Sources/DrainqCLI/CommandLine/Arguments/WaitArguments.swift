@@ -3,7 +3,7 @@ import Policy
 /// The arguments of `drainq wait`.
 struct WaitArguments: CommandArguments {
     var ids: [String] = []
-    /// For ever without it.
+    /// The longest time to wait; `nil` waits for ever.
     var timeout: Duration?
     var isJSON = false
     var queue = QueueOptions()
