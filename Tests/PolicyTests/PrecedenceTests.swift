@@ -114,6 +114,18 @@ import Testing
         #expect(!precedence.isSettled(route.sequence(of: rows[0].name, to: Self.place)!))
     }
 
+    @Test func `a listing that meets none of a crowded sequence leaves it in doubt`() {
+        let route = Route(ordering: .key)
+        let rows = ["a@2:k=due", "b@1:k=due"].map { Self.row($0, route) }
+        var precedence = Precedence(knownAtOnce: 0)
+        precedence.note(rows)
+        let first = precedence.needsAnotherListing()
+        let second = precedence.needsAnotherListing()
+        #expect(first && !second)
+        _ = precedence.turn(of: rows[0].name, of: route, to: rows[0].destination, mark: rows[0].mark)
+        #expect(!precedence.isSettled(route.sequence(of: rows[0].name, to: Self.place)!))
+    }
+
     @Test func `one that is claimed is met twice, and still alone`() {
         let route = Route(ordering: .key)
         let row = Self.row("a@1:k=claimed", route)

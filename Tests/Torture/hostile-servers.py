@@ -333,4 +333,39 @@ with test("a certificate that proves nothing holds its destination, and nothing 
         expect(found["plain"][0] in ("new", "deferred"), transport, "plain", found["plain"])
     told += [f"{len(running)} servers"]
 
+
+class SlowReader(Server):
+    """A server at a socket whose buffers are small, which reads a body slowly over TLS: no second passes without a byte."""
+
+    def __init__(self, tls):
+        super().__init__(answer(), tls)
+        self.path = tempfile.mkdtemp(dir="/tmp") + "/socket"
+        self.listening = socket.socket(socket.AF_UNIX)
+        self.listening.bind(self.path)
+        self.listening.listen()
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def serve(self, connection):
+        with contextlib.suppress(OSError), self.tls.wrap_socket(connection, server_side=True) as connection:
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += connection.recv(1)
+            left = int(re.search(rb"Content-Length: (\d+)", head)[1])
+            while left and (piece := connection.recv(min(left, 16384))):
+                left -= len(piece)
+                time.sleep(len(piece) / 200_000)
+            self.requests.append(head)
+            connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+
+with test("a large body that leaves slowly over TLS is not idle") as told:
+    server = SlowReader(certificate("slow", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"))
+    near = {"unixSocket": server.path, "caFile": str(certificates / "slow.pem"), "transport": "libcurl"}
+    queue = Queue("https://127.0.0.1/x", route={"timeouts": {"connect": "5s", "request": "1s", "total": "60s"}},
+                  destinations={"https://127.0.0.1": near})
+    queue("add", input=json.dumps("x" * 1_200_000))
+    result = queue("run", timeout=100)
+    expect(result.returncode == 0, result.returncode, result.stdout, result.stderr)
+    expect(len(server.requests) == 1, len(server.requests), "requests")
+
 end()

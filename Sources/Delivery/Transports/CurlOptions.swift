@@ -29,8 +29,9 @@ struct CurlOptions {
         if let length = request.bodyFile?.length ?? request.bodyPart?.length {
             let size = CURLOPT_INFILESIZE_LARGE
             try check(ccurl_set_size(handle, size, Int64(clamping: length)), size)
-            // Fewer calls for a large body. A library before 7.62 keeps its 16 KB.
-            ccurl_set_number(handle, CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)
+            // Fewer calls for a large body. Over TLS one record: libcurl counts a buffer only when OpenSSL has written
+            // all of it, so a larger one would look idle on a slow line. A library before 7.62 keeps its 16 KB.
+            ccurl_set_number(handle, CURLOPT_UPLOAD_BUFFERSIZE, request.usesTLS ? 16 << 10 : 256 << 10)
         } else if request.method != "HEAD", let body = request.body {
             let size = CURLOPT_POSTFIELDSIZE_LARGE
             try check(ccurl_set_size(handle, size, Int64(body.count)), size)
@@ -136,6 +137,22 @@ struct CurlOptions {
 }
 
 extension OutgoingRequest {
+    /// Whether TLS carries the request, to its server or to a proxy.
+    var usesTLS: Bool {
+        if url.prefix(6).lowercased() == "https:" { return true }
+        switch connection.proxy {
+        case .direct: return false
+        case .url(let proxy): return proxy.prefix(6).lowercased() == "https:"
+        case .environment: return Self.hasTLSProxy
+        }
+    }
+
+    /// Whether the environment names a proxy over TLS for plain requests. libcurl does not read `HTTP_PROXY`.
+    private static let hasTLSProxy = ["http_proxy", "all_proxy", "ALL_PROXY"].contains { name in
+        guard let proxy = getenv(name) else { return false }
+        return String(cString: proxy).prefix(6).lowercased() == "https:"
+    }
+
     /// The header lines for libcurl: `Name;` for an empty field, and `Name:` for each field that libcurl must not add.
     var curlFields: [String] {
         var fields: [String] = []

@@ -277,14 +277,8 @@ final class CurlTransfer {
         case (.bytes, true): nil
         case (.bytes, false): .stale
         // A connection that is shared before its first answer speaks HTTP/2.
-        case (.bytes, nil): socket.requests > 0 || isByTLS ? nil : .early
+        case (.bytes, nil): socket.requests > 0 || request.usesTLS ? nil : .early
         }
-    }
-
-    private var isByTLS: Bool {
-        if request.url.prefix(6).lowercased() == "https:" { return true }
-        if case .url(let proxy) = request.connection.proxy { return proxy.prefix(6).lowercased() == "https:" }
-        return false
     }
 
     /// Notes that this connection was shut down because the server sends without end.

@@ -51,7 +51,7 @@ struct LoneSequences: Sendable {
     func isSettled(_ sequence: SequenceKey) -> Bool {
         if slots.isEmpty { return false }
         let slot = slots[index(of: Self.tag(of: sequence))]
-        return slot.isTaken && slot.unmet == 0
+        return slot.isTaken && !slot.isCrowded && slot.unmet == 0
     }
 
     private static func tag(of sequence: SequenceKey) -> UInt64 {

@@ -30,7 +30,8 @@ extension SpoolDirectory {
 
     /// How long `together` keeps the names lock from one move to the next.
     static let longestKept: Duration = .milliseconds(20)
-    /// How long `together` then leaves the names lock free: longer than the first pauses of a waiting process.
+    /// How long `together` then leaves the names lock free at least: longer than the first pauses of a waiting process. In
+    /// a slow directory it also leaves it free for as long as one move has kept it beyond `longestKept`.
     static let shortestGap: Duration = .milliseconds(2)
 
     /// Calls `body` while no other process has the names lock. Throws EWOULDBLOCK, without a call, if the lock is not
@@ -39,9 +40,12 @@ extension SpoolDirectory {
         patience: Duration = SpoolDirectory.namesPatience, _ body: () throws(SpoolError) -> Result
     ) throws(SpoolError) -> Result {
         if holdsNames { return try body() }
-        if let since = namesKeptSince, system.elapsed() - since >= Self.longestKept {
-            giveNamesBack()
-            system.sleep(Self.shortestGap)
+        if let since = namesKeptSince {
+            let excess = system.elapsed() - since - Self.longestKept
+            if excess >= .zero {
+                giveNamesBack()
+                system.sleep(max(Self.shortestGap, excess))
+            }
         }
         if namesKeptSince == nil {
             try lockNames(patience)
