@@ -1,17 +1,17 @@
 import Policy
 import Spool
 
-/// Refusals of credentials: whether one operation or all of its destination are refused (`Parking`).
+/// Refusals of credentials: whether the server refuses one operation or all of its destination (`Parking`).
 extension AnswerAssessor {
-    /// Whether another operation has been delivered with the same credentials since this one was parked.
+    /// Whether another operation was delivered with the same credentials since this one was refused.
     func isProvenGuilty(_ answer: AttemptAnswer) -> Bool {
         guard answer.attempt.members.count == 1, !answer.attempt.isShared else { return false }
         if answer.attempt.isWitnessed { return true }
         return decisions(on: answer).contains(.fail)
     }
 
-    /// The same credentials have delivered another operation: this one alone is refused. One that was refused with others
-    /// in its request is asked alone before that.
+    /// Fails a refused operation, because another one was delivered with the same credentials. Defers any other answer.
+    /// Sends operations that were refused together again, each alone, before one of them fails.
     func contradict(_ answer: AttemptAnswer) {
         let (verdict, attempt) = (answer.verdict, answer.attempt)
         guard answer.isRefusal else {
@@ -30,10 +30,10 @@ extension AnswerAssessor {
         settler.settle(answer, as: verdict.becoming(.failed, rule: .contradicted(verdict.rule, .failed)))
     }
 
-    /// Nothing else could be asked in this run. A refusal parks its operations, unless another one was refused alike before;
-    /// any other answer holds the destination.
+    /// Settles an answer for which this run has no witness. Parks the operations of a refusal. Holds the destination
+    /// for any other answer, and for a refusal that confirms an earlier one.
     ///
-    /// Where the destination is kept strictly in order nothing behind a refused operation may be its witness.
+    /// In strict order no operation behind a refused one may be its witness, so the destination is held.
     func conclude(_ answer: AttemptAnswer) {
         let destination = answer.attempt.destination
         let isStrict = answer.attempt.route.ordering == .strict
@@ -46,7 +46,7 @@ extension AnswerAssessor {
         }
     }
 
-    /// Takes one out of a refused batch, to be asked alone: its witness.
+    /// Removes one operation from a refused batch and sends it alone, as a witness for the others.
     func askOne(of answer: inout AttemptAnswer) {
         var alone = answer.attempt
         alone.members = [answer.attempt.members.removeLast()]

@@ -2,9 +2,9 @@ import Delivery
 import Policy
 import Spool
 
-/// Decides what becomes of a destination and of its operations after an answer: they are settled now, wait for samples
-/// (`StormGuard`), are sent again, wait for a witness (`Parking`), or hold the destination. What a status means by itself is
-/// decided before, by `Classification`; which statuses are about credentials, by `Accused`.
+/// The judge of answers: decides whether operations are settled now, wait for samples (`StormGuard`), are sent again,
+/// wait for a witness (`Parking`), or hold their destination. `Classification` has decided before what a status means,
+/// and `Accused` which statuses concern credentials.
 final class AnswerAssessor {
     let world: World
     let book: DestinationBook
@@ -25,8 +25,8 @@ final class AnswerAssessor {
         self.sender = sender
     }
 
-    /// Watches each destination's first answers of a pass; failures of the runs before count on. Where more is due than a
-    /// small limit lets go, fewer answers are enough: else a limit of three would fail a whole queue, three by three.
+    /// Begins each destination's storm guard, which counts on from earlier runs. Lowers its threshold to the number
+    /// chosen if more is due: otherwise a limit of three would fail a whole queue, three by three.
     func watch(_ chosen: [Candidate]) {
         var counts: [Digest: Int] = [:]
         for candidate in chosen { counts[candidate.destination.digest, default: 0] += 1 }
@@ -39,8 +39,8 @@ final class AnswerAssessor {
         }
     }
 
-    /// Settles the answers that have been waiting for others to be asked, where no other can be asked; false where there
-    /// were none.
+    /// Settles the withheld answers of destinations where no other operation can be asked. Returns false if there are
+    /// none.
     func concludeQuiet() -> Bool {
         let quiet = queue.quietDestinations
         for destination in quiet {
@@ -51,9 +51,9 @@ final class AnswerAssessor {
 
     // MARK: - Reports
 
-    /// Takes a report in, for each operation by itself where the answer speaks of each, else for all together.
+    /// Processes a report: by operation if the answer has a result for each, else for all operations together.
     func take(_ received: AttemptReport, of attempt: Attempt) {
-        // Another attempt may have killed the agent. Alone in one, each shows what it does.
+        // Another attempt may have killed the agent. Alone in an agent, each attempt shows whether it does.
         if received.isSuspect { return queue.sendAgain(attempt) }
         attempt.destination.hasBeenHeard = true
         attempt.destination.isCautious = false
@@ -75,7 +75,7 @@ final class AnswerAssessor {
             var alone = attempt
             alone.members = [member]
             if attempt.members.count > 1, verdict.outcome == .failed {
-                // Another member may be to blame: none fails for good before it was alone.
+                // Another operation may be to blame. None fails for good before an attempt alone.
                 queue.sendFirst(alone)
                 continue
             }
@@ -84,7 +84,7 @@ final class AnswerAssessor {
         }
     }
 
-    /// Takes in that no request can be made of an attempt: its operations' own fault, or a reason to hold the destination.
+    /// Processes an error in making a request: the operations are at fault, or the destination has to be held.
     func take(_ error: RequestError, of attempt: Attempt) throws(SpoolError) {
         let destination = attempt.destination
         if attempt.members.count > 1, error.outcome == .failed { return split(attempt) }
@@ -92,12 +92,12 @@ final class AnswerAssessor {
             return try settler.sendApart(attempt.members, destination)
         }
         if case .secretUnavailable(_, let network, _) = error {
-            // As an attempt that met no server: it is the network that keeps the operation here.
+            // The network keeps the operation here, as after an attempt that met no server.
             let failure = AttemptReport(result: .failure(network, detail: error.description), duration: .zero)
             return take(failure, of: attempt)
         }
         if case .headersCommand = error, !attempt.isProbe {
-            // The command may be to blame, or this operation alone: another one is to be signed before all are held.
+            // The command or this operation alone may be to blame: sign another one before the destination is held.
             let report = SealedReport(
                 AttemptReport(result: .failure(.other, detail: error.description), duration: .zero), .none)
             var answer = AttemptAnswer(
@@ -112,7 +112,7 @@ final class AnswerAssessor {
         if error.outcome == .held { book.hold(destination, settlement.record, reason: settlement.rule) }
     }
 
-    /// Settles an attempt that the end of the run cut off: its outcome is unknown, so it waits for the next run, uncharged.
+    /// Settles an attempt that the end of the run cut off, uncharged: the outcome is unknown, and the next run decides.
     func takeCutOff(_ attempt: Attempt) {
         let result = AttemptReport.Result.failure(.cancelled, detail: "cut off by the end of the run")
         let report = SealedReport(
@@ -121,8 +121,8 @@ final class AnswerAssessor {
         settler.settle(AttemptAnswer(attempt: attempt, report: report, verdict: verdict))
     }
 
-    /// After a 401: whether there are other secrets than those that it was sent with. Fresh ones that were refused, too,
-    /// are not asked for again for a while.
+    /// Looks up the secrets of an attempt again after a 401. Returns whether they differ from those it was sent with.
+    /// After a refusal of fresh secrets, does not look them up for `SecretStore.pauseOfCommands`.
     private func refreshesSecrets(of attempt: Attempt) -> Bool {
         let destination = attempt.destination
         let now = world.clock.instant()
@@ -136,7 +136,7 @@ final class AnswerAssessor {
         return world.credentials.refresh(attempt.secrets)
     }
 
-    /// A batch that was refused for good has a bad one in it: its halves are tried, down to the one, none charged.
+    /// Sends each half of a refused batch, uncharged. Repeated, this isolates the operation that is refused.
     private func split(_ attempt: Attempt) {
         let middle = attempt.members.count / 2
         for members in [attempt.members[..<middle], attempt.members[middle...]] {
@@ -146,7 +146,7 @@ final class AnswerAssessor {
         }
     }
 
-    /// A merged document was refused for good: its operations are sent by themselves.
+    /// Sends the operations of a merged document one by one, after the server has refused the document for good.
     func sendApart(_ attempt: Attempt) {
         do throws(SpoolError) {
             try settler.sendApart(attempt.members, attempt.destination)
@@ -157,24 +157,24 @@ final class AnswerAssessor {
 
     // MARK: - Answers
 
-    /// Takes an answer in: what it says of the destination first, then what becomes of the operations.
+    /// Processes an answer: first what it says about the destination, then what becomes of the operations.
     ///
-    /// A permanent answer, or one that would hold the destination, may wait until others have been asked (`StormGuard`);
-    /// its operations stay claimed meanwhile, and a crash sends them again.
+    /// The storm guard may withhold a permanent answer, or one that would hold the destination, until others have been
+    /// asked. The operations stay claimed meanwhile; after a crash they are sent again.
     private func take(_ answer: AttemptAnswer) {
         var answer = answer
         let (attempt, verdict, destination) = (answer.attempt, answer.verdict, answer.attempt.destination)
         book.note(answer, at: world.now())
-        // A sample that no server has answered says nothing of the others.
+        // A sample that no server has answered says nothing about the other operations.
         let meaning = StormGuard<AttemptAnswer>.Answer(verdict) ?? (attempt.isSample ? .other : nil)
         if attempt.isProbe, isStillHeld(answer) {
-            // The same end as before: the operation that was asked is as blameless as the others.
+            // The cause of the hold persists: the probed operation is as blameless as the others.
             destination.block = Availability.Block(.held)
             settler.settle(answer, as: verdict.becoming(.held, rule: verdict.rule))
             return
         }
         if attempt.isProbe, verdict.outcome == .failed { book.note(.disproved, of: destination, at: world.now()) }
-        // One that says neither yes nor no was the only one: the hold goes on.
+        // A deferred probe does not decide, and this pass sends no other one: the hold goes on.
         if attempt.isProbe, verdict.outcome == .deferred { destination.block = Availability.Block(.held) }
         if answer.isRefusal, isProvenGuilty(answer) { return contradict(answer) }
         if verdict.outcome == .held, destination.holdGuard == nil {
@@ -191,7 +191,7 @@ final class AnswerAssessor {
         book.tellIfClosed(destination)
     }
 
-    /// Whether a probe has met the end that its destination is held for.
+    /// Whether a probe met the same end that its destination is held for.
     private func isStillHeld(_ probe: AttemptAnswer) -> Bool {
         guard let hold = probe.attempt.destination.state.hold else { return false }
         let status = probe.verdict.status
@@ -200,7 +200,7 @@ final class AnswerAssessor {
 
     // MARK: - The storm guard
 
-    /// `refused` is the attempt whose credentials were refused, where they were.
+    /// Begins the guard over holding answers. `refused`: the attempt whose credentials were refused, if any.
     private func beginHoldGuard(of destination: RunDestination, by refused: Attempt?) {
         if destination.holdGuard != nil { return }
         destination.holdGuard = StormGuard(threshold: 1)
@@ -269,21 +269,21 @@ final class AnswerAssessor {
         }
     }
 
-    /// Asks others, and sends nothing else to the destination meanwhile.
+    /// Sends samples, and nothing else to the destination meanwhile.
     private func beginSampling(_ destination: RunDestination) {
         guard destination.holdGuard != nil else {
             return queue.sample(destination, upTo: StormGuard<AttemptAnswer>.samples) { _ in true }
         }
         // The work that tests a batch is queued already.
         if !destination.urgent.isEmpty { return }
-        // One is enough to see whether credentials are refused, and refusals are counted by those who are guarding.
+        // One sample shows whether credentials are refused, and a server may count refusals against the client.
         queue.sample(destination, upTo: 1) { candidate in
             guard let refused = destination.refused?.credentials else { return true }
             return sender.maker(of: candidate.entry.name.type, to: destination).credentialNames == refused
         }
     }
 
-    /// Holds the destination of an answer, whose operations are put back blameless.
+    /// Holds the destination of an answer, and puts its operations back, uncharged.
     func hold(_ destination: RunDestination, _ answer: AttemptAnswer, as verdict: Verdict? = nil) {
         let settlements = settler.settle(answer, as: verdict)
         settler.settleDecided()

@@ -4,7 +4,7 @@ import Policy
 extension Attempt {
     /// The meaning of a report for the operations of an attempt.
     struct Meaning {
-        /// The verdict on all of them, if the answer has no result for each.
+        /// The verdict on all operations, if the answer has no result for each.
         var together: Verdict
         /// The verdict on each operation, in the attempt's order; `nil` if the answer has no result for each.
         var each: [Verdict]?
@@ -13,7 +13,7 @@ extension Attempt {
         var isUnauthenticated: Bool { (each ?? [together]).allSatisfy(\.isUnauthenticated) }
     }
 
-    /// Returns what a report means. `absence` is why this machine has no network, where the attempt failed of that.
+    /// Returns what a report means. `absence`: why this machine has no network, if that made the attempt fail.
     func meaning(of report: SealedReport, _ absence: NetworkAbsence?, at now: Timestamp) -> Meaning {
         var together = Classification.verdict(on: report, route: route, now: now)
         if let absence { together = together.excused(by: absence, route: route) }
@@ -22,14 +22,14 @@ extension Attempt {
         return Meaning(together: together, each: each)
     }
 
-    /// Returns why this machine has no network, where the attempt failed of that; `nil` where it has one.
+    /// Returns why this machine has no network, if that made the attempt fail; else `nil`.
     func absence(behind report: AttemptReport, _ world: World) -> NetworkAbsence? {
         report.error.flatMap { world.absence(behind: $0, of: destination.identity, destination.settings) }
     }
 }
 
 extension AttemptReport {
-    /// The answer's body; nothing where there was no answer.
+    /// The answer's body; empty if there was no answer.
     var body: [UInt8] {
         if case .answer(let answer) = result { answer.body } else { [] }
     }

@@ -1,9 +1,9 @@
 import Policy
 import Spool
 
-/// An entry that is due, where it goes, and what it must not overtake.
+/// An operation that is due, with its destination and its place in its sequence.
 ///
-/// A class, because tens of thousands are sorted and handed on.
+/// A class, because tens of thousands are sorted and passed on.
 final class Candidate {
     let entry: Entry
     let destination: Destination
@@ -18,19 +18,19 @@ final class Candidate {
         self.isHead = isHead
     }
 
-    /// What tells which of two is older.
+    /// The sort key of age: the older of two candidates has the smaller one.
     var age: (Timestamp, OperationID) { (entry.name.createdAt, entry.name.id) }
 }
 
 /// An operation of an attempt.
 struct Member {
     let name: EntryName
-    /// `nil` for an operation that has no file: `send` tries it before it is queued.
+    /// `nil` for an operation without a file, which `send` attempts before it is queued.
     let claim: Claim?
     var operation: Operation
     var sequence: SequenceKey?
-    /// Older operations of its key that its request carries too, oldest first. They are not claimed: what has an order is
-    /// claimed by this run alone.
+    /// Older operations of its key that the same request carries, oldest first. They are not claimed: no other run
+    /// claims operations that have an order.
     var merged: [MergedOperation] = []
 
     init(claim: Claim, operation: Operation, sequence: SequenceKey? = nil) {
@@ -47,7 +47,7 @@ struct Member {
     }
 }
 
-/// An operation whose payload is part of the document that a newer one sends.
+/// An operation whose payload is part of a newer operation's document.
 struct MergedOperation {
     let entry: Entry
     let operation: Operation
@@ -59,11 +59,11 @@ struct Attempt {
     let destination: RunDestination
     let maker: RequestMaker
     var began: Timestamp
-    /// What its end is measured by, where the number of attempts in flight adapts.
+    /// The start of its measurement, if the number of attempts in flight adapts; else `nil`.
     var start: AdaptiveConcurrency.Start?
     /// Whether it is a sample: it tests whether others fail the same way.
     var isSample = false
-    /// Whether another one was delivered with the same credentials. If refused again, it fails.
+    /// Whether another operation was delivered with the same credentials. If refused again, this one fails.
     var isWitnessed = false
     /// Whether it probes a held destination.
     var isProbe = false
@@ -80,7 +80,7 @@ struct Attempt {
 
     var route: Route { maker.route }
 
-    /// Whether its request carries what several operations of one key change.
+    /// Whether its request carries the changes of several operations of one key.
     var isMerged: Bool { members.contains { !$0.merged.isEmpty } }
 }
 
@@ -90,17 +90,17 @@ enum Work {
     case claimed(Attempt)
 }
 
-/// The answer to an attempt, and what it means for each of its operations.
+/// The answer to an attempt, and its meaning for each of the operations.
 struct AttemptAnswer {
     var attempt: Attempt
     var report: SealedReport
     var verdict: Verdict
     /// Whether no request could be made, so that nothing was sent.
     var isUnsent = false
-    /// Whether the operations behind it in its sequence are sent meanwhile, as if it had failed. They fail or are put
-    /// back with it.
+    /// Whether the operations behind it in its sequence are sent while it is withheld, as if it had failed. If they
+    /// meet the same end, they fail or are put back with it.
     var letsOthersGo = false
-    /// Whether another one was delivered while it waited. Its failure is then no part of a storm.
+    /// Whether another operation was delivered while it was withheld. Its failure then does not count towards a storm.
     var isContradicted = false
 
     /// Whether the server refuses the credentials, or the operation with them.

@@ -7,7 +7,7 @@ package struct AttemptEvent: Sendable {
     package var type: TypeName
     package var destination: String
     package var settlement: Settlement
-    /// Attempts counted so far, this one included where it counted.
+    /// The attempts counted so far, this one included if it counted.
     package var attempts: Int
     package var attemptsAllowed: Int?
 
@@ -30,10 +30,10 @@ package struct AttemptEvent: Sendable {
         if case .deferred(let until, _) = settlement.disposition { until } else { nil }
     }
 
-    /// Whether it waits for a person by itself: it is not known whether it was received.
+    /// Whether the operation is held by itself, for an operator: it is not known whether the server received it.
     package var isHeldByItself: Bool { settlement.disposition == .held }
 
-    /// Whether it was given up. An older value that a newer one stands for by then is not.
+    /// Whether the operation failed for good; false if a newer value superseded it.
     package var hasFailed: Bool {
         if case .failed = settlement.disposition { true } else { false }
     }
@@ -50,7 +50,7 @@ extension AttemptEvent {
 }
 
 extension Disposition {
-    /// Whether this was an attempt: a request was sent, and the server did not merely ask for time.
+    /// Whether the attempt counts: a request was sent, and the server did not only ask for time.
     fileprivate var countsAttempt: Bool {
         switch self {
         case .delivered: true

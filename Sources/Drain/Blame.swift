@@ -6,8 +6,8 @@ struct Blame {
     let destinations: DestinationTable
     let credentials: Credentials
 
-    /// Whether it is something else now than when the hold began. A secret that this process cannot see is no change of
-    /// one that was refused (`wasAnswer`): another user's run may see it.
+    /// Whether the cause has changed since the hold began. If the server refused the secrets (`wasAnswer`), a secret
+    /// that this process cannot read is no change: another user's run may read it.
     func hasChanged(since blamed: String?, wasAnswer: Bool, of destination: Destination, salt: String) -> Bool {
         guard let blamed, blamed != fingerprint(of: destination, salt: salt) else { return false }
         return !wasAnswer || secrets(of: destination).failures.isEmpty
@@ -25,13 +25,13 @@ struct Blame {
         let settings = destinations.settings(of: destination)
         var names = leads.reduce(into: Set<String>()) { $0.formUnion($1.route.secretNames(settings: settings)) }
         for case .oauth2(let oauth2)? in names.map({ configuration.secrets[$0] }) {
-            // What a token is asked for with: a hold ends once that is mended.
+            // The secrets that a request for a token uses: a hold ends once they are corrected.
             names.formUnion(oauth2.secretNames(settings: destinations.settings(ofEndpointOf: oauth2)))
         }
         return configuration.secrets.filter { names.contains($0.key) }
     }
 
-    /// Commands are not run, and no token is fetched, only to see what they would say.
+    /// Returns the secrets that can be read without effects. Runs no command and fetches no token.
     private func secrets(of destination: Destination) -> SecretValues {
         let readable = sources(of: destination).filter { !$0.value.hasEffects }
         return credentials.values(Set(readable.keys))

@@ -1,10 +1,10 @@
 import Policy
 import Spool
 
-/// Finds what is due in a listing, and chooses from it.
+/// The choice from a listing: finds the operations that are due, and chooses some of them.
 extension Chooser {
-    /// Lists what waits and chooses up to `budget` of what is due. `open` is called once for each kind that something is due
-    /// of.
+    /// Lists the waiting operations and chooses up to `budget` of those that are due. Calls `open` once for each kind
+    /// that has a due or expired operation.
     mutating func choose(
         budget: Int, clock: RunClock, open: (OperationKinds.Kind) -> RunDestination
     ) throws(SpoolError) -> Pass {
@@ -16,17 +16,17 @@ extension Chooser {
         }
     }
 
-    /// What one listing has found so far.
+    /// The findings of one listing so far.
     private struct Listing {
         var pass: Pass
         var selection: SharedSelection<Digest, Candidate>
-        /// The destinations that something is due for.
+        /// The destinations that have a due or expired operation.
         var destinations: [Digest: RunDestination] = [:]
         var precedence: Precedence?
         var failed = FailedSequences()
     }
 
-    /// Does not change the chooser: a closure that is called for each name would copy one that can change.
+    /// Lists and chooses. Not `mutating`: the closure that is called for each name would then copy the chooser.
     private func list(
         budget: Int, _ clock: RunClock, _ kinds: inout OperationKinds, _ open: (OperationKinds.Kind) -> RunDestination
     ) throws(SpoolError) -> Pass {
@@ -54,7 +54,7 @@ extension Chooser {
         return pass
     }
 
-    /// Takes one name in: it is offered if it is due, and noted if it is superseded or waits.
+    /// Processes one name: offers a due operation, and notes one that is superseded, has expired or waits.
     private func take(
         _ name: ListedName, in state: QueueState, _ kind: OperationKinds.Kind, _ listing: inout Listing,
         _ open: (OperationKinds.Kind) -> RunDestination
@@ -90,8 +90,8 @@ extension Chooser {
         case behindOthers
     }
 
-    /// Returns where an operation stands in its sequence; `nil` where it is not to be sent, because older ones wait or
-    /// because a newer one stands for it.
+    /// Returns the place of an operation in its sequence; `nil` if it is not sent, because an older one waits or holds
+    /// it, or because a newer one supersedes it.
     private func place(
         of name: ListedName, in state: QueueState, _ sequence: SequenceKey, _ kind: OperationKinds.Kind,
         _ listing: inout Listing
@@ -109,7 +109,7 @@ extension Chooser {
         case .superseded(let newer):
             let isMerged = kind.route.mergesPayloads
             guard isNamed(newer) || isNamed(name) && !isMerged else { return nil }
-            // What may not be sent by itself is not sent with another one either.
+            // An operation that must not be sent by itself is not merged either.
             if isMerged, !eligibility(of: name, kind).mayBeMerged(gate: name.gate) { return nil }
             let entry = Entry(state: state, name: EntryName(name))
             listing.pass.superseded.append(
@@ -121,7 +121,7 @@ extension Chooser {
         return nil
     }
 
-    /// Offers an operation that is due to be chosen, if its destination is open.
+    /// Offers a due operation for selection. Counts it as skipped or expired if its destination is closed.
     private func offer(
         _ name: ListedName, in state: QueueState, _ sequence: SequenceKey?, isHead: Bool, _ kind: OperationKinds.Kind,
         _ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination
@@ -139,7 +139,7 @@ extension Chooser {
         }
         destination.offered += 1
         listing.pass.leftDue += 1
-        // What has an order is sent by this run alone: it has the sequence lock.
+        // Only this run sends operations that have an order: it has the sequence lock.
         let rank = sequence == nil ? peers.rank(of: name) : 0
         listing.selection.count(rank: rank)
         guard kind.reach[rank].contains(kind.route.ordering.rank(of: name.createdAt)) else { return }
@@ -149,7 +149,7 @@ extension Chooser {
             element: candidate)
     }
 
-    /// Returns the destination of a kind, opened when the first operation of it is due.
+    /// Returns the destination of a kind. Opens it for the first operation.
     private func opened(
         _ kind: OperationKinds.Kind, _ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination
     ) -> RunDestination {
@@ -167,7 +167,7 @@ extension Chooser {
         return Candidate(entry: entry, destination: kind.destination, sequence: sequence, isHead: isHead)
     }
 
-    /// Chooses of what was offered, and keeps the newest of each destination for samples.
+    /// Chooses from the offered operations, and keeps the newest of each destination for samples.
     private func choose(_ listing: inout Listing) {
         let chosen = listing.selection.chosen()
         listing.pass.chosen = chosen.map(\.element)
@@ -179,7 +179,7 @@ extension Chooser {
         }
     }
 
-    /// Takes out what would overtake an operation that only one of two listings has seen. It is left due, for the next pass.
+    /// Lists again if two listings differ in a sequence. Leaves to the next pass what this does not confirm.
     private func confirm(
         _ pass: inout Pass, _ destinations: some Collection<RunDestination>, _ precedence: Precedence,
         _ kinds: inout OperationKinds

@@ -1,38 +1,38 @@
 package import Policy
 package import Spool
 
-/// Decides from listings what is attempted, in which order, and what each operation waits for. One for each pass.
+/// The choice of operations for one pass: what is attempted, in which order, and what each operation waits for.
 ///
-/// `run` and `send` hold the sequence lock and have recovered dead runs (`SpoolRun.takeOrder`) before they ask. Where
-/// operations wait for each other the queue is listed twice, under the names lock: whether one may go depends on all the
-/// others. Where the two listings differ, a third one decides.
+/// `run` and `send` first take the sequence lock and recover dead runs (`SpoolRun.takeOrder`). If operations may wait
+/// for each other, the queue is listed twice under the names lock, because the turn of one depends on all others. A
+/// third listing decides where the two differ.
 package struct Chooser {
     let spool: SpoolDirectory
     let configuration: Configuration
     let options: RunOptions
     let now: Timestamp
     let order: Order
-    /// The runs that share what has no order.
+    /// The runs that share the operations without an order.
     let peers: Peers
     /// Operations that this run could not read or settle.
     private let setAside: Set<OperationID>
-    /// Operations that this run has deferred itself.
+    /// Operations that this run has deferred.
     private let deferred: Set<OperationID>
-    /// Groups whose operations cannot be merged, and are sent one after the other in this run.
+    /// Groups whose operations cannot be merged, and which this run sends one after the other.
     private let apart: Set<SequenceKey>
     var kinds: OperationKinds
-    /// `nil` where no route sends kept values.
+    /// `nil` if no route sends kept values.
     let kept: KeptLookup?
-    /// `nil` where nothing is to be sent: expiries are then not looked up.
+    /// `nil` if the caller sends nothing. Expiries are then not looked up.
     let expiries: OwnExpiries?
 
-    /// What a listing may say of the order.
+    /// The authority of a listing over the order.
     package enum Order {
-        /// This process has the sequence lock: the listing is made under the names lock, and decides.
+        /// This process has the sequence lock. It lists under the names lock, and decides the order.
         case decided
         /// The caller only shows the order.
         case shown
-        /// Another run has the sequence lock: what has an order is left to it.
+        /// Another run has the sequence lock. Operations that have an order are left to it.
         case elsewhere
     }
 
@@ -56,12 +56,12 @@ package struct Chooser {
         kinds = OperationKinds(configuration, destinations, options, parked: parked, ranks: peers.count)
     }
 
-    /// How long a listing waits for the names lock. Each holder but a listing has it for milliseconds at a time.
+    /// The longest wait of a listing for the names lock. Holders other than listings keep it for milliseconds.
     static let patience: Duration = .seconds(5)
 
     // MARK: - Whose turn it is
 
-    /// Where operations stand that wait for each other; `nil` where none do, or where another run decides.
+    /// Returns the order of operations that wait for each other; `nil` if no route has one, or if another run decides.
     package mutating func precedence() throws(SpoolError) -> Precedence? {
         var kinds = kinds
         defer { self.kinds = kinds }
@@ -75,8 +75,8 @@ package struct Chooser {
         }
     }
 
-    /// The operations that failed for good and hold those behind them. Only names are read, and those of `failed/` only
-    /// where a route asks for it.
+    /// Returns the failed operations that hold those behind them. Reads only names, and lists `failed/` only if a route
+    /// asks for that.
     package mutating func failedSequences() throws(SpoolError) -> FailedSequences {
         var kinds = kinds
         defer { self.kinds = kinds }
@@ -113,8 +113,8 @@ package struct Chooser {
         return precedence
     }
 
-    /// Whether an operation that is not in the queue may be sent: nothing older of its sequence waits, is in flight, or
-    /// holds it because it failed.
+    /// Whether an operation that is not in the queue may be sent. False if an older one of its sequence waits, is in
+    /// flight, or has failed and holds it.
     package mutating func isFirst(_ name: EntryName) throws(SpoolError) -> Bool {
         try spool.withNamesLock(patience: Self.patience) { () throws(SpoolError) in
             let kind = kinds.kind(of: name)
@@ -135,16 +135,16 @@ package struct Chooser {
     // MARK: - Parts
 
     func eligibility(of name: ListedName, _ kind: OperationKinds.Kind) -> Eligibility {
-        // `--now` is for what waited before this run: what the run itself has deferred waits like everything else, or it
-        // would go round in circles.
+        // `--now` overrides only waits from before this run. An operation that this run deferred waits as usual, or the
+        // run would repeat it without end.
         let ignoresBackoff = options.ignoresBackoff && (deferred.isEmpty || !deferred.contains(name.id))
         let ignoresAll = ignoresBackoff && options.ids != nil && isNamed(name)
         let eligibility = Policy.eligibility(
             of: name, at: now, longestDelay: kind.longestDelay, ignoringBackoff: ignoresBackoff,
             ignoringNotBefore: ignoresAll)
-        // It waits for a witness, and those of its sequence behind it; all others go on.
+        // A parked operation waits for a witness, with those of its sequence behind it. All others go on.
         if let parked = kind.parked, !ignoresAll, eligibility == .due, parked[name.id] != nil { return .held }
-        // It waits for an answer, and those of its sequence behind it.
+        // An operation without its kept value waits for an answer, with those of its sequence behind it.
         if eligibility == .due, lack(name.keyDigest, kind.keptNames) != nil { return .held }
         return eligibility
     }

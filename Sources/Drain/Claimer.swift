@@ -1,8 +1,8 @@
 import Policy
 import Spool
 
-/// Claims and reads operations just before they are sent, so that several runs share one queue, and puts them together
-/// in attempts: alone, in a batch, or merged with older ones of their key.
+/// The step between choosing and sending: claims and reads operations just before they are sent, so that runs can share
+/// a queue, and puts them into attempts: alone, in a batch, or merged with older ones of their key.
 final class Claimer {
     private let spool: SpoolDirectory
     private let limits: Limits
@@ -10,7 +10,7 @@ final class Claimer {
     private let settler: Settler
     private let sender: RequestSender
     private let queue: SendQueue
-    /// What has been claimed and read together with others, and is not yet looked at.
+    /// Operations that were claimed and read together, and not used yet.
     private var taken: [EntryName: Result<SpoolRun.Taken?, SpoolError>] = [:]
 
     init(
@@ -25,7 +25,7 @@ final class Claimer {
         self.queue = queue
     }
 
-    /// Claims and reads an operation, with others where its route sends batches; `nil` where there is nothing to send.
+    /// Claims and reads an operation, and others if its route sends batches. Returns `nil` if there is nothing to send.
     func attempt(_ candidate: Candidate, isSample: Bool) -> Attempt? {
         let destination = settler.book[candidate]
         let maker = sender.maker(of: candidate.entry.name.type, to: destination)
@@ -42,12 +42,12 @@ final class Claimer {
 
     // MARK: - Several at once
 
-    /// Claims and reads operations that are begun next. What has to be durable before one of them is claimed is left to its
-    /// turn.
+    /// Claims and reads the operations that begin next. Leaves to its turn an operation that something must be made
+    /// durable before.
     func takeTogether(_ candidates: [Candidate]) {
         sender.flush()
         var names: Set<EntryName> = []
-        // Two files of one name are a copy that somebody has made: the second one has its turn alone.
+        // If two files have one name, one of them is a copy. The second one is claimed alone, at its turn.
         let candidates = candidates.filter { !settler.precedes($0.sequence) && names.insert($0.entry.name).inserted }
         let leavesBodies = candidates.allSatisfy { maker(of: $0).leavesBodies }
         let outcomes = settler.claims.take(candidates.map(\.entry), limits: limits, leavingBodies: leavesBodies)
@@ -58,7 +58,7 @@ final class Claimer {
         sender.maker(of: candidate.entry.name.type, to: settler.book[candidate])
     }
 
-    /// Puts back what was taken together with others and not begun.
+    /// Puts back operations that `takeTogether` claimed and that were not begun.
     func putBackTaken() {
         if taken.isEmpty { return }
         var claims: [Claim] = []
@@ -73,7 +73,7 @@ final class Claimer {
         settler.putBack(claims)
     }
 
-    /// Claims and reads an operation, unless that is done already; `nil` if a rival was faster.
+    /// Claims and reads an operation, unless `takeTogether` has. Returns `nil` if another run claimed it first.
     private func take(_ entry: Entry, _ maker: RequestMaker) throws(SpoolError) -> SpoolRun.Taken? {
         if !taken.isEmpty, let outcome = taken.removeValue(forKey: entry.name) { return try outcome.get() }
         return try settler.claims.take(
@@ -82,8 +82,8 @@ final class Claimer {
 
     // MARK: - One operation
 
-    /// Claims and reads one operation, unless that is done already; `nil` if a rival was faster, if it is none, or if it is
-    /// not to be sent at all.
+    /// Claims and reads one operation, unless `takeTogether` has. Returns `nil` if another run claimed it first, if the
+    /// file is not an operation, or if it must not be sent.
     private func claim(_ candidate: Candidate, _ destination: RunDestination, _ maker: RequestMaker) -> Member? {
         let id = candidate.entry.name.id
         if let member = queue.takeClaimed(id) { return member }
@@ -99,7 +99,7 @@ final class Claimer {
                 queue.lostOperations.insert(id)
             }
         } catch {
-            // The claim, if there is one, is put back when the run ends; nothing has been sent.
+            // The end of the run puts the claim back, if there is one; nothing has been sent.
             settler.setAside([id], because: error)
         }
         queue.settled(candidate.sequence, continues: false)
@@ -135,19 +135,19 @@ final class Claimer {
         return nil
     }
 
-    /// Whether the operation is to be attempted alone, see `Settlement.isLastAttempt`.
+    /// Whether the operation has to be attempted alone, see `Settlement.isLastAttempt`.
     private func isLastAttempt(of member: Member, _ route: Route) -> Bool {
         Settlement.isLastAttempt(of: member.operation, name: member.name, route: route, now: clock.now())
     }
 
     // MARK: - Several
 
-    /// Adds operations for the same request, oldest first, as long as they go together.
+    /// Adds operations to the batch, oldest first, as long as they fit.
     private func fill(_ attempt: inout Attempt) {
         let first = attempt.members[0].operation
         guard var draft = attempt.maker.batch(beginningWith: first) else { return }
         while !draft.isFull {
-            // As many more as there are: so no more is claimed in vain than is sent, and no more is in memory.
+            // At most doubles the batch: the run claims in vain, and has in memory, no more than it sends.
             let count = settler.claims.isSlowToTake ? min(draft.room, attempt.members.count) : 1
             var turns = queue.next(of: attempt.destination, type: first.header.type, atMost: count)[...]
             if turns.isEmpty { return }
@@ -155,7 +155,7 @@ final class Claimer {
             while let next = turns.popFirst() {
                 guard let member = claim(next.candidate, attempt.destination, attempt.maker) else { continue }
                 guard !isLastAttempt(of: member, attempt.route), draft.admit(member.operation) else {
-                    // The next batch begins with it.
+                    // The next batch begins with this operation.
                     queue.takeBack(next, member)
                     for other in turns { queue.takeBack(other) }
                     return putBackTaken()
@@ -165,28 +165,29 @@ final class Claimer {
         }
     }
 
-    /// Merges the payloads of the older operations of its key into a claimed operation (`coalesce: "merge"`). False where
-    /// that cannot be done: they go before it then, one after the other.
+    /// Merges the payloads of older operations of its key into a claimed operation (`coalesce: "merge"`). Returns false
+    /// if that is impossible: the older ones are then sent before it, one after the other.
     ///
-    /// The newest of a key is claimed. The older ones are read and stay in rows N and D while its request is in flight: this
-    /// run has the sequence lock, and no other one claims what has an order. The answer decides what becomes of them:
+    /// Only the newest operation of a key is claimed. The older ones are read and stay in rows N and D while the
+    /// request is in flight: this run has the sequence lock, and no other run claims operations that have an order. The
+    /// answer decides what becomes of them:
     ///
-    /// - Delivered: the older ones go first, and that is durable before the newest goes. After a crash in between what is
-    ///   left of them is merged and sent again (window W1): never an older one without the newest.
+    /// - Delivered: the older ones are settled first, durably before the newest. After a crash in between, the rest is
+    ///   merged and sent again (window W1): never an older one without the newest.
     /// - Deferred, parked, held: the older ones stay as they are, and no run sends them without the newest.
-    /// - The attempts or the age of the newest are used up: all of them fail, the older ones first. They can be retried
-    ///   together, and what one of them changes is in its file.
-    /// - Refused for good: any of them may be to blame, so each is sent by itself, in their order, in this run. So are
-    ///   operations that no single document can say.
+    /// - Attempts or age of the newest used up: all of them fail, the older ones first. They can be retried together,
+    ///   and each file has its own change.
+    /// - Refused for good: any of them may be to blame, so this run sends each by itself, in order. It does the same
+    ///   with operations that no single document can express.
     ///
-    /// The idempotency key is made of those of all of them: the server does not take a document for a repetition of another
-    /// one.
+    /// The idempotency key is made from the keys of all of them, so that the server does not take one document for a
+    /// repetition of another.
     private func merge(into member: inout Member, _ route: Route) throws(SpoolError) -> Bool {
         guard let older = settler.operations.merged(into: member.name.id) else { return true }
         var merged: [UInt8]?
         var keys: [String] = []
         for entry in older {
-            // A person has dropped it, or held it, which gives it another name.
+            // An operator has dropped it, or has held it, which renames it.
             guard let file = try spool.read(entry) else { continue }
             guard case .operation(let stored) = file, settler.unsent(stored.operation, entry.name, route) == nil,
                 stored.operation.goesTogether(with: member.operation),
@@ -209,7 +210,7 @@ final class Claimer {
 }
 
 extension Operation {
-    /// Whether one request can carry what both change.
+    /// Whether one request can carry the changes of both operations.
     fileprivate func goesTogether(with newer: Operation) -> Bool {
         header.bodyFile == nil && newer.header.bodyFile == nil && header.url == newer.header.url
             && header.method == newer.header.method && header.headers == newer.header.headers
@@ -218,6 +219,6 @@ extension Operation {
 }
 
 extension OperationHeader {
-    /// What the server knows the operation by.
+    /// The key by which the server knows the operation.
     fileprivate var serverKey: String { idempotencyKey ?? id.description }
 }

@@ -2,11 +2,11 @@ package import Policy
 
 /// The source of secrets and signed header fields for a run. Tests provide another.
 package struct Credentials {
-    /// The secrets of these names as they are now, or why they are not there.
+    /// Returns the current secrets of these names, or why they are not available.
     package var values: (_ names: Set<String>) -> SecretValues
-    /// After a 401: whether there are other ones now than those that were used.
+    /// Looks up secrets again after a 401. Returns whether they differ from those that were used.
     package var refresh: (_ used: SecretValues) -> Bool
-    /// The header fields that a route's command answers for this request, or why it did not.
+    /// Returns the header fields that a route's command gives for this request, or why it gave none.
     package var signed: (_ command: [String], _ request: OutgoingRequest) -> Signed
 
     package enum Signed {

@@ -1,7 +1,8 @@
 import Policy
 import Spool
 
-/// The destinations of a run, or of `send`: those with due operations, and the ledger that all runs share.
+/// The destinations that a run, or `send`, has met, and the ledger that all runs share: takes over what others record,
+/// and records what this run learns.
 final class DestinationBook {
     private let spool: SpoolDirectory
     private let configuration: Configuration
@@ -9,14 +10,14 @@ final class DestinationBook {
     private let tally: RunTally
     private let ignoresBackoff: Bool
     private let concurrency: Concurrency
-    /// How many runs are at the queue, as far as this one knows.
+    /// The number of runs at the queue, as far as this one knows.
     private var runs = 1
     private var shared: SharedLedger
-    /// From the first pass on with the names that the ledger knows, for operations whose names carry only the digest of
-    /// their own origin.
+    /// The configured destinations; from the first pass on also those of the ledger, because some operations' names
+    /// carry only the digest of their origin.
     private(set) lazy var table = DestinationTable(configuration)
     private(set) var destinations: [Digest: RunDestination] = [:]
-    /// Set until the first pass has been made.
+    /// True until the first pass has ended.
     var isFirstPass = true
 
     init(
@@ -32,28 +33,28 @@ final class DestinationBook {
         shared = SharedLedger(spool, world.clock)
     }
 
-    /// A cool-down that was there before the run is ignored with `--now`, one that begins in it is not.
+    /// Whether to ignore circuit breakers (`--now`): those that were open before the run, not those that open in it.
     private var ignoresCoolDown: Bool { ignoresBackoff && isFirstPass }
 
-    /// Since when this machine has no network, as the ledger has it.
+    /// Since when this machine has no network, according to the ledger; `nil` if it has one.
     var offline: DestinationLedger.Offline? { shared.ledger.offline }
 
     // MARK: - Before a pass
 
-    /// Takes over what other runs and operators have said of destinations since.
+    /// Takes over what other runs and operators have recorded about destinations.
     func read(_ now: Timestamp) throws(SpoolError) {
         tell()
         try shared.read()
         let known = shared.ledger.destinations
         if isFirstPass { table = DestinationTable(configuration, knowing: Array(known.keys)) }
-        // The cause for which they were parked may have changed.
+        // The cause of their parking may have changed.
         for (name, state) in known where !state.parking.isEmpty && destinations[Digest(of: name)] == nil {
             _ = add(Destination(named: name), now)
         }
         for destination in destinations.values { refresh(destination, now) }
     }
 
-    /// Takes over what other runs and operators have said of one destination since, and returns it.
+    /// Takes over what other runs and operators have recorded about one destination, and returns it.
     func read(_ identity: Destination, _ now: Timestamp) throws(SpoolError) -> RunDestination {
         tell()
         try shared.read()
@@ -64,13 +65,13 @@ final class DestinationBook {
 
     private func refresh(_ destination: RunDestination, _ now: Timestamp) {
         destination.state = shared.ledger[destination.name]
-        // A cool-down that began after this run has met the destination is not overridden again at each listing.
+        // A circuit breaker that opened after this run met the destination is not overridden at each listing.
         destination.open(at: now, ignoringCoolDown: ignoresCoolDown && !destination.hasBeenHeard)
         destination.beginPass()
         releaseByChange(destination, now)
     }
 
-    /// Returns the operations that wait for a witness, and until when, by destination.
+    /// Returns the operations that wait for a witness, with the end of their wait, by destination.
     func parked(_ now: Timestamp) -> [Digest: [OperationID: Timestamp]] {
         destinations.compactMapValues { destination in
             let parking = destination.state.parking
@@ -78,9 +79,8 @@ final class DestinationBook {
         }
     }
 
-    /// Takes over what an operator has said of destinations since, and what other runs have learned of them. What this run
-    /// has learned is told before, unless the ledger has just been written: with many destinations and many runs it would be
-    /// written all the time.
+    /// Takes over, within a pass, what operators and other runs have recorded. Records this run's events first, unless
+    /// the ledger was just written: with many destinations and runs it would be written all the time.
     func hear() throws(SpoolError) {
         if world.clock.instant() >= shared.pauseEnd { tell() }
         let (heard, now) = (try shared.peek(), world.now())
@@ -91,7 +91,7 @@ final class DestinationBook {
 
     subscript(candidate: Candidate) -> RunDestination { destinations[candidate.destination.digest]! }
 
-    /// Returns a destination as this run knows it, a new one where the run has not met it.
+    /// Returns this run's record of a destination; makes one if the run has not met the destination.
     func destination(_ identity: Destination, _ now: Timestamp) -> RunDestination {
         destinations[identity.digest] ?? add(identity, now)
     }
@@ -110,7 +110,7 @@ final class DestinationBook {
         return destination
     }
 
-    /// A hold ends when what it was blamed on has changed: the credential, or the configuration of the destination.
+    /// Ends a hold, and parking, if the cause has changed: the credential, or the destination's configuration.
     private func releaseByChange(_ destination: RunDestination, _ now: Timestamp) {
         let state = destination.state
         if state.hold == nil && state.parking.isEmpty { return }
@@ -132,7 +132,7 @@ final class DestinationBook {
         Blame(configuration: configuration, destinations: table, credentials: world.credentials)
     }
 
-    /// Divides what servers bear among so many runs.
+    /// Divides the concurrency that servers bear among `runs` runs.
     func share(with runs: Int) {
         guard concurrency == .auto, runs != self.runs else { return }
         self.runs = runs
@@ -140,17 +140,17 @@ final class DestinationBook {
         for destination in destinations.values { destination.share(with: runs, at: now) }
     }
 
-    /// The number of destinations that are sent nothing now.
+    /// The number of destinations that this run sends nothing to now.
     var closedCount: Int { destinations.values.count { $0.isClosed } }
 
-    /// Takes up the destinations again that were left to other processes.
+    /// Takes up destinations again that were left to other processes.
     func takeUpAgain() {
         for destination in destinations.values { destination.isLeftToOthers = false }
     }
 
     // MARK: - What is learned
 
-    /// Tells the ledger what has been learned since. Losing it costs a probe, so an error is told, once, and nothing more.
+    /// Writes new events to the ledger. Losing them costs a probe: reports only the first error, and goes on.
     func tell() {
         var events: [(destination: String, event: DestinationEvent)] = []
         for destination in destinations.values {
@@ -165,19 +165,19 @@ final class DestinationBook {
         }
     }
 
-    /// Tells the ledger at once what keeps everybody away from a destination; where that happens to thousands, soon.
+    /// Writes to the ledger that a destination has closed: at once, or soon if the ledger was just written.
     func tellIfClosed(_ destination: RunDestination) {
         if destination.isClosed, !destination.events.isEmpty, world.clock.instant() >= shared.pauseEnd { tell() }
     }
 
-    /// Applies an event to a destination, and reports the end of its hold, if that ends it.
+    /// Applies an event to a destination, and reports it if the event ends a hold.
     func note(_ event: DestinationEvent, of destination: RunDestination, at now: Timestamp) {
         let wasHeld = destination.state.hold != nil
         destination.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
         if wasHeld, destination.state.hold == nil { tally.tell(.holdEnded(destination: destination.name)) }
     }
 
-    /// Applies an answer's events to the destination, except a hold: the run decides that after it has tried others.
+    /// Applies an answer's events to the destination, except a hold: the run decides that after it has asked others.
     func note(_ answer: AttemptAnswer, at now: Timestamp) {
         let (attempt, destination) = (answer.attempt, answer.attempt.destination)
         let events = DestinationEvent.events(
@@ -199,13 +199,13 @@ final class DestinationBook {
         tell()
     }
 
-    /// Notes that a probe of a held destination begins, before it is sent; false where it is not time for one, as where
-    /// another process has just begun it.
+    /// Records that a probe of a held destination begins, before it is sent. Returns false if none is due, for example
+    /// because another process has just begun one.
     func beginDueProbe(of destination: RunDestination, at now: Timestamp) throws(SpoolError) -> Bool {
         try shared.beginProbe(of: destination.name, destination.settings, at: now)
     }
 
-    /// Holds a destination from now on.
+    /// Holds a destination, and reports a new hold.
     func hold(_ destination: RunDestination, _ record: AttemptRecord?, reason: Rule) {
         let now = world.now()
         let isNew = destination.state.hold == nil
@@ -224,7 +224,7 @@ final class DestinationBook {
         if destination.state.parking[id] != nil { note(.unparked(id), of: destination, at: world.now()) }
     }
 
-    /// Records a delivery as the witness of the parked operations.
+    /// Records a delivery as the witness of parked operations with the same credentials.
     private func witness(_ attempt: Attempt, at now: Timestamp) {
         let destination = attempt.destination
         if destination.state.parking.isEmpty { return }
@@ -233,7 +233,7 @@ final class DestinationBook {
         note(.witnessed(credentials: credentials, began: attempt.began), of: destination, at: now)
     }
 
-    /// Remembers since when this machine has no network; `nil` where it has one again.
+    /// Records since when this machine has no network; `nil` records that it has one.
     func remember(offline: DestinationLedger.Offline?) {
         do throws(SpoolError) {
             try shared.record(offline: offline)
@@ -244,7 +244,7 @@ final class DestinationBook {
 
     // MARK: - After a pass
 
-    /// Counts what is still due, as the pass's listing has it: because of its destination, or because the run ends here.
+    /// Counts the due operations that a pass leaves, because their destination is closed or because the run ends.
     /// `begun` of the chosen operations were claimed.
     func countLeft(of pass: Pass, begun: Int) {
         var (held, waiting, paused) = (pass.heldBehindFailed, 0, 0)

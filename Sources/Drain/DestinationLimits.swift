@@ -1,38 +1,38 @@
 import Policy
 import Spool
 
-/// The attempts that may begin to one destination by its `concurrency` and its `rate`. Both are for the queue: all runs
-/// and all `send` together keep to them. A destination without either costs nothing.
+/// The limits on attempts to one destination, by its `concurrency` and its `rate`. Both are for the queue: all runs and
+/// all `send` processes share them. A destination without either costs nothing.
 ///
-/// A lock that cannot be taken, or a file that cannot be written, as on a full disk, stops no delivery: for a minute the
-/// process then keeps to the limits by itself, and it tells the first error.
+/// A lock or file error, such as a full disk, stops no delivery: for a minute the process keeps to the limits by
+/// itself. It reports the first error.
 final class DestinationLimits {
-    /// The time for which a process asks for a slot before it leaves the destination to the others.
+    /// The time without a slot after which a process leaves the destination to others.
     static let patience = Duration.seconds(10)
-    /// The time from a refusal for lack of a slot to the next request.
+    /// The pause before the next request for a slot after a refusal.
     private static let pause = Duration.milliseconds(50)
     /// The time for which the process keeps to the limits by itself after an error.
     private static let respite = Duration.seconds(60)
 
     private let name: String
     private var pace: Pace
-    /// `nil` where there is no `concurrency`.
+    /// `nil` if there is no `concurrency`.
     private let slots: SlotLocks?
-    /// `nil` where there is no `rate`.
+    /// `nil` if there is no `rate`.
     private let rates: SharedRates?
     private let clock: RunClock?
     private let report: (SpoolError) -> Void
-    /// The end of the span in which this process alone begins attempts.
+    /// The end of the span of the rate in which only this process begins attempts.
     private var ownUntil = Duration.zero
     /// The earliest time of the next request for a slot or a span.
     private var askAgain = Duration.zero
-    /// The time of the first refusal of a slot since the last slot, and of the last one.
+    /// The times of the first and the last refusal since this process got a slot; `nil` if there was none.
     private var slotless: (since: Duration, last: Duration)?
-    /// The end of the time after an error.
+    /// The time until which the process keeps to the limits by itself, after an error.
     private var aloneUntil = Duration.zero
     private var hasTold = false
 
-    /// The limits of one process by itself.
+    /// Makes the limits of one process by itself.
     init(_ settings: DestinationSettings) {
         name = ""
         pace = Pace(interval: settings.rate?.interval)
@@ -40,7 +40,7 @@ final class DestinationLimits {
         report = { _ in }
     }
 
-    /// The limits of all processes at a queue.
+    /// Makes the limits that all processes at a queue share.
     init(
         of destination: Destination, _ settings: DestinationSettings, in spool: SpoolDirectory, _ clock: RunClock,
         report: @escaping (SpoolError) -> Void
@@ -53,19 +53,19 @@ final class DestinationLimits {
         self.report = report
     }
 
-    /// Whether they can delay an attempt.
+    /// Whether the limits can delay an attempt.
     var mayDelay: Bool { hasRate || slots != nil }
 
-    /// Whether they space the beginnings of attempts.
+    /// Whether a rate spaces the starts of attempts.
     var hasRate: Bool { pace.isSpaced }
 
-    /// The time until an attempt may begin, as far as this process knows; zero for now.
+    /// Returns the time until an attempt may begin, as far as this process knows; zero for now.
     func wait(at elapsed: Duration) -> Duration {
         max(.zero, pace.wait(at: elapsed), askAgain - elapsed)
     }
 
-    /// Takes the right to begin one attempt besides those in flight; false where others have all of it. `isOnly` says that no
-    /// other attempt follows soon.
+    /// Takes the right to begin one attempt beside those in flight. Returns false if other processes have all of it.
+    /// `isOnly`: no other attempt follows soon.
     func take(at elapsed: Duration, inFlight: Int, isOnly: Bool = false) -> Bool {
         guard slots != nil || rates != nil, elapsed >= aloneUntil else { return true }
         let start = clock?.instant()
@@ -80,43 +80,43 @@ final class DestinationLimits {
         }
         guard let refusal else { return true }
         giveBack(inFlight: inFlight)
-        // What asking took is over: the wait begins now.
+        // The time spent on asking is over: the wait begins now.
         let asking = start.flatMap { start in clock.map { $0.instant() - start } } ?? .zero
         askAgain = elapsed + asking + max(refusal, .milliseconds(1))
         return false
     }
 
-    /// Whether this process has had no slot for so long that it leaves the destination to the others.
+    /// Whether this process has been without a slot for `patience`.
     func isExhausted(at elapsed: Duration) -> Bool {
         slotless.map { elapsed - $0.since >= Self.patience } ?? false
     }
 
-    /// Notes that an attempt begins.
+    /// Records the start of an attempt.
     func begin(at elapsed: Duration) {
         pace.begin(at: elapsed)
     }
 
-    /// Gives back what is not needed for the attempts in flight.
+    /// Gives back the slots that the attempts in flight do not need.
     func giveBack(inFlight: Int) {
         slots?.giveBack(downTo: inFlight)
     }
 
     // MARK: - Asking
 
-    /// Takes a slot. Where others have all of them, returns the time until the next request.
+    /// Takes a slot. Returns the time until the next request if other processes have all slots; else `nil`.
     private func refusedSlot(at elapsed: Duration) throws(SpoolError) -> Duration? {
         guard let slots else { return nil }
         if try slots.take() {
             slotless = nil
             return nil
         }
-        // A refusal of long ago says nothing of the time since: nothing was to be sent.
+        // An old refusal says nothing about the time since: there was nothing to send.
         let isOld = slotless.map { elapsed - $0.last > .seconds(1) } ?? true
         slotless = (isOld ? elapsed : slotless!.since, elapsed)
         return Self.pause
     }
 
-    /// Takes a span of the rate, unless this process has one. Where another one has it, returns the time until its end.
+    /// Takes a span of the rate, unless this process has one. Returns the time until its end if another process has it.
     private func refusedSpan(at elapsed: Duration, _ isOnly: Bool) throws(SpoolError) -> Duration? {
         guard let rates, elapsed >= ownUntil else { return nil }
         switch try rates.take(name, every: pace.interval, isOnly) {
@@ -128,12 +128,12 @@ final class DestinationLimits {
     }
 }
 
-/// `state/rates.json`.
+/// The spans of rates in `state/rates.json`.
 private struct SharedRates {
     let spool: SpoolDirectory
     let clock: RunClock
 
-    /// See `RateLedger.take`.
+    /// Takes a span, see `RateLedger.take`.
     func take(
         _ destination: String, every interval: Duration, _ isOnly: Bool
     ) throws(SpoolError) -> RateLedger.Span {

@@ -2,10 +2,11 @@ import Delivery
 import Policy
 import Spool
 
-/// Sends what a pass has chosen: what is in flight, how much of it at once, and how fast.
+/// The sending loop of a pass: keeps attempts in flight within all limits, and takes in their reports.
 ///
-/// One thread decides: between two waits for reports it settles and claims, and where the directory is slow it waits for the
-/// file workers that do so. After a crash the next run returns this run's claims; whether their requests arrived is unknown (window W1).
+/// One thread decides. Between two waits for reports it settles and claims; in a slow directory it waits for the file
+/// workers that do this. After a crash the next run returns this run's claims; whether their requests arrived is
+/// unknown (window W1).
 final class Dispatcher {
     private let clock: RunClock
     private let tally: RunTally
@@ -35,8 +36,7 @@ final class Dispatcher {
         self.assessor = assessor
     }
 
-    /// Attempts the chosen operations in their order, and returns when nothing is in flight any more, with how many
-    /// operations were begun.
+    /// Attempts the chosen operations in order. Returns the number of operations begun, once no attempt is in flight.
     func attempt(_ chosen: [Candidate]) -> Int {
         tally.begin(.claiming)
         defer { tally.begin(.choosing) }
@@ -53,13 +53,13 @@ final class Dispatcher {
         return queue.begun
     }
 
-    /// Oldest first; but a held destination is probed with its newest operation, which did not bring it into this.
+    /// Puts the probe of each held destination first: its newest operation, which did not cause the hold.
     private func inOrder(_ chosen: [Candidate]) -> [Candidate] {
         var order = chosen
         for (digest, destination) in settler.book.destinations
         where destination.isProbing && destination.state.hold != nil {
             let heads = order.indices.filter { order[$0].destination.digest == digest && order[$0].isHead }
-            // Help for other runs stands behind this run's share, from its other end.
+            // Operations of other runs' shares follow in reverse order, so the newest one is not always the last.
             guard let last = heads.max(by: { order[$0].age < order[$1].age }) else { continue }
             if let newer = destination.newest.first {
                 destination.newest.removeFirst()
@@ -71,7 +71,7 @@ final class Dispatcher {
         return order
     }
 
-    /// Begins what may begin, then waits for reports and takes them in; false where nothing is left to do in this pass.
+    /// Begins attempts, then waits for reports and takes them in. Returns false if nothing is left to do in this pass.
     private func makeProgress() -> Bool {
         stop.look(inFlight: inFlight.count)
         var pause: Duration?
@@ -95,10 +95,10 @@ final class Dispatcher {
 
     // MARK: - Beginning
 
-    /// For so long an attempt in flight may keep a run from a new listing.
+    /// The longest time that an attempt in flight may delay a new listing.
     private static let longWait = Duration.seconds(1)
 
-    /// Begins what may begin now; returns how long until more may, where only limits are in the way.
+    /// Begins the attempts that may begin now. Returns the time until more may begin, if only limits delay them.
     private func begin() -> Duration? {
         queue.isKeptWaiting = queue.lost > 0 && inFlight.values.contains { clock.now() - $0.began > Self.longWait }
         while sender.hasRoom(beside: inFlight.count) {
@@ -123,8 +123,8 @@ final class Dispatcher {
         return nil
     }
 
-    /// Takes out the operation that is begun next, or where the directory is slow all that may begin now, claimed together.
-    /// Each counts as in flight. One whose destination has a rate, or that others go with in a batch, is the last of them.
+    /// Removes the next operation to begin. In a slow directory, removes every operation that may begin now and claims
+    /// them together. Counts each as in flight. Stops after one with a rate or a batch.
     private func nextTurns() -> [Turn] {
         var turns: [Turn] = []
         var isLast = !settler.claims.isSlowToTake || sender.pace.isSpaced || sender.sendsLargeBodies
@@ -141,8 +141,8 @@ final class Dispatcher {
         return turns
     }
 
-    /// Begins attempts in their order. Where one of them has closed its destination, or the run has to stop, the rest goes
-    /// back.
+    /// Begins attempts in order. If one attempt closes its destination, or the run must stop, puts the remaining
+    /// operations back.
     private func begin(_ turns: [Turn]) {
         for (count, turn) in turns.enumerated() {
             let destination = settler.book[turn.candidate]
@@ -163,7 +163,7 @@ final class Dispatcher {
         send(attempt)
     }
 
-    /// Sends the request of an attempt. Where none can be made its operations are settled, or put back.
+    /// Sends the request of an attempt. If no request can be made, settles its operations or puts them back.
     private func send(_ attempt: Attempt) {
         var attempt = attempt
         let destination = attempt.destination
@@ -182,7 +182,7 @@ final class Dispatcher {
                 return try assessor.take(refusal, of: attempt)
             }
         } catch {
-            // The claims are put back when the run ends; nothing has been sent.
+            // The end of the run puts the claims back; nothing has been sent.
             return settler.setAside(attempt.members.map(\.name.id), because: error)
         }
         tally.summary.attempts = sender.sent
@@ -198,7 +198,7 @@ final class Dispatcher {
     /// Waits for reports, at most for `pause`, and takes them in.
     private func takeReports(_ pause: Duration?) {
         defer { tally.begin(.claiming) }
-        // While servers work on what has just been sent.
+        // Flush while servers work on the requests that were just sent.
         if let due = settler.flushDue, due <= clock.instant() {
             sender.flush()
             settler.flush()
@@ -223,13 +223,13 @@ final class Dispatcher {
         }
     }
 
-    /// Notes that an attempt at a destination is over, or not made.
+    /// Notes that an attempt to a destination has ended, or was not made.
     private func end(_ destination: RunDestination) {
         destination.inFlight -= 1
         destination.limits.giveBack(inFlight: destination.inFlight)
     }
 
-    /// Ends what is in flight when the grace time is up.
+    /// Cuts off the attempts in flight when the grace time is up.
     private func cutOff() {
         let attempts = inFlight.values.sorted { $0.began < $1.began }
         inFlight = [:]

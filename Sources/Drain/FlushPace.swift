@@ -1,16 +1,16 @@
 import Policy
 
-/// The pace at which a run makes settled operations durable: at once if answers are slow, in groups if they are fast,
-/// so that at most a fiftieth of the time goes into it, whatever the disk.
+/// The times at which a run makes settled operations durable: at once if answers are slow, in groups if they are fast.
+/// Flushes take at most a fiftieth of the time, or more if one takes longer than 20 ms: no pause exceeds a second.
 ///
-/// Until then a power cut brings delivered operations back (window W1); waiting never loses one. An operation that must
-/// not come back, because a newer value of its sequence follows it, is flushed before that one is sent.
+/// Until a flush, a power cut brings delivered operations back (window W1); it never loses one. An operation that must
+/// not come back, because a newer value of its sequence follows, is flushed before that value is sent.
 struct FlushPace {
     private static let share = 50
     private static let limits = Duration.milliseconds(2)...Duration.seconds(1)
     /// The earliest time of the next flush.
     private var next: ContinuousClock.Instant
-    /// The sequences with deliveries since the last flush. They must not come back once a newer value is sent.
+    /// The sequences that went on since the last flush. Older values must not come back once a newer one is sent.
     private var sequences: Set<SequenceKey> = []
     /// Whether an operation is settled but not durable.
     private var isPending = false
@@ -24,7 +24,7 @@ struct FlushPace {
 
     mutating func ended(in sequence: SequenceKey) { sequences.insert(sequence) }
 
-    /// Whether the next operation of this sequence has to wait for a flush.
+    /// Whether the next operation of this sequence must wait for a flush.
     func precedes(_ sequence: SequenceKey?) -> Bool {
         sequence.map(sequences.contains) ?? false
     }

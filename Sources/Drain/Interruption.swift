@@ -2,10 +2,10 @@ import CSystem
 import Policy
 import Synchronization
 
-/// SIGTERM and SIGINT, turned into something that poll(2) can wait for.
+/// SIGTERM and SIGINT as a file descriptor that poll(2) can wait for.
 ///
-/// The handler does two things that are safe in it: it counts and it writes a byte into a pipe (self-pipe, D. J.
-/// Bernstein). Nothing reads the pipe: it stays readable, so whoever waits for it wakes at once from then on.
+/// The signal handler does two things, both safe in it: it counts, and it writes a byte into a pipe (self-pipe, D. J.
+/// Bernstein). The pipe is never read. It stays readable, so every wait ends at once from the first signal on.
 package enum Interruption {
     private static let count = Atomic<Int>(0)
     private static let last = Atomic<Int32>(0)
@@ -19,9 +19,9 @@ package enum Interruption {
         return (ends[0], ends[1])
     }()
 
-    /// From now on both signals interrupt a run instead of ending the process. Idempotent.
+    /// Makes both signals interrupt a run instead of ending the process. Idempotent.
     package static func install() {
-        // Touched here, so that the handler never runs an initialiser.
+        // Initialised here, so that the handler never runs an initialiser.
         _ = pipeEnds
         _ = count.load(ordering: .relaxed)
         _ = last.load(ordering: .relaxed)
@@ -29,7 +29,7 @@ package enum Interruption {
             var action = signalAction { Interruption.record($0) }
             sigaction(number, &action, nil)
         }
-        // Whoever started this process may have blocked them, and blocked signals are inherited.
+        // The parent process may have blocked both signals, and blocked signals are inherited.
         var both = sigset_t()
         sigemptyset(&both)
         sigaddset(&both, SIGTERM)
@@ -37,13 +37,13 @@ package enum Interruption {
         pthread_sigmask(SIG_UNBLOCK, &both, nil)
     }
 
-    /// From now on both signals end the process again, as long as nothing is under way that would be lost.
+    /// Makes both signals end the process again. Only for a process that has nothing in flight that would be lost.
     package static func uninstall() {
         signal(SIGTERM, SIG_DFL)
         signal(SIGINT, SIG_DFL)
     }
 
-    /// Called by the signal handler, and by tests in its place.
+    /// Records a signal. Called by the signal handler, and by tests in its place.
     package static func record(_ number: Int32) {
         let saved = errno
         last.store(number, ordering: .relaxed)
@@ -58,7 +58,7 @@ package enum Interruption {
         (count.load(ordering: .sequentiallyConsistent), last.load(ordering: .relaxed))
     }
 
-    /// Readable from the first signal on; -1 before `install`.
+    /// The end of a pipe that is readable from the first signal on; -1 if no pipe could be made.
     package static var wakeup: Int32 { pipeEnds.read }
 
     /// Waits until `deadline` or a signal, whichever is first.

@@ -1,8 +1,8 @@
 import Policy
 import Spool
 
-/// The names under which values are kept for keys, for one pass. It reads the file of a key at most once; the next pass reads
-/// anew, because other runs keep values too.
+/// The names of the values kept for each key, for one pass. Reads the file of a key at most once; the next pass reads
+/// it again, because other runs keep values too.
 final class KeptLookup {
     private let spool: SpoolDirectory
     private var keys: Set<Digest>?
@@ -12,8 +12,8 @@ final class KeptLookup {
         self.spool = spool
     }
 
-    /// Returns the first of these names that nothing is kept under for the key; `nil` if all are there. What cannot be read
-    /// is not there.
+    /// Returns the first of these names that has no value kept for the key; `nil` if all have one. A file that cannot
+    /// be read counts as empty.
     func lack(of wanted: Set<String>, for key: Digest) -> String? {
         wanted.subtracting(names(of: key)).min()
     }
@@ -28,13 +28,13 @@ final class KeptLookup {
     }
 }
 
-/// The own expiries of operations that wait for kept values, each read at most once in a run: names do not say them.
+/// The expiries of operations that wait for kept values, read from their files at most once in a run: names lack them.
 package final class OwnExpiries {
-    /// Upper bound on the files that a run opens for it.
+    /// Upper bound on the files that a run opens for this.
     private static let mostRead = 10_000
     private var known: [OperationID: Timestamp] = [:]
 
-    /// Returns `expiresAt` of an operation; `nil` if it has none, or if its file cannot be read.
+    /// Returns `expiresAt` of an operation; `nil` if it has none, or if its file cannot be read or is one too many.
     func expiry(of entry: Entry, in spool: SpoolDirectory) -> Timestamp? {
         if let expiry = known[entry.name.id] { return expiry == .max ? nil : expiry }
         guard known.count < Self.mostRead else { return nil }
@@ -52,15 +52,15 @@ extension Timestamp {
 }
 
 extension Chooser {
-    /// The kept value that an operation needs and no answer has left; `nil` if it needs none, or all are there.
+    /// Returns the name of a kept value that an operation lacks; `nil` if it needs none, or has all.
     ///
-    /// Returns `nil` also where the operation's name has no digest of its key: the attempt itself then finds what is missing.
+    /// Also returns `nil` if the operation's name has no digest of its key: the attempt then finds what is missing.
     func lack(_ key: Digest?, _ names: Set<String>) -> String? {
         guard !names.isEmpty, let key else { return nil }
         return kept?.lack(of: names, for: key)
     }
 
-    /// Whether an operation has waited for a kept value as long as its route, or its own expiry, lets it wait.
+    /// Whether an operation has waited for a kept value as long as its route or its own expiry allows.
     func hasWaitedTooLong(_ name: ListedName, in state: QueueState, _ kind: OperationKinds.Kind) -> Bool {
         guard lack(name.keyDigest, kind.keptNames) != nil else { return false }
         let ages = [kind.route.expiresAfter, kind.route.retry.maxAge].compactMap(\.self)
@@ -70,19 +70,19 @@ extension Chooser {
     }
 }
 
-/// Throws where what is kept for an operation's key cannot be read and its answer is to be kept beside it. To be asked
-/// before it is sent: it would be sent again by every run if its answer could not be kept.
+/// Throws if an answer is to be kept for the operation's key and the values kept for it cannot be read. Called before
+/// the request is sent: if its answer could not be kept, every run would send it again.
 func checkKept(of operation: Operation, _ route: Route, in spool: SpoolDirectory) throws(SpoolError) {
     guard !route.keep.isEmpty, let key = operation.header.key else { return }
     _ = try spool.keptValues(of: Digest(of: key))
 }
 
-/// Looks up what earlier answers have left for an operation's key. Returns the name that is lacking; `nil` if the operation
-/// can be sent.
+/// Reads the values kept for an operation's key into the operation. Returns the first name that has no value; `nil` if
+/// the operation can be sent.
 func provide(
     _ names: Set<String>, for operation: inout Operation, in spool: SpoolDirectory
 ) throws(SpoolError) -> String? {
-    // Without a key the request says what is wrong with it.
+    // Without a key, making the request reports the error.
     guard !names.isEmpty, let key = operation.header.key else { return nil }
     let kept = try spool.keptValues(of: Digest(of: key))
     operation.kept = kept

@@ -1,30 +1,30 @@
 import Delivery
 import Policy
 
-/// The machine's conditions for sending: those of the configuration, and whether there is a network at all.
+/// The machine's conditions for sending: those of the configuration, and whether there is a network.
 final class MachineConditions {
     private let asked: Conditions
     private let world: World
     private let book: DestinationBook
     private let tally: RunTally
-    /// Why nothing may be sent to other machines, and why nothing may be sent at all.
+    /// Why nothing may be sent to other machines, and why nothing may be sent to this one; `nil` if it may.
     private var refusal: (elsewhere: String?, here: String?)
-    /// The earliest time for an attempt, because the machine runs on battery.
+    /// The earliest time for an attempt while the machine runs on battery; `nil` if there is no delay.
     private var opens: ContinuousClock.Instant?
-    /// A look costs a program's run where the configuration asks whether the network is metered.
+    /// The earliest time of the next look, which runs a program if the configuration asks for a metered network.
     private var nextLook: ContinuousClock.Instant
     private var network = Network()
 
     private struct Network {
-        /// This machine has no network, as an attempt of this run or of one before has found.
+        /// The lack of a network that an attempt of this or an earlier run has found; `nil` if there is a network.
         var offline: (absence: NetworkAbsence, error: NetworkError)?
-        /// Whether it looks so before an attempt has shown it; `nil` before the first look.
+        /// Whether there seems to be no network, before an attempt has shown it; `nil` before the first look.
         var seemsOffline: Bool?
-        /// Whether what the ledger says of the network has been looked at.
+        /// Whether the ledger's record of the network has been read.
         var isKnown = false
     }
 
-    /// A person who says `--now`, or names the operations, overrides the conditions: `asked` is empty then.
+    /// `asked` is empty if the user gives `--now` or names operations, which overrides the conditions.
     init(_ asked: Conditions, _ world: World, _ book: DestinationBook, _ tally: RunTally) {
         self.asked = asked
         self.world = world
@@ -33,21 +33,21 @@ final class MachineConditions {
         nextLook = world.clock.instant()
     }
 
-    /// Looks at network and power, before each pass. `isPlanning` is true where nothing may be remembered of it.
+    /// Looks at network and power, before each pass. Records nothing if `isPlanning`.
     func look(isPlanning: Bool) {
         lookForNetwork(isPlanning)
         lookForConditions()
     }
 
-    /// Looks again within a pass, so that no more than a twentieth of the time goes into it. What it finds is for the
-    /// operations that are not sent yet.
+    /// Looks again within a pass, for at most a twentieth of the time. The result applies to operations that are not
+    /// sent yet.
     func lookAgain() {
         if asked.asksNothing || world.clock.instant() < nextLook { return }
         lookForConditions()
         for destination in book.destinations.values where destination.offered > 0 { apply(to: destination) }
     }
 
-    /// Lets a destination be sent to, or says in the summary why not.
+    /// Applies the conditions to a destination. If they close it, records the reason in the summary.
     func apply(to destination: RunDestination) {
         let isReachedLocally = destination.identity.isReachedLocally(destination.settings)
         var reason = destination.isLocal ? refusal.here : refusal.elsewhere
@@ -58,7 +58,7 @@ final class MachineConditions {
         tally.summary.conditions = reason ?? tally.summary.conditions
     }
 
-    /// The time until the first attempt may begin; zero means now.
+    /// The time until the first attempt may begin; zero if it may begin now.
     var delay: Duration {
         guard let opens else { return .zero }
         return max(.zero, opens - world.clock.instant())
@@ -70,10 +70,10 @@ final class MachineConditions {
         let surroundings = world.surroundings(asked)
         refusal = (nil, nil)
         if case .wait(let reason) = asked.decision(in: surroundings) { refusal.elsewhere = reason }
-        // No network is no reason on this machine itself.
+        // A missing network does not matter on this machine itself.
         switch Conditions(power: asked.power).decision(in: surroundings) {
         case .wait(let reason): refusal.here = reason
-        // One delay for the run; none any more once there is mains power.
+        // One delay for the run, and none once there is mains power.
         case .go(let delay): opens = delay > .zero ? opens ?? start + delay : nil
         }
         let end = world.clock.instant()
@@ -82,7 +82,7 @@ final class MachineConditions {
 
     // MARK: - The network
 
-    /// Looks whether the network that was away is still away.
+    /// Looks whether a recorded absence of the network has ended.
     private func lookForNetwork(_ isPlanning: Bool) {
         let known = network.offline?.error ?? (network.isKnown ? nil : book.offline?.error)
         network.isKnown = true
@@ -92,7 +92,7 @@ final class MachineConditions {
         if absence == nil, !isPlanning { book.remember(offline: nil) }
     }
 
-    /// Whether an attempt is likely to find no network. Looked up once a run, where it has something to send elsewhere.
+    /// Whether an attempt is likely to find no network. Looks once in a run.
     private func seemsOffline() -> Bool {
         if let known = network.seemsOffline { return known }
         let looksSo = world.networkWays().absence(behind: .offline) != nil
@@ -100,7 +100,7 @@ final class MachineConditions {
         return looksSo
     }
 
-    /// Sends nothing more to other machines in this pass.
+    /// Records that there is no network, and sends nothing more to other machines in this pass.
     func close(for absence: NetworkAbsence, _ error: NetworkError) {
         if network.offline == nil {
             let isNew = book.offline == nil

@@ -1,10 +1,10 @@
 import Policy
 import Spool
 
-/// The newest waiting value of each key, which tells whether a refused value is out of date.
+/// The newest waiting value of each key, which tells whether a refused value is superseded.
 ///
-/// One listing answers for twenty times as long as it took: refusals cost a twentieth of a run's time, however many wait.
-/// A value that arrives meanwhile counts as one that arrives after the refusal.
+/// A listing is used for twenty times as long as it took: refusals cost at most a twentieth of a run's time, however
+/// long the queue is. A value that arrives meanwhile counts as arriving after the refusal.
 struct NewestValues {
     private struct Key: Hashable {
         var type: TypeName
@@ -22,7 +22,7 @@ struct NewestValues {
         self.clock = clock
     }
 
-    /// Whether a newer value of its key waits in the queue; false for an operation without a key.
+    /// Whether a newer value of the operation's key waits in the queue; false for an operation without a key.
     mutating func hasNewer(than name: EntryName) throws(SpoolError) -> Bool {
         guard let digest = name.keyDigest else { return false }
         if isCurrentUntil.map({ $0 <= clock.instant() }) ?? true { try list() }

@@ -1,36 +1,36 @@
 import Policy
 import Spool
 
-/// A run's record of single operations: those that it has deferred, has set aside, or sends alone.
+/// A run's record of single operations: those it has deferred, set aside, lost to other runs, or sends apart.
 final class OperationBook {
-    /// Operations that this run deferred or parked, and has not seen through since.
+    /// Operations that this run deferred or parked, and has not settled since.
     var deferred: Set<OperationID> = []
     /// Operations that this run could not read or settle. The next run tries them again.
     var setAside: Set<OperationID> = []
-    /// Operations whose claims were lost in the last pass, and in those before it that won none: the next listing passes them
-    /// over. Most are in the hands of a rival; a name that nobody can claim must keep a run neither from the others nor from
-    /// its end.
+    /// Operations whose claims were lost in the last pass, and in earlier ones if it won none. The next listing skips
+    /// them. Another run has most of them; a name that no run can claim must keep this run neither from other
+    /// operations nor from its end.
     var lost: Set<OperationID> = []
-    /// Groups whose operations cannot be merged, or whose merged document was refused: sent one after the other.
+    /// Groups whose operations are sent one after the other: merging is impossible, or its document was refused.
     var apart: Set<SequenceKey> = []
-    /// The queue has to be listed again: an operation was put back so that older ones go before it, or rivals have taken
-    /// what was chosen.
+    /// Whether to list the queue again: older operations now go before one that was put back, another run has claimed
+    /// what was chosen, or an answer has left a value that operations wait for.
     var hasToListAgain = false
     let expiries = OwnExpiries()
-    /// Whether there is room to keep what answers leave; `nil` until that is first asked.
+    /// Whether there is room to keep values; `nil` before the first check.
     var hasRoomToKeep: Bool?
     /// The older operations that each operation of this pass is merged with, oldest first.
     private var mergedInto: [OperationID: [Entry]] = [:]
 
-    /// Notes the operations whose claims a pass has lost.
+    /// Records the operations whose claims a pass has lost.
     func passOver(_ lost: Set<OperationID>, haveOthersBegun: Bool) {
         self.lost = haveOthersBegun ? lost : self.lost.union(lost)
     }
 
-    /// Returns the older operations that this one is merged with, oldest first; `nil` where there are none.
+    /// Returns the older operations that are merged into this one, oldest first; `nil` if there are none.
     func merged(into id: OperationID) -> [Entry]? { mergedInto[id] }
 
-    /// Moves the operations that are to be merged out of those that a newer one replaces.
+    /// Moves the operations that are to be merged out of the superseded ones of a pass.
     func takeMerged(of pass: inout Pass) {
         mergedInto = [:]
         for older in pass.superseded where older.isMerged { mergedInto[older.newer, default: []].append(older.entry) }

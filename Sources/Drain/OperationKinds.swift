@@ -1,6 +1,6 @@
 import Policy
 
-/// The properties that operations of one type and origin share in one listing, computed once for up to a million names.
+/// The properties that operations of one type and origin share, computed once for a listing of up to a million names.
 struct OperationKinds {
     final class Kind {
         let route: Route
@@ -11,11 +11,11 @@ struct OperationKinds {
         let keptNames: Set<String>
         /// Whether this run sends operations of this type to this destination.
         let isAskedFor: Bool
-        /// The operations of the destination that wait for a witness, and until when; `nil` where there are none.
+        /// The destination's operations that wait for a witness, and until when; `nil` if there are none.
         let parked: [OperationID: Timestamp]?
-        /// Its destination within the run; `nil` as long as nothing is due.
+        /// Its destination within the run; `nil` before the first due or expired operation.
         var opened: RunDestination?
-        /// The part of it that could still be chosen, by the run's rank.
+        /// The part of the kind that can still be chosen, by the run's rank.
         var reach: [Reach]
         private let typeBytes: [UInt8]
         private let origin: Digest?
@@ -32,7 +32,7 @@ struct OperationKinds {
             longestDelay = route.longestDelay
             isSequential = route.isSequential
             keptNames = route.keptNames
-            // As it stands in a name: the default type does not.
+            // As in a name, which leaves out the default type.
             typeBytes = name.type == .default ? [] : Array(name.type.description.utf8)
             origin = name.originDigest
         }
@@ -54,7 +54,7 @@ struct OperationKinds {
     private let parked: [Digest: [OperationID: Timestamp]]
     private let ranks: Int
     private var kinds: [Key: Kind] = [:]
-    /// Most names are of the same kind as the one before.
+    /// The kind of the last name: most names have the kind of the name before.
     private var last: Kind?
 
     init(

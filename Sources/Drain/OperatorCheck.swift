@@ -1,8 +1,8 @@
 import Policy
 import Spool
 
-/// Looks within a pass, at most once a second, for what an operator has paused or held, for destinations that another run
-/// has found closed, for how many runs there are, and for this machine's network and power.
+/// A look at changes from outside during a pass, at most once a second: an operator's pauses and holds, destinations
+/// that another run has found closed, the number of runs, and this machine's network and power.
 final class OperatorCheck {
     private let spool: SpoolDirectory
     private let claims: SpoolRun
@@ -27,8 +27,8 @@ final class OperatorCheck {
 
     private static let interval = Duration.seconds(1)
 
-    /// Looks, if a second has passed since the last look, and four times what the look took: with a million destinations it
-    /// takes long. A paused queue ends the run.
+    /// Looks, unless the last look was less than a second ago, or less than four times its duration: with a million
+    /// destinations a look takes long. A paused queue ends the run.
     func look() {
         let start = clock.instant()
         guard start >= next else { return }

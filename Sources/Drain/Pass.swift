@@ -3,31 +3,30 @@ import Spool
 
 /// The result of one listing of the queue.
 struct Pass {
-    /// An older value of a key.
+    /// An older operation that a newer one of its key supersedes.
     struct Superseded {
         var entry: Entry
-        /// The newer operation that stands for it.
+        /// The newer operation of the key.
         var newer: OperationID
         var sequence: SequenceKey
-        /// Whether the newer operation carries its changes instead of replacing it.
+        /// Whether the newer operation's request carries the older one's changes too.
         var isMerged = false
     }
 
     /// The chosen operations, in dispatch order.
     var chosen: [Candidate] = []
-    /// The number of operations that are due, but beyond the limit.
+    /// The number of due operations beyond the limit.
     var leftDue = 0
-    /// The number of operations that wait for a time: their own, or that of their destination. Those that wait for a
-    /// person are not counted.
+    /// The number of operations that wait for a time, their own or their destination's. Excludes those that wait for an
+    /// operator.
     var waiting = 0
     var nextDue: Timestamp?
     var superseded: [Superseded] = []
-    /// Expired, by their route, behind a destination that is closed or while they waited for a kept value; no more than the
-    /// limit.
+    /// Operations that expired behind a closed destination, or while they waited for a kept value. At most the limit.
     var expired: [Candidate] = []
     /// The number of expired operations beyond the limit.
     var leftExpired = 0
-    /// The number of due operations held behind one of their sequence that failed for good.
+    /// The number of due operations held behind a failed one of their sequence.
     var heldBehindFailed = 0
     /// The number of files in `new/` whose names are not canonical.
     var foreign = 0
@@ -39,7 +38,7 @@ struct Pass {
     /// Whether there is nothing to claim.
     var isEmpty: Bool { chosen.isEmpty && expired.isEmpty && superseded.allSatisfy(\.isMerged) }
 
-    /// Takes in one that has expired, up to `limit`.
+    /// Adds an expired operation. Only counts it if there are `limit` already.
     mutating func expire(_ candidate: Candidate, limit: Int) {
         if expired.count < limit { expired.append(candidate) } else { leftExpired += 1 }
     }

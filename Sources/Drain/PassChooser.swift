@@ -1,7 +1,7 @@
 import Policy
 import Spool
 
-/// Chooses what a run attempts next: lists the queue with all that the run knows of destinations and operations.
+/// The choice of what a run attempts next: lists the queue with what the run knows about destinations and operations.
 final class PassChooser {
     private let spool: SpoolDirectory
     private let configuration: Configuration
@@ -12,7 +12,7 @@ final class PassChooser {
     private let operations: OperationBook
     private let conditions: MachineConditions
     private let sender: RequestSender
-    /// Whether the user has been told that the names lock could not be had.
+    /// Whether an error in taking the names lock has been reported.
     private var isNamesLockTold = false
 
     init(
@@ -31,8 +31,8 @@ final class PassChooser {
         self.sender = sender
     }
 
-    /// Lists what waits and chooses up to `budget` of what is due, in the order in which to attempt it; with peers, of this
-    /// run's share first.
+    /// Lists the waiting operations and chooses up to `budget` due ones, in dispatch order. With peers, chooses from
+    /// this run's share first.
     func choose(budget: Int, _ order: Chooser.Order, _ peers: Peers = .none) throws(SpoolError) -> Pass {
         let now = world.now()
         let isPlanning = order == .shown
@@ -42,7 +42,7 @@ final class PassChooser {
         do throws(SpoolError) {
             return try list(budget, order, peers, now)
         } catch let error where error.isLocked && order == .decided {
-            // Whoever holds the names lock keeps back what has an order, and nothing else.
+            // The holder of the names lock delays only operations that have an order.
             if !isNamesLockTold { tally.inputOutput(error) }
             isNamesLockTold = true
             return try list(budget, .elsewhere, peers, now)

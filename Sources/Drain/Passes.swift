@@ -1,7 +1,7 @@
 import Policy
 import Spool
 
-/// The passes of a run: chooses, attempts what was chosen and more of what is due, and waits where the options say so.
+/// The passes of a run: each chooses operations and attempts them. Waits between passes if the options say so.
 final class Passes {
     private let claims: SpoolRun
     private let configuration: Configuration
@@ -13,7 +13,7 @@ final class Passes {
     private let sender: RequestSender
     private let settler: Settler
     private let dispatcher: Dispatcher
-    /// How often `SpoolRun.admissionSize` dropped files are admitted before a pass.
+    /// How many times a pass admits up to `SpoolRun.admissionSize` dropped files.
     private static let admissions = 10
 
     init(
@@ -33,7 +33,7 @@ final class Passes {
         self.dispatcher = dispatcher
     }
 
-    /// Chooses the operations of a pass; dropped files are admitted before.
+    /// Chooses the operations of a pass. Admits dropped files before.
     func next() throws(SpoolError) -> Pass {
         settler.operations.lost = []
         var pass = try choose(budget: options.limit)
@@ -47,8 +47,8 @@ final class Passes {
         return pass
     }
 
-    /// Attempts what was chosen, and then more of what is due, up to the limit. Where a destination closed meanwhile, others
-    /// have what it leaves.
+    /// Attempts the chosen operations, and then more due ones up to the limit. If a destination closes meanwhile,
+    /// operations of others take its place.
     func attempt(_ pass: inout Pass) {
         var budget = options.limit
         while true {
@@ -58,7 +58,7 @@ final class Passes {
             let begun = dispatcher.attempt(pass.chosen)
             budget -= begun
             settler.book.countLeft(of: pass, begun: begun)
-            // What was chosen may have been for destinations that have closed since: others have their turn.
+            // The chosen operations may all be for destinations that have closed since: choose for others.
             let isStuck = begun == 0 && settler.book.closedCount <= closed
             let isOver = !settler.operations.hasToListAgain && (isStuck || pass.leftDue == 0)
             settler.operations.hasToListAgain = false
@@ -75,14 +75,14 @@ final class Passes {
     }
 
     private func choose(budget: Int) throws(SpoolError) -> Pass {
-        // A person who names operations wants all of them now.
+        // A user who names operations wants all of them now, not only this run's share.
         let company = try claims.company
         settler.book.share(with: company.count + 1)
         let peers = options.ids == nil ? Peers(of: claims.name, others: company) : .none
         return try chooser.choose(budget: budget, claims.hasOrder ? .decided : .elsewhere, peers)
     }
 
-    /// Admits dropped files, and no more of them than leaves the pass time to deliver; the rest waits.
+    /// Admits dropped files, but leaves the pass time to deliver: the rest waits for the next pass.
     private func admit() throws(SpoolError) {
         for _ in 0..<Self.admissions where clock.signals().count == 0 {
             var admittance = Admittance(configuration)
@@ -91,7 +91,7 @@ final class Passes {
         }
     }
 
-    /// Settles what goes without an attempt.
+    /// Settles the operations that need no attempt: superseded and expired ones.
     private func settle(_ pass: inout Pass) {
         settler.supersede(&pass, limit: options.limit, stop)
         settler.expire(&pass, sender, stop)
@@ -99,10 +99,10 @@ final class Passes {
 
     // MARK: - Staying
 
-    /// Waits for the next pass where the options ask for one; false where the run is over.
+    /// Waits for the next pass if the options ask for one. Returns false if the run is over.
     ///
-    /// The time of `--wait` ends with a look: what was added within it is attempted, in its last moment and during a long
-    /// pass too. Whoever starts a run for what is added (the path unit) sees nothing of that while the run goes on.
+    /// The time of `--wait` ends with a look: operations added in its last moment, or during a long pass, are attempted
+    /// too. The path unit, which starts runs for added operations, does not see them while this run goes on.
     func waits(after pass: Pass) -> Bool {
         var end: ContinuousClock.Instant?
         switch options.stay {
@@ -113,8 +113,8 @@ final class Passes {
         if stop.isTimeUp() { return false }
         if let end, pass.began >= end { return false }
         settler.book.takeUpAgain()
-        // What this pass deferred is not in its listing: list again before deciding that nothing is left. If it cannot be
-        // listed the next pass says why.
+        // Operations that this pass deferred are not in its listing: list again before deciding that none is left. If
+        // that fails, the next pass reports why.
         guard let again = try? choose(budget: options.limit) else { return true }
         if !again.chosen.isEmpty || tally.summary.leftForeign { return true }
         if options.stay == .untilEmpty, again.waiting == 0 {
@@ -127,7 +127,7 @@ final class Passes {
         return !stop.mustStop()
     }
 
-    /// When the queue is listed again: once a second for new files, less often where a listing is long.
+    /// Returns the time of the next listing: in a second, later if listings are long, sooner if something is due.
     private func nextLook(after pass: Pass, _ end: ContinuousClock.Instant?) -> ContinuousClock.Instant {
         let now = clock.instant()
         var next = now + max(.seconds(1), pass.cost * 20)

@@ -1,14 +1,14 @@
 import Delivery
 import Policy
 
-/// Makes the requests of one route to one destination: what the route says, the secrets it names, and the fields that its
-/// command signs.
+/// The requests of one route to one destination: made from the route, the secrets that it names, and the fields that
+/// its command signs.
 final class RequestMaker {
     let route: Route
     private let form: RequestForm
     private let settings: DestinationSettings
     private let secretNames: Set<String>
-    /// The values that its requests take from answers to earlier operations of the key.
+    /// The names of the kept values that its requests use.
     let keptNames: Set<String>
     /// The credentials of its requests, by name; see `RequestForm.credentials`.
     let credentialNames: String
@@ -17,10 +17,10 @@ final class RequestMaker {
     private let available: [Transport]
     private let now: () -> Timestamp
     private let gzip: (_ body: [UInt8]) throws(RequestError) -> [UInt8]
-    /// The redaction of the last request. The next one has the same secrets as a rule.
+    /// The redaction of the last request, used again while the secrets are the same.
     private var redactions: (values: [String: String], redaction: Redaction) = ([:], .none)
 
-    /// A request, and what it was made with.
+    /// A request, with the secrets in it and their redaction.
     struct Made {
         var request: OutgoingRequest
         var secrets: SecretValues
@@ -42,19 +42,19 @@ final class RequestMaker {
         gzip = world.gzip
     }
 
-    /// Whether the bodies of operations may be left in their files: nothing but the transport needs them.
+    /// Whether bodies may stay in their files, because only the transport needs them.
     var leavesBodies: Bool { form.sendsBodiesAsTheyAre && !route.mergesPayloads }
 
-    /// Whether a request may have to wait for credentials.
+    /// Whether making a request may have to wait for credentials.
     var mayTakeLong: Bool { !secretNames.isEmpty || route.headersCommand != nil }
 
-    /// More operations for the request of this one; `nil` where it goes alone.
+    /// Returns a batch that begins with this operation; `nil` if the operation is sent alone.
     func batch(beginningWith operation: Operation) -> BatchDraft? {
         BatchDraft(operation, form: form)
     }
 
-    /// One request for these operations: one of them as it is, several as a batch. Whether there is the transport that it
-    /// names the sink says.
+    /// Returns one request for these operations: one operation as it is, several as a batch. The sink says whether it
+    /// has the request's transport.
     func request(
         for operations: [(operation: Operation, attempt: Int)]
     ) throws(RequestError) -> Made {
@@ -69,7 +69,7 @@ final class RequestMaker {
                 for: operations.map(\.operation), attempt: operations.map(\.attempt).max() ?? 1, version: version,
                 settings: settings, secrets: secrets, available: available)
         }
-        // Before all that is made of the bytes that go out.
+        // Compressed first: signatures cover the bytes that are sent.
         try request.compress(by: route.compress, gzip)
         var signed: [HeaderField] = []
         if let command = route.headersCommand {
@@ -85,7 +85,7 @@ final class RequestMaker {
         return Made(request: request, secrets: secrets, redaction: redaction)
     }
 
-    /// Gives the request another transport if the sink cannot use the one it has, and the settings and the request permit
+    /// Gives the request another transport if the sink cannot use its own, and the settings and the request permit
     /// another. Returns why the request has no usable transport; `nil` if it has one.
     func fitTransport(of request: inout OutgoingRequest, to sink: any Sink) throws(SinkError) -> String? {
         guard let defect = try sink.defect(of: request.transport) else { return nil }

@@ -2,21 +2,21 @@ import Delivery
 import Policy
 import Spool
 
-/// Makes requests, hands them to the sink and returns its reports. The sink is made for the first of them.
+/// The sink of a run, opened for the first request. Makes requests, submits them, and returns reports.
 final class RequestSender {
     private let spool: SpoolDirectory
     private let configuration: Configuration
     private let world: World
-    /// Upper bound of the attempts in flight.
+    /// Upper bound on the attempts in flight.
     let concurrency: Int
-    /// Whether nobody has asked for so many in flight: then large bodies keep to `mostBytes`.
+    /// Whether the concurrency is chosen by drainq. Then large bodies in flight keep to `mostBytes`.
     private let adapts: Bool
-    /// The large bodies in flight that are in memory, by ticket, and their bytes together.
+    /// The length in bytes of each large body that is in flight and in memory, by ticket; below, their sum.
     private var largeBodies: [Int: Int] = [:]
     private var largeBytes = 0
-    /// Bodies from this size on count.
+    /// The length in bytes from which a body counts as large.
     private static let large = 64 << 10
-    /// With so many bytes in flight no attempt follows beyond the first few.
+    /// The sum of large bodies at which no attempt beyond the first few begins, in bytes.
     private static let mostBytes = 32 << 20
     /// Changes each request before it is sent.
     private let adjust: (inout OutgoingRequest) -> Void
@@ -43,7 +43,7 @@ final class RequestSender {
         close()
     }
 
-    /// Returns what makes the requests of a type to a destination.
+    /// Returns the maker of requests of a type to a destination.
     func maker(of type: TypeName, to destination: RunDestination) -> RequestMaker {
         if let maker = destination.makers[type] { return maker }
         let maker = RequestMaker(configuration.route(of: type), destination.settings, world)
@@ -51,7 +51,7 @@ final class RequestSender {
         return maker
     }
 
-    /// Begins an agent while the queue is still listed and claims are made durable.
+    /// Starts an agent while the queue is still listed and claims are made durable.
     func prepare(for route: Route, _ destination: RunDestination) {
         if sink != nil { return }
         if let choice = try? route.transportChoice(settings: destination.settings, available: world.transports) {
@@ -59,8 +59,8 @@ final class RequestSender {
         }
     }
 
-    /// Makes the request of an attempt and hands it to the sink. Returns why no request can be made; `nil` if it was
-    /// sent: its ticket is `sent`. Throws where no attempt can be made at all.
+    /// Makes the request of an attempt and submits it. Returns why no request can be made; `nil` if it was submitted,
+    /// with the ticket `sent`. Throws if no attempt can be made at all.
     func send(_ attempt: inout Attempt) throws(SinkError) -> RequestError? {
         var request: OutgoingRequest
         if attempt.maker.mayTakeLong { flush() }
@@ -84,15 +84,15 @@ final class RequestSender {
         return nil
     }
 
-    /// Whether one more attempt may be in flight beside so many.
+    /// Whether one more attempt may begin beside those in flight.
     func hasRoom(beside inFlight: Int) -> Bool {
         inFlight < concurrency && (inFlight < AdaptiveConcurrency.initial || largeBytes < Self.mostBytes)
     }
 
-    /// Whether the next attempt is to be seen before another one is begun: bodies are large.
+    /// Whether large bodies are in flight. Then each attempt begins before the next one is chosen.
     var sendsLargeBodies: Bool { !largeBodies.isEmpty }
 
-    /// Sends what has been gathered for one call, before something that takes long.
+    /// Sends the requests that were gathered for one system call. Called before work that takes long.
     func flush() { sink?.flush() }
 
     /// Waits for reports until the deadline, or until `wakeup` is readable.
@@ -106,7 +106,7 @@ final class RequestSender {
         return reports
     }
 
-    /// Ends what is in flight without a report, and the agents. The next request begins others.
+    /// Ends the agents, and the attempts in flight without a report. The next request starts new agents.
     func close() {
         sink?.close()
         sink = nil

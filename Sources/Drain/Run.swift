@@ -3,9 +3,9 @@ package import Spool
 
 /// One run over a queue. It recovers the claims of dead runs, makes passes, prunes, and reports a summary.
 ///
-/// `Passes` says what a pass is. A run chooses (`PassChooser`), claims (`Claimer`), sends (`Dispatcher`, `RequestSender`),
-/// judges answers (`AnswerAssessor`) and settles (`Settler`). What was claimed when the process dies is returned by the
-/// next run (SpoolDirectory, table of states).
+/// `Passes` describes a pass. A run chooses (`PassChooser`), claims (`Claimer`), sends (`Dispatcher`, `RequestSender`),
+/// judges answers (`AnswerAssessor`) and settles (`Settler`). If the process dies, the next run returns its claims
+/// (SpoolDirectory, table of states).
 package final class Run {
     private let spool: SpoolDirectory
     private let configuration: Configuration
@@ -29,7 +29,7 @@ package final class Run {
         book = DestinationBook(
             spool, configuration, world, tally, ignoresBackoff: options.ignoresBackoff, concurrency: options.concurrency
         )
-        // A person who says `--now`, or names the operations, overrides the conditions.
+        // A user who gives `--now`, or names operations, overrides the conditions.
         let asked = options.ignoresBackoff ? Conditions() : configuration.conditions
         conditions = MachineConditions(asked, world, book, tally)
         sender = RequestSender(
@@ -37,7 +37,7 @@ package final class Run {
             adapts: options.concurrency == .auto, rate: options.rate)
     }
 
-    /// Runs, and returns what it came to. Throws only where nothing was attempted: the queue cannot be read or claimed in.
+    /// Runs, and returns the summary. Throws only before any attempt, if the queue cannot be read or claimed in.
     package func callAsFunction() throws(SpoolError) -> RunSummary {
         defer { sender.close() }
         if try spool.isPaused {
@@ -71,12 +71,12 @@ package final class Run {
         return tally.finish(deferred: operations.deferred.count)
     }
 
-    /// Returns what a run would attempt, in its order, without claiming or sending anything.
+    /// Returns the operations that a run would attempt, in order. Claims and sends nothing.
     package func plan() throws(SpoolError) -> [(entry: Entry, destination: String)] {
         try chooser.choose(budget: options.limit, .shown).chosen.map { ($0.entry, $0.destination.name) }
     }
 
-    /// Whether any type that is asked for has an order: else the right to it is left to others.
+    /// Whether any type that the run sends has an order. If not, the run leaves the sequence lock to others.
     private var asksForSequences: Bool {
         options.types.isEmpty
             ? configuration.hasSequentialRoutes : options.types.contains { configuration.route(of: $0).isSequential }

@@ -1,14 +1,14 @@
 package import Policy
 
-/// The clocks of a run, how it waits, and how it hears of signals. A test gives it others, and waits for nothing.
+/// The clocks, the sleep and the signals of a run. Tests replace them, so that every wait is over at once.
 package struct RunClock {
-    /// The wall clock: what names and records say.
+    /// The wall clock, for names and records.
     package var now: () -> Timestamp
-    /// The monotonic clock: what the run itself waits for.
+    /// The monotonic clock, for the run's own waits.
     package var instant: () -> ContinuousClock.Instant
-    /// Waits until then, or for a signal, whichever is first.
+    /// Waits until the deadline or a signal, whichever is first.
     package var sleep: (_ deadline: ContinuousClock.Instant) -> Void
-    /// The number of signals that asked for an end, and the last of them.
+    /// Returns the number of signals that ask the run to end, and the last of them.
     package var signals: () -> (count: Int, last: Int32)
 
     package init(

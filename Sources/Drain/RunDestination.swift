@@ -1,63 +1,63 @@
 import Policy
 
-/// A refusal of credentials.
+/// A refusal of credentials, with its times.
 struct Refused {
     let credentials: String
-    /// When its attempt began, and when its answer came.
+    /// The start of the refused attempt, and the time of its answer.
     let began: Timestamp
     let answered: Timestamp
 
-    /// Whether a delivery by this attempt shows that they are taken all the same. If it began before the refusal came they
-    /// may have been revoked in between, unless one answer said both.
+    /// Whether a delivery by this attempt shows that the credentials are good. If it began before the refusal came,
+    /// they may have been revoked in between, unless one answer contained both.
     func isContradicted(by attempt: Attempt) -> Bool {
         attempt.began >= answered || attempt.isShared && attempt.began == began
     }
 }
 
-/// One destination within a run: its state, and the attempts that it may get now.
+/// One destination within a run: its state, the attempts that it may get now, and the work that waits for it.
 final class RunDestination {
     /// Its name and digest.
     var identity: Destination
-    /// The attempts that it may get, by its state.
+    /// The attempts that its state allows.
     private(set) var access: DestinationAccess
     let limits: DestinationLimits
-    /// The configuration's conditions are not met for it.
+    /// Whether conditions of this machine are not met for it: the configuration's, or a network.
     var lacksConditions = false
-    /// This machine may have no network: one attempt has to show it.
+    /// Whether this machine may have no network. One attempt has to show it first.
     var isCautious = false
-    /// An attempt of this run has come back from it.
+    /// Whether an attempt of this run to it has ended with a report.
     var hasBeenHeard = false
-    /// The samples have said nothing: this run sends nothing more to it.
+    /// Whether the samples were inconclusive. Then this run sends nothing more to it.
     var isLeft = false
-    /// Other processes have all of its concurrency: nothing more is sent to it before the run has waited for
+    /// Whether other processes have all of its concurrency. Then this run sends nothing to it before it has waited for
     /// its next pass.
     var isLeftToOthers = false
     /// The storm guard over this run's permanent answers.
     var storm: StormGuard<AttemptAnswer>
     /// The storm guard over answers that would hold the destination; `nil` while there are none.
     var holdGuard: StormGuard<AttemptAnswer>?
-    /// The first refusal of credentials among the answers of `holdGuard`; `nil` where they refuse something else.
+    /// The first refusal of credentials that `holdGuard` withholds; `nil` if its answers refuse something else.
     var refused: Refused?
-    /// Work that goes before the dispatch order, one at a time: samples, and the halves of a batch that was refused.
+    /// Work that goes before the dispatch order, one at a time: samples, and attempts that are sent apart or again.
     var urgent: [Work] = []
     /// The newest operations that are due and not chosen, for samples.
     var newest: [Candidate] = []
-    /// The operations that are due in this pass's listing: those passed over because the destination was closed already,
-    /// those offered to be chosen, and those chosen.
+    /// Counts of the due operations in this pass's listing: skipped because the destination was closed already, offered
+    /// for selection, and chosen.
     var skipped = 0
     var offered = 0
     var chosen = 0
     /// The number of offered operations that are no longer due.
     var done = 0
     var inFlight = 0
-    /// The number of its line in the dispatch order of a pass that it takes part in.
+    /// Its line in the dispatch order of the current pass.
     var line = 0
     /// The time when it last refused secrets that had just been looked up again.
     var refusedFreshSecrets: ContinuousClock.Instant?
     /// Its request makers by operation type.
     var makers: [TypeName: RequestMaker] = [:]
 
-    /// `limits` are those of this process alone where none are given.
+    /// `limits` are by default those of this process alone.
     init(
         _ identity: Destination, _ settings: DestinationSettings, _ state: DestinationState,
         limits: DestinationLimits? = nil, concurrency: AdaptiveConcurrency? = nil
@@ -72,13 +72,13 @@ final class RunDestination {
 
     var digest: Digest { identity.digest }
 
-    /// Forgets the counts of the listing before.
+    /// Resets the counts of the previous listing.
     func beginPass() {
         (skipped, offered, chosen, done) = (0, 0, 0, 0)
         newest = []
     }
 
-    /// Names it by an operation that has been read: an entry's name carries only the digest of its own origin.
+    /// Takes its name from an operation that was read: an entry's name has only the digest of the origin.
     func takeName(of operation: Operation) {
         guard let name = operation.header.url.flatMap({ Origin(url: $0)?.description }), name != self.name,
             Digest(of: name) == digest
@@ -94,13 +94,13 @@ final class RunDestination {
         set { access.state = newValue }
     }
 
-    /// The events that the ledger has not been told yet.
+    /// The events that are not in the ledger yet.
     var events: [DestinationEvent] {
         get { access.events }
         set { access.events = newValue }
     }
 
-    /// Why nothing more is sent to it in this pass.
+    /// The reason to send nothing more to it in this pass; `nil` if there is none.
     var block: Availability.Block? {
         get { access.block }
         set { access.block = newValue }
@@ -108,36 +108,35 @@ final class RunDestination {
 
     var isProbing: Bool { access.isProbing }
 
-    /// Opens or closes it by what is known at `now`.
+    /// Opens or closes it, by its state at `now`.
     func open(at now: Timestamp, ignoringCoolDown: Bool) {
         access.open(at: now, ignoringCoolDown: ignoringCoolDown)
     }
 
-    /// Takes over what an operator has said of it since, and what other runs have learned, see `DestinationAccess`. Answers
-    /// that wait for others are judged by what this run alone meets; so is a destination of which the ledger does not know
-    /// yet what this run knows.
+    /// Takes over what operators and other runs have recorded, see `DestinationAccess`. While answers are withheld, or
+    /// events of this run are not in the ledger yet, takes over only what operators have recorded.
     func hear(_ told: DestinationState, at now: Timestamp) {
         access.hear(told)
         if !needsAttention, events.isEmpty { access.learn(told, at: now) }
     }
 
-    /// Notes that an attempt begins, which counts as in flight already.
+    /// Notes that an attempt begins, already counted in flight. Returns `nil` if the concurrency does not adapt.
     func noteBeginning() -> AdaptiveConcurrency.Start? { access.begin(inFlight: inFlight) }
 
-    /// Takes in what the end of an attempt, by its events, says of how many the server bears at once.
+    /// Adapts the concurrency to the events and the duration of an attempt that has ended.
     func adapt(to events: [DestinationEvent], of attempt: Attempt, after duration: Duration, at now: Timestamp) {
         if let start = attempt.start { access.adapt(to: events, of: start, after: duration, at: now) }
     }
 
-    /// Divides what the server bears among so many runs.
+    /// Divides the concurrency that the server bears among `runs` runs.
     func share(with runs: Int, at now: Timestamp) { access.share(with: runs, at: now) }
 
-    /// Takes an event in, for this run at once and for the ledger later.
+    /// Applies an event, for this run at once and for the ledger later.
     func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {
         access.note(event, at: now, ignoringCoolDown: ignoringCoolDown)
     }
 
-    /// Whether it has work that goes first, or answers that wait for others.
+    /// Whether it has urgent work or withheld answers.
     var needsAttention: Bool { !urgent.isEmpty || !withheld.isEmpty }
 
     var isSampling: Bool { storm.phase == .sampling || holdGuard?.phase == .sampling }
@@ -149,13 +148,13 @@ final class RunDestination {
 
     var isClosed: Bool { block != nil || lacksConditions || isLeft || isLeftToOthers }
 
-    /// Whether nothing waits or is in flight that could still say what the withheld answers mean.
+    /// Whether no work is urgent or in flight that could still decide the withheld answers.
     var isQuiet: Bool { inFlight == 0 && urgent.isEmpty }
 
-    /// The answers that the storm guard keeps until others have been asked.
+    /// The answers that the storm guards withhold until others have been asked.
     var withheld: [AttemptAnswer] { storm.withheld + (holdGuard?.withheld ?? []) }
 
-    /// Discards the remaining work of this pass. The answers that wait for others have no effect.
+    /// Discards the remaining work of this pass. The answers withheld until then have no effect.
     func forgetWork() {
         urgent = []
         holdGuard = nil

@@ -2,37 +2,37 @@ package import Policy
 
 /// The options of a run from the command line.
 package struct RunOptions: Hashable, Sendable {
-    /// How long a run stays once it has attempted the due operations.
+    /// The time that a run stays after it has attempted the due operations.
     package enum Stay: Hashable, Sendable {
         /// One pass.
         case no
-        /// For operations that become due within this time after the start.
+        /// Until this time after the start, for operations that become due.
         case during(Duration)
-        /// Until nothing waits that this run may try; `maxTime` bounds it.
+        /// Until no operation waits that this run may send, or until `maxTime`.
         case untilEmpty
     }
 
-    /// The most operations that one pass takes.
+    /// The most operations of one pass.
     package var limit: Int
     package var concurrency: Concurrency
-    /// From the start: no claim after it, and what is in flight has `grace` to end.
+    /// The time after the start from which the run claims nothing, and attempts in flight have `grace` to end.
     package var maxTime: Duration?
     package var stay: Stay
-    /// Try what waits for its time, too, whatever the configuration's conditions say. What an operation itself asked for
-    /// (`notBefore`) is still kept. Always true with `ids`.
+    /// Whether to send operations that wait for their time, too, and to ignore the configuration's conditions. An
+    /// operation's own `notBefore` still applies, unless `ids` names it. Always true with `ids`.
     package var ignoresBackoff: Bool
-    /// Only these operations, now: whatever they wait for but a hold, a pause, the time that a server asked for, and older
-    /// operations of their sequence; `nil` is all operations that are due.
+    /// The only operations to send. They do not wait, except for a hold, a pause, a retry-after, and older operations
+    /// of their sequence; `nil` for all due operations.
     package var ids: Set<OperationID>?
-    /// Only these types; empty is all.
+    /// The only types to send; empty for all.
     package var types: Set<TypeName>
-    /// Only these destinations, by name; empty is all.
+    /// The names of the only destinations to send to; empty for all.
     package var destinations: Set<String>
     /// The rate at which attempts begin, over all destinations.
     package var rate: Rate?
-    /// Attempt nothing while another run is at it.
+    /// Whether to attempt nothing while another run is at the queue.
     package var failsIfBusy: Bool
-    /// How long attempts in flight may continue after a signal or `maxTime`.
+    /// The time that attempts in flight may continue after a signal or `maxTime`.
     package var grace: Duration
     /// Upper bound on candidates chosen at once, whatever the limit. Keeps memory independent of the queue's size.
     var portion = 20_000
@@ -57,7 +57,7 @@ package struct RunOptions: Hashable, Sendable {
     }
 }
 
-/// How many attempts are in flight at once.
+/// The number of attempts in flight at once.
 package enum Concurrency: Hashable, Sendable {
     /// For each destination as many as its server bears, see `AdaptiveConcurrency`.
     case auto

@@ -1,20 +1,20 @@
 package import Policy
 package import Spool
 
-/// The result of a run, in counts. DrainqCLI makes the words and the exit status.
+/// The result of a run, in counts. DrainqCLI chooses the words and the exit status.
 package struct RunSummary: Hashable, Sendable {
     package enum End: Hashable, Sendable {
         /// Nothing more was due.
         case done
-        /// `paused` is there: nothing was tried.
+        /// The queue is paused, since before the run or during it.
         case paused
-        /// Another run is at it, and the options said not to join it.
+        /// Another run is at the queue, and the options say not to join it.
         case busy
         /// `maxTime` was up.
         case timeUp
-        /// This signal asked for an end.
+        /// This signal asked the run to end.
         case signal(Int32)
-        /// The directory or the delivery agents failed: going on would do harm.
+        /// The directory or the delivery agents failed, and going on would do harm.
         case broken(String)
     }
 
@@ -22,42 +22,42 @@ package struct RunSummary: Hashable, Sendable {
     package var duration: Duration = .zero
     package var timeSpent = TimeSpent()
     package var end: End = .done
-    /// Requests that were sent, retries within this run included.
+    /// The number of requests sent, retries within this run included.
     package var attempts = 0
-    /// The most of them in flight at one moment.
+    /// The most requests in flight at one moment.
     package var mostInFlight = 0
     package var delivered = 0
-    /// Operations that wait for another run: deferred by this one, and not delivered or failed later in it.
+    /// The number of operations that this run deferred, and has not settled since. They wait for another run.
     package var deferred = 0
-    /// Operations that are due and wait because their destination is held.
+    /// The number of due operations that wait because their destination is held.
     package var held = 0
-    /// Operations that are due and wait because a person paused their destination.
+    /// The number of due operations that wait because an operator paused their destination.
     package var paused = 0
-    /// Operations held by themselves in this run: whether they were received is not known.
+    /// The number of operations that this run held because it is not known whether the server received them.
     package var ambiguous = 0
-    /// Operations that are due and wait for a cool-down, for a server that asked for time, or for the configuration's
+    /// The number of due operations that wait for a circuit breaker, for a retry-after, or for the configuration's
     /// conditions.
     package var waiting = 0
-    /// Older values of a key that were removed because a newer operation stands for them.
+    /// The number of operations removed because a newer one of their key replaces them.
     package var superseded = 0
     /// The number of failed operations that had expired unsent.
     package var expired = 0
-    /// Why nothing was attempted, where the configuration's conditions were not met or this machine has no network.
+    /// Why operations were not sent: the configuration's conditions, or no network; `nil` if neither kept them.
     package var conditions: String?
     package var failed = 0
     package var quarantined = 0
-    /// More was in `new/` under names of its own than the last pass took in.
+    /// Whether `new/` has more files without canonical names than the last pass admitted.
     package var leftForeign = false
-    /// Operations returned that a dead run had held.
+    /// The number of operations returned that dead runs had claimed.
     package var recovered = 0
-    /// Operations cut off by the end of the run and put back.
+    /// The number of operations cut off by the end of the run and put back.
     package var cutOff = 0
     package var inputOutputErrors = 0
-    /// Due, but not taken: `limit`, `maxTime` or a signal came first.
+    /// The number of due operations not begun, because `limit`, `maxTime` or a signal came first.
     package var leftDue = 0
-    /// The earliest time at which something that waits is due.
+    /// The earliest time at which a waiting operation is due.
     package var nextDue: Timestamp?
-    /// Whether a second signal cut off what was in flight.
+    /// Whether a second signal cut off the attempts in flight.
     package var wasCutOff = false
 
     package init(startedAt: Timestamp) {
@@ -70,26 +70,26 @@ package enum RunEvent: Sendable {
     /// The number of operations about to be attempted, and the number due beyond the limit.
     case chosen(Int, leftDue: Int)
     case attempted(AttemptEvent)
-    /// Given up without a request: expired, or its request cannot be made.
+    /// An operation was settled without a request: it expired, or must not be sent, or its request cannot be made.
     case gaveUp(AttemptEvent)
     case quarantined(QuarantineItem)
-    /// A destination is held from here on; its operations are put back. The storm guard holds it for a status that
-    /// operations before have failed with.
+    /// A destination is held from now on; its operations are put back. `byStormGuard`: because of a status that earlier
+    /// operations have failed with.
     case destinationHeld(destination: String, record: AttemptRecord, byStormGuard: Bool)
-    /// A hold that this run met has ended: by a delivery, another answer than before, or a change of what it was blamed on.
+    /// A hold that this run met has ended, by a delivery, a different answer, or a change of its cause.
     case holdEnded(destination: String)
-    /// An operation was refused, and waits for another one to show who is to blame. `times` is how often it was refused.
+    /// An operation was refused, and waits for a witness. `times` is the number of its refusals.
     case parked(OperationID, destination: String, record: AttemptRecord, times: Int)
-    /// An attempt has shown that this machine has no network. `isNew` is false where a run before has said so.
+    /// An attempt has shown that this machine has no network. `isNew` is false if an earlier run has found that.
     case networkAbsent(NetworkAbsence, isNew: Bool)
-    /// Taken away unsent: a newer operation of its key stands for it.
+    /// An operation was removed unsent, because a newer one of its key replaces it.
     case superseded(EntryName, by: OperationID, destination: String)
-    /// Gone under `dropOldest`, so that a file which was dropped into `new/` could be admitted.
+    /// An operation was removed under `dropOldest`, to admit a file that was dropped into `new/`.
     case dropped(EntryName)
     case recovered(Recovery)
-    /// The answer to a delivered operation has no value that its route keeps: those that need it wait.
+    /// The answer to a delivered operation lacks a value that its route keeps. Operations that need the value wait.
     case notKept(OperationID, name: String, reason: Unkept)
-    /// A signal ends the run: nothing more is claimed, and these requests in flight have the grace time to end.
+    /// A signal ends the run: it claims nothing more, and the requests in flight have the grace time to end.
     case stopping(inFlight: Int, grace: Duration)
     case inputOutputError(SpoolError)
     case agentsFailed(String)

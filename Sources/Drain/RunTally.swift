@@ -1,10 +1,10 @@
 import Policy
 import Spool
 
-/// The summary of a run, and the events that it reports.
+/// The summary of a run in progress, and the reporter of its events.
 final class RunTally {
     var summary: RunSummary
-    /// Whether the run has lost its lock: others may be at what it had claimed.
+    /// Whether the run has lost its lock: other runs may have taken over its claims.
     private(set) var hasLostLock = false
     private var isFullDiskTold = false
     private let clock: RunClock
@@ -23,7 +23,7 @@ final class RunTally {
 
     // MARK: - Time
 
-    /// Ends the activity before, and returns it, for whoever takes it up again later.
+    /// Begins an activity. Returns the one before, for the caller to begin again later.
     @discardableResult
     func begin(_ activity: TimeSpent.Activity) -> TimeSpent.Activity {
         summary.timeSpent.begin(activity, now: clock.instant())
@@ -32,12 +32,12 @@ final class RunTally {
     /// The duration of the run so far.
     var elapsed: Duration { clock.instant() - started }
 
-    /// The moment so long after the start of the run.
+    /// Returns the moment at this time after the start of the run.
     func moment(after time: Duration) -> ContinuousClock.Instant { started + time }
 
     // MARK: - Counts
 
-    /// Counts what dead runs had claimed.
+    /// Counts the operations that dead runs had claimed.
     func count(_ recovery: Recovery) {
         summary.recovered = recovery.returned.count
         summary.quarantined += recovery.quarantined.count
@@ -59,7 +59,7 @@ final class RunTally {
         tell(.quarantined(item))
     }
 
-    /// Counts and tells what was done to an operation's file. `isSent` is false where no request was sent for it.
+    /// Counts and reports the disposition of an operation. `isSent`: whether a request was sent for it.
     func settled(_ event: AttemptEvent, isSent: Bool) {
         switch event.settlement.disposition {
         case .delivered: summary.delivered += 1
@@ -75,11 +75,11 @@ final class RunTally {
 
     // MARK: - The end
 
-    /// Whether something has ended the run.
+    /// Whether the run has a reason to end.
     var hasEnded: Bool { summary.end != .done }
 
-    /// Counts an operation or a file that could not be dealt with; the others go on. A full disk is told once; so is a lost
-    /// lock, which ends the run.
+    /// Counts and reports an error with an operation or a file; the others go on. Reports a full disk once, and a lost
+    /// lock once, which ends the run.
     func inputOutput(_ error: SpoolError) {
         if error.kind == .lostHold {
             if hasLostLock { return }
@@ -94,13 +94,13 @@ final class RunTally {
         tell(.inputOutputError(error))
     }
 
-    /// Ends the run: the directory does not do what it must, so nothing more is claimed.
+    /// Ends the run, because the directory fails: nothing more is claimed.
     func broken(_ error: SpoolError) {
         inputOutput(error)
         end(.broken(error.description))
     }
 
-    /// Ends the run: no delivery agent can be had.
+    /// Ends the run, because no delivery agent can be had.
     func agentsFailed(_ reason: String) {
         end(.broken(reason))
         summary.inputOutputErrors += 1
@@ -115,7 +115,7 @@ final class RunTally {
         return true
     }
 
-    /// Completes the summary. `deferred` is how many operations wait for another run.
+    /// Completes the summary. `deferred` is the number of operations that wait for another run.
     func finish(deferred: Int) -> RunSummary {
         summary.deferred = deferred
         summary.timeSpent.end(now: clock.instant())
@@ -123,7 +123,7 @@ final class RunTally {
         return summary
     }
 
-    /// The first reason to end is kept.
+    /// Sets the reason for the end, unless there is one already.
     private func end(_ reason: RunSummary.End) {
         if !hasEnded { summary.end = reason }
     }

@@ -1,41 +1,41 @@
 import Policy
 import Spool
 
-/// An operation that is taken out of the order, with the right to begin its attempt.
+/// An operation removed from the dispatch order, with the right to begin its attempt.
 struct Turn {
     let position: Int
     let candidate: Candidate
 }
 
-/// The operations that a pass still has to send: the chosen ones in dispatch order, and the work before them.
+/// The operations that a pass still has to send: the chosen ones in dispatch order, and the urgent work before them.
 final class SendQueue {
-    /// The number of operations of this pass that were claimed, or that a rival had claimed first, and not put back unsent.
+    /// The number of operations of this pass that this run or another one claimed, without those put back unsent.
     var begun = 0
-    /// How many of these a rival had claimed first.
+    /// The number of these that another run claimed first.
     var lost = 0
     /// The operations whose claims were lost in this pass.
     var lostOperations: Set<OperationID> = []
-    /// Whether a new listing would have to wait long for an attempt in flight. Then what was chosen is sent, whatever
-    /// rivals have taken of it: a slow destination delays no other one.
+    /// Whether a new listing would have to wait long for an attempt in flight. Then the pass sends what it chose,
+    /// whatever other runs have claimed of it: a slow destination must not delay the others.
     var isKeptWaiting = false
-    /// How many may be lost before the listing is out of date, however few were claimed: none, unless no claim was won in
-    /// the pass before.
+    /// The number of lost claims that do not make the listing outdated, however few were won: zero, unless the pass
+    /// before won none.
     private var lossesAllowed = 0
     private var order = DispatchOrder()
     /// The chosen operations, by their position in the order.
     private var candidates: [Candidate] = []
     /// The destinations, by their line in the order.
     private(set) var destinations: [RunDestination] = []
-    /// Operations in the order that are claimed and read already: the batch before them had no room for them.
+    /// Operations in the order that are claimed and read already, because the batch before had no room for them.
     private var claimed: [OperationID: Member] = [:]
-    /// The destinations that have urgent work or withheld answers: there may be thousands of others.
+    /// The destinations with urgent work or withheld answers, listed apart because there may be thousands of others.
     private var watched: [Digest: RunDestination] = [:]
     /// The destinations whose limits may delay an attempt.
     private var limited: [RunDestination] = []
 
-    /// Begins a pass. The queue is empty then.
+    /// Begins a pass with an empty queue.
     func begin() {
-        // Names that nobody can claim, as a file system may show them, must not keep a run from what stands behind them.
+        // A name that no run can claim, as a file system may show it, must not keep a run from what stands behind it.
         isKeptWaiting = false
         lossesAllowed = isOutdated && lost == begun ? max(1, lossesAllowed * 2) : 0
         (begun, lost, lostOperations) = (0, 0, [])
@@ -54,7 +54,7 @@ final class SendQueue {
         order.append(to: destination.line, sequence: candidate.sequence)
     }
 
-    /// Empties the queue, and returns the operations that are claimed and not settled: nothing more is sent in this pass.
+    /// Empties the queue, which ends sending in this pass. Returns operations that are claimed and not settled.
     func end() -> [Member] {
         var members = Array(claimed.values)
         begun -= members.count
@@ -68,31 +68,31 @@ final class SendQueue {
         return members
     }
 
-    /// Whether rivals have claimed so much of what was chosen that the queue has to be listed again: more than one claim in
-    /// a hundred was lost. Then nothing more of the order is sent in this pass.
+    /// Whether other runs have claimed so much of what was chosen that the queue must be listed again: more than one
+    /// claim in a hundred was lost. Then this pass sends nothing more of the order.
     ///
-    /// Answers that wait for others keep the pass going: without these they would be taken for the whole truth.
+    /// Answers that are withheld keep the pass going: else the storm guard would decide by them alone.
     var isOutdated: Bool { !isKeptWaiting && lost > max(lossesAllowed, begun / 100) && watched.isEmpty }
 
     // MARK: - What goes first
 
-    /// Sends operations that are claimed before anything else of their destination, and by themselves.
+    /// Sends claimed operations by themselves, before anything else of their destination.
     func sendFirst(_ attempt: Attempt) {
         attempt.destination.urgent.append(.claimed(attempt))
         watch(attempt.destination)
     }
 
-    /// Sends a request once more in this run, alone and under the next attempt number, without a charge.
+    /// Sends a request again in this run, alone and under the next attempt number, uncharged.
     func sendAgain(_ attempt: Attempt) {
         var again = attempt
         again.uncharged += 1
         sendFirst(again)
     }
 
-    /// Sends up to `count` samples before anything else of a destination, the newest first: of those that were not chosen,
-    /// then of the order. One that turns out not to be needed is sent all the same.
+    /// Sends up to `count` samples before anything else of a destination, the newest first: operations that were not
+    /// chosen, then operations of the order. A sample is sent even if it turns out to be unnecessary.
     ///
-    /// An operation that was not chosen is of no sequence, or the head of one that nothing was chosen of.
+    /// An operation that was not chosen has no sequence, or is the head of one of which nothing was chosen.
     func sample(_ destination: RunDestination, upTo count: Int, where fits: (Candidate) -> Bool) {
         var samples = Array(destination.newest.filter(fits).prefix(count))
         let names = Set(samples.map(\.entry.name))
@@ -104,12 +104,12 @@ final class SendQueue {
         watch(destination)
     }
 
-    /// Looks at a destination whose answers wait for others.
+    /// Watches a destination that has urgent work or withheld answers.
     func watch(_ destination: RunDestination) {
         watched[destination.digest] = destination
     }
 
-    /// The destinations whose withheld answers wait for nothing any more.
+    /// The destinations whose withheld answers have nothing left to wait for.
     var quietDestinations: [RunDestination] {
         watched.values.filter { destination in
             !destination.withheld.isEmpty && destination.isQuiet
@@ -119,13 +119,13 @@ final class SendQueue {
 
     // MARK: - What goes next
 
-    /// Whether an operation waits for anything but a limit. Those of a closed destination wait for that.
+    /// Whether an operation may be sent as soon as limits allow. Excludes the operations of closed destinations.
     var hasWork: Bool {
         !isOutdated && destinations.contains { $0.concurrencyLimit > 0 && !isEmpty(of: $0) }
             || watched.values.contains { !$0.urgent.isEmpty && !$0.isClosed }
     }
 
-    /// Takes out the next work that skips the order, and the right to begin it; `nil` where none may begin now.
+    /// Removes the next urgent work, and takes the right to begin it; `nil` if none may begin now.
     func nextUrgent(at elapsed: Duration) -> Work? {
         for (digest, destination) in watched {
             guard destination.needsAttention else {
@@ -141,8 +141,8 @@ final class SendQueue {
         return nil
     }
 
-    /// Takes out the next operation of the order, and the right to begin its attempt; `nil` where none may begin now. `free`
-    /// attempts may begin.
+    /// Removes the next operation of the order, and takes the right to begin its attempt; `nil` if none may begin now.
+    /// `free` is the number of attempts that may begin.
     func next(free: Int, at elapsed: Duration) -> Turn? {
         if isOutdated { return nil }
         let destinations = destinations
@@ -160,7 +160,7 @@ final class SendQueue {
         return nil
     }
 
-    /// Takes the right to begin one attempt; false where other runs have all of it, now or for long.
+    /// Takes the right to begin one attempt. Returns false if other runs have all of it, now or for long.
     private func take(of destination: RunDestination, at elapsed: Duration) -> Bool {
         let limits = destination.limits
         if limits.take(at: elapsed, inFlight: destination.inFlight) { return true }
@@ -168,7 +168,7 @@ final class SendQueue {
         return false
     }
 
-    /// Takes out the next operations of a destination as long as they are of this type, for a batch.
+    /// Removes the next operations of a destination for a batch, as long as they are of this type.
     func next(of destination: RunDestination, type: TypeName, atMost count: Int) -> [Turn] {
         var turns: [Turn] = []
         while !isOutdated, turns.count < count,
@@ -179,8 +179,8 @@ final class SendQueue {
         return turns
     }
 
-    /// The time until the limits of a destination let its next attempt begin; `nil` if they delay none. Asked where nothing
-    /// may begin: where a delay has just ended the time is short, not none.
+    /// Returns the time until limits let the next attempt begin; `nil` if they delay none. Called when nothing may
+    /// begin: if a delay has just ended, returns a short time, not zero.
     func waitForLimits(at elapsed: Duration) -> Duration? {
         if isOutdated { return nil }
         return limited.compactMap { destination -> Duration? in
@@ -194,23 +194,23 @@ final class SendQueue {
 
     // MARK: - What was taken out
 
-    /// Puts back into the order an operation whose attempt is not begun.
+    /// Puts an operation back into the order, if its attempt is not begun.
     func takeBack(_ turn: Turn) {
         order.takeBack(turn.position)
     }
 
-    /// Puts back into the order an operation that is claimed and did not fit a batch.
+    /// Puts a claimed operation back into the order, if it did not fit a batch.
     func takeBack(_ turn: Turn, _ member: Member) {
         claimed[member.name.id] = member
         takeBack(turn)
     }
 
-    /// Takes out what `takeBack` put back; `nil` for an operation that is not claimed.
+    /// Removes a claimed operation that `takeBack` put back; `nil` if the operation is not claimed.
     func takeClaimed(_ id: OperationID) -> Member? {
         claimed.isEmpty ? nil : claimed.removeValue(forKey: id)
     }
 
-    /// Lets the next operation of a sequence go, or takes all the rest of it out of this pass.
+    /// Lets the next operation of a sequence be sent, or removes the rest of the sequence from this pass.
     func settled(_ sequence: SequenceKey?, continues: Bool) {
         if let sequence { order.settled(sequence, continues: continues) }
     }

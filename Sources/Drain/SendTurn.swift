@@ -1,11 +1,11 @@
 import Policy
 import Spool
 
-/// The right of the one operation that `drainq send` tries to be sent before all others of its sequence. It begins before the
-/// first attempt and ends when the operation is over, or is in the queue. Until `release` no other of its sequence is sent.
+/// The right of the operation that `drainq send` attempts to go before all others of its sequence. It begins before the
+/// first attempt, and ends with `release`, when the operation is over or in the queue.
 ///
-/// It holds the sequence lock while it attempts. Between two attempts it keeps the operation's place instead, so that runs
-/// send what belongs to other sequences.
+/// The process has the sequence lock during an attempt. Between two attempts it keeps the operation's place instead, so
+/// that runs can send other sequences.
 package final class SendTurn {
     private let spool: SpoolDirectory
     private let claims: SpoolRun
@@ -13,7 +13,7 @@ package final class SendTurn {
     private var place: SendPlace?
     private let report: (SpoolError) -> Void
 
-    /// Makes this process a run, as far as others see. Throws what `beginRun` throws.
+    /// Makes this process a run, as other processes see it. Throws what `beginRun` throws.
     init(
         of name: EntryName, in spool: SpoolDirectory, at now: Timestamp, report: @escaping (SpoolError) -> Void
     ) throws(SpoolError) {
@@ -23,19 +23,19 @@ package final class SendTurn {
         claims = try spool.beginRun(now: now)
     }
 
-    /// Takes the sequence lock and recovers dead runs, whose claims may be older; false where another run has the lock.
+    /// Takes the sequence lock and recovers dead runs' claims, which may be older. False if another run has it.
     func begin(at now: Timestamp) throws(SpoolError) -> Bool {
         for error in try claims.takeOrder(now: now).errors { report(error) }
         return claims.hasOrder
     }
 
-    /// Lets others go on, but for those of its sequence.
+    /// Gives the sequence lock back and keeps the operation's place: runs can send other sequences.
     func pause() throws(SpoolError) {
         if place == nil { place = try spool.keepPlace(of: name) }
         claims.giveOrderBack()
     }
 
-    /// Ends the turn. What cannot be removed is left to the next run.
+    /// Ends the turn. Leaves to the next run what cannot be removed.
     package func release() {
         place?.release()
         place = nil

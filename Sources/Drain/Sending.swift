@@ -2,16 +2,17 @@ import Delivery
 package import Policy
 package import Spool
 
-/// One operation that is attempted at once. It has no file in the queue; if it needs one, the caller makes it.
+/// An immediate attempt of one operation, for `drainq send`. The operation has no file in the queue; if it needs one,
+/// the caller makes it.
 ///
-/// It uses the parts of a run. It promises nothing until it returns: a crash in here leaves no operation behind. It
-/// updates the destination's state as a run does, and obeys it: it sends nothing to a held destination or to one whose
-/// circuit breaker is open.
+/// It uses the parts of a run. A crash before it returns leaves no operation behind. It records the destination's state
+/// as a run does, and obeys it: it sends nothing to a destination whose circuit breaker is open, and to a held one only
+/// a probe.
 package final class Sending {
     package struct Options: Hashable, Sendable {
-        /// The longest duration of each attempt, if it is shorter than the route's.
+        /// The longest duration of each attempt, if shorter than the route's.
         package var timeout: Duration?
-        /// The time after the start within which a next attempt, by the route's schedule, may begin.
+        /// The time after the start within which retries, by the route's schedule, may begin; `nil` for no retry.
         package var retryWithin: Duration?
 
         package init(timeout: Duration? = nil, retryWithin: Duration? = nil) {
@@ -21,7 +22,7 @@ package final class Sending {
     }
 
     package enum Result {
-        /// `answer` has the body. `hasKept` is false where an error has lost what the answer leaves for its key.
+        /// `answer` is the body. `hasKept` is false if an error has lost the values that the answer leaves for its key.
         case delivered(AttemptEvent, answer: [UInt8], hasKept: Bool)
         /// The operation failed for good. The caller does not queue it.
         case failed(AttemptEvent)
@@ -31,15 +32,15 @@ package final class Sending {
         case broken(Postponement)
     }
 
-    /// An operation that the caller queues, if it queues at all.
+    /// An operation that was not delivered, for the caller to queue.
     package struct Postponement {
-        /// With the records of its attempts so far.
+        /// The operation, with the records of its attempts so far.
         package var operation: Operation
-        /// With its attempts, and the time before which there is no other one.
+        /// The name, with the number of attempts and the earliest time of the next one.
         package var name: EntryName
         package var reason: String
         package var isHeld = false
-        /// To be released once the operation is in the queue: before that a newer one could be delivered.
+        /// The caller releases it once the operation is in the queue: earlier, a newer one could be delivered first.
         package var turn: SendTurn?
     }
 
@@ -52,9 +53,9 @@ package final class Sending {
     private let sender: RequestSender
     private let attempted: (AttemptEvent) -> Void
 
-    /// `report` is told what could not be remembered, `attempted` each attempt and what came of it. One that used the
-    /// attempts up is deferred there: the operation is to be queued. `notKept` is told which part of an answer leaves no
-    /// value for the key.
+    /// `report` is called with errors in recording state, `attempted` with each attempt. An operation that has used up
+    /// its attempts is deferred there, because it is to be queued. `notKept` is called with the parts of an answer that
+    /// leave no value for the key.
     package init(
         spool: SpoolDirectory, configuration: Configuration, options: Options, world: World,
         attempted: @escaping (AttemptEvent) -> Void = { _ in },
@@ -77,7 +78,7 @@ package final class Sending {
         sender = RequestSender(spool, configuration, world, concurrency: 1) { $0.adjust(to: options) }
     }
 
-    /// Sends it, again and again where the options say so.
+    /// Sends an operation, with retries if the options allow them.
     package func callAsFunction(_ operation: Operation) throws(SpoolError) -> Result {
         let item = SentOperation(operation, configuration)
         if try spool.isPaused { return item.postponed("the queue is paused") }
@@ -114,18 +115,18 @@ package final class Sending {
     /// The next step after an attempt, or after a reason not to make one.
     private enum Step {
         case end(Result)
-        /// Another attempt after this moment, if that is within the time for retries; else this is the end.
+        /// Another attempt after this moment, if that is within the time for retries; else this result.
         case again(after: Timestamp, else: Result)
-        /// The limits of the destination let no attempt begin for so long.
+        /// The limits of the destination allow no attempt for this time.
         case limited(for: Duration, else: Result)
-        /// The same attempt with new credentials.
+        /// The same attempt again, with new credentials.
         case refreshed
     }
 
     private func attempts(of item: SentOperation, _ turn: SendTurn?) throws(SpoolError) -> Result {
         var item = item
         var isRepeated = false
-        // For a limit it waits no longer than for an answer.
+        // The longest wait for limits, the same as for an answer.
         let patience = min(item.route.timeouts.request, options.timeout ?? item.route.timeouts.request)
         var limitsEnd: ContinuousClock.Instant?
         while true {
@@ -147,8 +148,8 @@ package final class Sending {
         }
     }
 
-    /// Makes one attempt, if the operation may be sent now. `isRepeated` says that the destination has just refused other
-    /// credentials: it is open.
+    /// Makes one attempt, if the operation may be sent now. `isRepeated`: the destination has just refused other
+    /// credentials, so it is open.
     private func attempt(_ item: inout SentOperation, isRepeated: Bool) throws(SpoolError) -> Step {
         let destination = try book.read(item.destination, world.now())
         var attempt = Attempt(
@@ -169,7 +170,7 @@ package final class Sending {
         limits.begin(at: elapsed)
         var keepsSlot = false
         defer { if !keepsSlot { limits.giveBack(inFlight: 0) } }
-        // Before it is sent: whatever comes of it, nobody else does the same.
+        // Recorded before the probe is sent: whatever comes of it, no other process sends one.
         if attempt.isProbe, !isRepeated, try !book.beginDueProbe(of: destination, at: world.now()) {
             return .end(item.postponed(Availability.Block(.held), destination))
         }
@@ -199,7 +200,7 @@ package final class Sending {
         return settle(&item, AttemptAnswer(attempt: attempt, report: report, verdict: verdict), received.body)
     }
 
-    /// A server that asked for time is asked again when it is over.
+    /// Postpones an operation whose destination is closed. Retries after a retry-after or an open circuit breaker.
     private func postpone(_ item: SentOperation, _ block: Availability.Block, _ destination: RunDestination) -> Step {
         let result = item.postponed(block, destination)
         switch block.reason {
@@ -208,7 +209,7 @@ package final class Sending {
         }
     }
 
-    /// Settles an operation of which no request can be made: it fails, waits, or holds its destination.
+    /// Settles an operation whose request cannot be made: it fails, waits, or holds its destination.
     private func refuse(_ item: SentOperation, _ attempt: Attempt, _ error: RequestError) -> Step {
         if error.outcome == .deferred { return .end(item.postponed(error.description)) }
         let settlement = Settlement.decide(on: error, now: world.now())
@@ -220,13 +221,13 @@ package final class Sending {
         return .end(item.postponed(error.description, isHeld: true))
     }
 
-    /// Remembers what an answer says of the destination, and says what becomes of the operation.
+    /// Records what an answer says about the destination, and decides what becomes of the operation.
     private func settle(_ item: inout SentOperation, _ answer: AttemptAnswer, _ body: [UInt8]) -> Step {
         let attempt = answer.attempt
         var verdict = answer.verdict
         let refusal = refusalAlone(answer)
         if refusal != nil { verdict = verdict.becoming(.failed, rule: .refusedAlone(verdict.rule)) }
-        // The answer is printed: no copy keeps it.
+        // The caller prints the answer, so no copy is kept.
         var route = item.route
         route.keepsAnswer = false
         let settlement = Settlement.decide(
@@ -242,7 +243,7 @@ package final class Sending {
             let hasKept = keep(settlement.kept, of: item.operation)
             return .end(.delivered(event, answer: body, hasKept: hasKept))
         case .failed(let countsAttempt) where verdict.outcome == .deferred:
-            // Its attempts are used up, but nothing has said that it cannot be.
+            // Its attempts are used up, but no answer has ruled out its delivery.
             item.note(countsAttempt, due: world.now())
             return .end(item.postponed(settlement.record))
         case .failed: return .end(.failed(event))
@@ -257,8 +258,8 @@ package final class Sending {
         }
     }
 
-    /// Returns the refusal of this operation's credentials, unless it holds the destination. It is not queued; that it was
-    /// refused is remembered for the next one.
+    /// Returns the refusal of this operation's credentials; `nil` if the refusal holds the destination, or if there is
+    /// none. A refused operation is not queued; the refusal is recorded for the next one.
     private func refusalAlone(_ answer: AttemptAnswer) -> Parking.Refusal? {
         let (attempt, state) = (answer.attempt, answer.attempt.destination.state)
         guard answer.isRefusal, answer.verdict.outcome == .held, state.hold == nil, let status = answer.verdict.status
@@ -283,8 +284,8 @@ package final class Sending {
         book.tell()
     }
 
-    /// Returns why what an answer leaves could not be kept, as on a full disk: nothing is sent then, because those that need
-    /// the value would wait for ever.
+    /// Returns why the values of an answer could not be kept, as on a full disk; `nil` if they can. Without room
+    /// nothing is sent, because operations that need the values would wait for ever.
     private func lackOfRoom(for operation: Operation, _ route: Route) -> SpoolError? {
         if route.keep.isEmpty { return nil }
         do throws(SpoolError) {
@@ -296,8 +297,8 @@ package final class Sending {
         }
     }
 
-    /// Keeps what the answer leaves for the key. It was delivered, and has no file that could be sent again: what cannot be
-    /// kept is told. Returns false after an error.
+    /// Keeps the values that an answer leaves for the key. Only reports errors, and then returns false: the operation
+    /// was delivered, and has no file that could be sent again.
     private func keep(_ kept: KeptValues, of operation: Operation) -> Bool {
         guard !kept.isEmpty, let key = operation.header.key else { return true }
         do throws(SpoolError) {
@@ -322,7 +323,7 @@ package final class Sending {
 
     // MARK: - Waiting
 
-    /// Waits for the report of the request that was sent last.
+    /// Waits for the report on the last request.
     private func report() throws(SinkError) -> AttemptReport {
         let start = world.clock.instant()
         while !isInterrupted {
@@ -335,8 +336,8 @@ package final class Sending {
             result: .failure(.cancelled, detail: "cut off by a signal"), duration: world.clock.instant() - start)
     }
 
-    /// Waits for another attempt, if it may begin by `limit`; false if it may not, if a signal came, or if it is no longer this
-    /// operation's turn.
+    /// Waits for another attempt. Returns false if it may not begin by `limit`, if a signal came, or if it is no longer
+    /// this operation's turn.
     private func waits(
         until end: ContinuousClock.Instant, atMost limit: ContinuousClock.Instant, _ item: SentOperation,
         _ turn: SendTurn?
@@ -348,7 +349,7 @@ package final class Sending {
         guard let turn else { return !isInterrupted }
         while !isInterrupted {
             if try turn.begin(at: world.now()) { return try isFirst(item) }
-            // Another run sends what has an order: seldom for longer than a request.
+            // Another run has the sequence lock, seldom for longer than a request.
             let next = clock.instant() + .milliseconds(100)
             if next > limit { break }
             clock.sleep(next)
@@ -358,7 +359,7 @@ package final class Sending {
 
     private var isInterrupted: Bool { world.clock.signals().count > 0 }
 
-    /// Whether it would overtake no other. Where that cannot be seen it waits its turn in the queue.
+    /// Whether the operation overtakes no other. False if that is unknown: it then waits in the queue.
     private func isFirst(_ item: SentOperation) throws(SpoolError) -> Bool {
         var chooser = Chooser(
             spool: spool, configuration: configuration, destinations: book.table, now: world.now(), order: .decided)

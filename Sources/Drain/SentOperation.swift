@@ -5,7 +5,7 @@ import Spool
 struct SentOperation {
     /// The operation, with the records of its attempts.
     var operation: Operation
-    /// The name, with the count of attempts and the time before which there is no next one.
+    /// The name, with the number of attempts and the earliest time of the next one.
     var name: EntryName
     let route: Route
     let destination: Destination
@@ -20,7 +20,7 @@ struct SentOperation {
         destination = DestinationTable(configuration, knowing: origin.map { [$0] } ?? []).destination(of: name)
     }
 
-    /// Takes in an attempt that was deferred: the name says when the next one may be made.
+    /// Notes a deferred attempt in the name, with the earliest time of the next one.
     mutating func note(_ countsAttempt: Bool, due: Timestamp) {
         if countsAttempt { name.attempts = min(name.attempts + 1, 9999) }
         name.gate = .due(due)

@@ -1,10 +1,10 @@
 import Policy
 import Spool
 
-/// Chains: what a delivery leaves for later operations of its key, and those that wait for it.
+/// Settling of chains: the values that a delivery leaves for later operations of its key.
 extension Settler {
-    /// Row C → N or D: an operation whose kept value has gone since it was chosen waits, and so does one whose answer there
-    /// would be no room for. False if it was put back.
+    /// Gives an operation its kept values. Row C → N or D, and false, if a value has gone since the operation was
+    /// chosen, or if there is no room to keep its answer.
     func provide(for member: inout Member, _ maker: RequestMaker) throws(SpoolError) -> Bool {
         let lack = try Drain.provide(maker.keptNames, for: &member.operation, in: spool)
         if lack == nil, try hasRoomToKeep(maker.route) {
@@ -16,8 +16,8 @@ extension Settler {
         return false
     }
 
-    /// Whether what an answer leaves can be kept. Without room a delivery would be repeated by every run, so nothing is sent
-    /// that has an answer to keep. Throws once what is in the way, and is false in the rest of the run.
+    /// Whether values of an answer can be kept. Without room no operation whose answer is to be kept is sent, because
+    /// every run would deliver it again. Throws the first error, and then returns false for the rest of the run.
     private func hasRoomToKeep(_ route: Route) throws(SpoolError) -> Bool {
         if route.keep.isEmpty { return true }
         if let known = operations.hasRoomToKeep { return known }
@@ -31,15 +31,15 @@ extension Settler {
         return true
     }
 
-    /// A lock that another process holds says nothing about room.
+    /// Notes an error as lack of room, unless another process holds a lock: that says nothing about room.
     private func noteLackOfRoom(_ error: SpoolError) {
         if !error.isLocked { operations.hasRoomToKeep = false }
     }
 
-    /// Makes durable what a delivery leaves for its key. Its file is in row C until this has returned: after a crash the
-    /// operation is sent again, and its answer is kept anew.
+    /// Makes the values that a delivery leaves for its key durable. The operation's file stays in row C until this
+    /// returns: after a crash the operation is sent again, and its answer is kept anew.
     ///
-    /// Those that have waited for it may be sent in this run.
+    /// This run may send the operations that have waited for the values.
     func keep(_ kept: KeptValues, of operation: Operation) throws(SpoolError) {
         guard !kept.isEmpty, let key = operation.header.key else { return }
         settleDecided()
@@ -56,7 +56,7 @@ extension Settler {
         if configuration.sendsKeptValues, !kept.values.isEmpty { operations.hasToListAgain = true }
     }
 
-    /// Settles an operation that has expired, or has waited too long for a kept value; `nil` if it may wait.
+    /// Returns the settlement of an operation that has expired or lacked a kept value too long; `nil` if it may wait.
     func settlementOfAge(_ operation: Operation, _ maker: RequestMaker) throws(SpoolError) -> Settlement? {
         if let settlement = Settlement.decide(onExpiryOf: operation, route: maker.route, now: world.now()) {
             return settlement

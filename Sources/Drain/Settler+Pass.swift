@@ -3,12 +3,12 @@ import Spool
 
 /// Settles operations without an attempt: older values that a newer one replaces, and expired operations.
 extension Settler {
-    /// Row N, D → gone, durable before the newer operation is sent: no older value comes back behind it. Where one cannot
-    /// be taken away another process has it, and its whole sequence waits: one that was added meanwhile may have been chosen
-    /// beside the newer one.
+    /// Row N, D → gone: removes superseded operations, durably before the newer ones are sent, so no older value comes
+    /// back behind a newer one. One that cannot be removed is with another process. Its whole sequence then waits: an
+    /// operation that was added meanwhile may have been chosen beside the newer one.
     ///
-    /// All older values of what was chosen go, and of other keys no more than `limit`. A signal or the end of the time
-    /// ends it between two of them; what the rest stands before waits.
+    /// Removes all older values of the chosen operations, and up to `limit` of other keys. A signal or the time limit
+    /// ends this between two of them; the sequences of the rest wait.
     func supersede(_ pass: inout Pass, limit: Int, _ stop: StopCheck) {
         operations.takeMerged(of: &pass)
         if pass.superseded.isEmpty { return }
@@ -37,7 +37,7 @@ extension Settler {
         for destination in book.destinations.values { destination.newest.removeAll(where: isWaiting) }
     }
 
-    /// Removes an older value; false where another process has it.
+    /// Removes an older value. Returns false if another process has it.
     private func supersede(_ older: Pass.Superseded) throws(SpoolError) -> Bool {
         guard let claim = try claims.claim(older.entry) else { return false }
         _ = try claims.settle(claim, .superseded, record: nil, now: world.now())
@@ -47,8 +47,8 @@ extension Settler {
         return true
     }
 
-    /// Row N, D → X: gives up what has expired while its destination was closed. A signal or the end of the time ends it
-    /// between two operations; the rest stays where it is.
+    /// Row N, D → X: fails the expired operations of a pass. A signal or the time limit ends this between two
+    /// operations; the rest stays where it is.
     func expire(_ pass: inout Pass, _ sender: RequestSender, _ stop: StopCheck) {
         for (done, candidate) in pass.expired.enumerated() {
             if stop.mustStop() {

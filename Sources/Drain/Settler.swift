@@ -2,9 +2,9 @@ import Delivery
 import Policy
 import Spool
 
-/// Applies verdicts to the files: settles, counts, reports, and makes durable.
+/// The last step of an attempt: applies verdicts to the files, counts and reports, and makes the result durable.
 ///
-/// If the process dies, the next run returns the operations that it had not settled (SpoolDirectory, table of states).
+/// If the process dies, the next run returns the operations that were not settled (SpoolDirectory, table of states).
 final class Settler {
     let claims: SpoolRun
     let spool: SpoolDirectory
@@ -16,7 +16,7 @@ final class Settler {
     let book: DestinationBook
     let operations: OperationBook
     private let queue: SendQueue
-    /// What `together` has decided and not yet done to the files; `nil` outside of it.
+    /// The outcomes that `together` has not applied to the files yet; `nil` outside of it.
     private var decided: [Decision]?
     private var flushPace: FlushPace
     private var newestValues: NewestValues
@@ -39,7 +39,7 @@ final class Settler {
 
     // MARK: - Answers
 
-    /// Settles each operation of an attempt by its verdict; `verdict` replaces that of the answer.
+    /// Settles each operation of an attempt by the answer's verdict, or by `verdict` if given.
     @discardableResult
     func settle(_ answer: AttemptAnswer, as verdict: Verdict? = nil) -> [Settlement] {
         let now = world.now()
@@ -72,7 +72,7 @@ final class Settler {
             settlement.disposition = .superseded
         }
         try settleMerged(member, settlement, attempt)
-        // What others of its sequence wait for is settled before they go on.
+        // Operations of a sequence are settled at once, before those behind them go on.
         if decided != nil, claims.isSlowToSettle, member.sequence == nil, member.claim != nil {
             try keep(settlement.kept, of: member.operation)
             note(settlement, member, attempt)
@@ -88,34 +88,34 @@ final class Settler {
         }
     }
 
-    /// Settles an operation that no request was sent for, and lets its sequence go on or not.
+    /// Settles an operation without a request, and lets its sequence go on or not.
     func settleUnsent(_ member: Member, _ settlement: Settlement, _ attempt: Attempt) throws(SpoolError) {
         try apply(settlement, member, attempt, isSent: false)
         goOn(member, after: settlement.disposition)
     }
 
-    /// Returns what becomes of an operation that is not to be sent: it has expired, or sending it again could do harm;
-    /// `nil` where it is to be sent.
+    /// Returns the settlement of an operation that must not be sent, because it has expired or could do harm when sent
+    /// again; `nil` if it may be sent.
     func unsent(_ operation: Operation, _ name: EntryName, _ route: Route) -> Settlement? {
         let now = world.now()
         return Settlement.decide(onExpiryOf: operation, route: route, now: now)
             ?? Settlement.decide(onAmbiguityOf: operation, name: name, route: route, now: now)
     }
 
-    /// Whether a newer value of its key has come while it was in flight: it must not come back out of `failed/` one day.
+    /// Whether a newer value of its key came while it was in flight. Then it must not come back out of `failed/`.
     private func isOutdated(_ member: Member, _ route: Route) throws(SpoolError) -> Bool {
         guard route.replacesOlder else { return false }
         return try newestValues.hasNewer(than: member.name)
     }
 
-    /// Sets aside an operation that could not be settled. Other errors than a full disk end the run.
+    /// Sets aside an operation that could not be settled. Ends the run, unless the disk is full.
     private func setAside(_ member: Member, _ error: SpoolError) {
         operations.setAside.insert(member.name.id)
         guard error.isFullDisk, error.kind == .io else { return tally.broken(error) }
         tally.inputOutput(error)
-        // Row C → N or D: there is no room for its new name. It goes back under its old one, as claims that pile up in the
-        // run's directory would keep others from being sent. Where there is no room for that either, the end of the run puts
-        // it back.
+        // Row C → N or D: there is no room for its new name, so it goes back under its old one. Claims that pile up in
+        // the run's directory would keep other operations from being sent. If there is no room for that either, the end
+        // of the run puts it back.
         do throws(SpoolError) {
             try putBack(member)
         } catch {
@@ -123,7 +123,7 @@ final class Settler {
         }
     }
 
-    /// Lets the next operation of a sequence go, unless this one still waits.
+    /// Lets the next operation of a sequence be sent, unless this one still waits.
     func goOn(_ member: Member, after disposition: Disposition) {
         guard let sequence = member.sequence else { return }
         let continues =
@@ -138,7 +138,7 @@ final class Settler {
 
     // MARK: - Several at once
 
-    /// An outcome that this run has noted, and that the operation's file does not show yet.
+    /// An outcome that this run has noted, and not applied to the operation's file yet.
     private struct Decision {
         let settlement: Settlement
         let member: Member
@@ -146,8 +146,8 @@ final class Settler {
         let isSent: Bool
     }
 
-    /// Where the directory is slow, does to the files at its end what `body` decides on operations without an order: so the
-    /// calls for them overlap. A crash before that is as one before their answers came.
+    /// Collects what `body` decides about operations without an order, and applies it to the files at the end: in a
+    /// slow directory these calls then overlap. A crash before that is like one before the answers came.
     func together(_ body: () -> Void) {
         decided = []
         body()
@@ -155,7 +155,7 @@ final class Settler {
         decided = nil
     }
 
-    /// Does to the files what has been decided, before something that takes long or that is told after it.
+    /// Applies the collected outcomes to the files. Called before work that takes long, or that is reported after them.
     func settleDecided() {
         guard let decisions = decided, !decisions.isEmpty else { return }
         decided = []
@@ -171,7 +171,7 @@ final class Settler {
 
     // MARK: - Files
 
-    /// Does to the file what was decided, then counts and tells it.
+    /// Applies a settlement to the file, then counts and reports it.
     func apply(
         _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
     ) throws(SpoolError) {
@@ -183,7 +183,7 @@ final class Settler {
         tell(settled, settlement, member, attempt, isSent: isSent)
     }
 
-    /// Notes what becomes of an operation, for this run.
+    /// Notes for this run what becomes of an operation.
     private func note(_ settlement: Settlement, _ member: Member, _ attempt: Attempt) {
         let disposition = settlement.disposition
         let id = member.name.id
@@ -195,7 +195,7 @@ final class Settler {
         }
     }
 
-    /// Counts and tells what was done to a file.
+    /// Counts and reports what was done to a file.
     private func tell(
         _ settled: Settled?, _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
     ) {
@@ -222,19 +222,19 @@ final class Settler {
         }
     }
 
-    /// Row C → Q: takes a file away that is no operation.
+    /// Row C → Q: quarantines a file that is not an operation.
     func quarantine(_ claim: Claim, _ reason: String) throws(SpoolError) {
         let settled = try claims.settle(claim, .quarantined(reason: reason), record: nil, now: world.now())
         if case .quarantined(let item) = settled { tally.quarantined(item) }
     }
 
-    /// Sets operations aside that could not be dealt with. Claims of them are put back when the run ends.
+    /// Sets aside operations that could not be processed. The end of the run puts their claims back.
     func setAside(_ ids: [OperationID], because error: SpoolError) {
         operations.setAside.formUnion(ids)
         tally.inputOutput(error)
     }
 
-    /// Has an operation that was refused wait for another one to show whose fault it is.
+    /// Parks a refused operation, until a witness shows whether it or its credentials are to blame.
     func park(_ refusal: Parking.Refusal, _ destination: RunDestination, _ record: AttemptRecord) {
         settleDecided()
         let now = world.now()
@@ -244,7 +244,7 @@ final class Settler {
         tally.tell(.parked(refusal.id, destination: destination.name, record: record, times: times))
     }
 
-    /// Puts operations back, uncharged, and has those of their keys sent one after the other from now on in this run.
+    /// Puts operations back, uncharged. From now on this run sends those of their keys one after the other.
     func sendApart(_ members: [Member], _ destination: RunDestination) throws(SpoolError) {
         for member in members {
             let route = configuration.route(of: member.name.type)
@@ -256,8 +256,8 @@ final class Settler {
         operations.hasToListAgain = true
     }
 
-    /// Rows N, D → gone, K or X, by way of C: what was merged into an operation ends as it does, durably before it. One that
-    /// a person has taken away meanwhile stays away.
+    /// Rows N, D → gone, K or X, via C: settles the operations that were merged into another like that one, durably
+    /// before it. Skips one that an operator has taken away meanwhile.
     private func settleMerged(_ member: Member, _ settlement: Settlement, _ attempt: Attempt) throws(SpoolError) {
         if member.merged.isEmpty { return }
         var own = settlement
@@ -281,10 +281,10 @@ final class Settler {
     /// The time of the next flush; `nil` if there is nothing to make durable.
     var flushDue: ContinuousClock.Instant? { flushPace.due }
 
-    /// Whether the next operation of this sequence has to wait for a flush.
+    /// Whether the next operation of this sequence must wait for a flush.
     func precedes(_ sequence: SequenceKey?) -> Bool { flushPace.precedes(sequence) }
 
-    /// Makes durable what has been settled; false where the directory does not do what it must.
+    /// Makes settled operations durable. Returns false after an error, which ends the run.
     @discardableResult
     func flush() -> Bool {
         do throws(SpoolError) {

@@ -1,17 +1,17 @@
 import Policy
 import Spool
 
-/// The ledger of destinations that all runs share, as this process last saw it, and how often it is written.
+/// The ledger of destinations that all runs share, as this process last saw it. Bounds how often the file is written.
 struct SharedLedger {
     private let file: DestinationsFile
     private let clock: RunClock
     private(set) var ledger = DestinationLedger()
     /// The file as it was read or written last; `nil` before that.
     private var content: DestinationsFile.Content?
-    /// Before this moment nothing that can wait is written: writing takes no more than a twentieth of the time. The file
-    /// grows with the destinations.
+    /// The earliest time of the next write that can wait. Writing takes at most a twentieth of the time, because the
+    /// file grows with the destinations.
     private(set) var pauseEnd: ContinuousClock.Instant
-    /// Whether the file could not be written.
+    /// Whether an error in writing has been returned.
     private var isLost = false
 
     init(_ spool: SpoolDirectory, _ clock: RunClock) {
@@ -20,23 +20,23 @@ struct SharedLedger {
         pauseEnd = clock.instant()
     }
 
-    /// Returns the file's ledger without taking it over.
+    /// Returns the file's ledger, without adopting it.
     mutating func peek() throws(SpoolError) -> DestinationLedger {
         let read = try file.read(knowing: content)
         content = read
         return read.ledger
     }
 
-    /// Takes over what the file says.
+    /// Adopts the file's ledger.
     mutating func read() throws(SpoolError) { ledger = try peek() }
 
-    /// The salt of all fingerprints; a new one where there is none.
+    /// Returns the salt of all fingerprints. Makes one if there is none.
     mutating func salt(using generator: inout any RandomNumberGenerator) -> String {
         ledger.salt(using: &generator)
     }
 
-    /// Adds events to the file, and takes over what it says then. Losing them costs a probe: the error is returned, once,
-    /// for the caller to tell.
+    /// Adds events to the file, and adopts the result. Losing events costs a probe: returns only the first error, for
+    /// the caller to report.
     mutating func record(
         _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings
     ) -> SpoolError? {
@@ -56,14 +56,14 @@ struct SharedLedger {
         }
     }
 
-    /// Notes that a probe of a held destination begins; false where it is not time for one.
+    /// Records that a probe of a held destination begins. Returns false if none is due.
     func beginProbe(
         of destination: String, _ settings: DestinationSettings, at now: Timestamp
     ) throws(SpoolError) -> Bool {
         try file.beginProbe(of: destination, settings, at: now)
     }
 
-    /// Notes since when this machine has no network; `nil` where it has one again.
+    /// Records since when this machine has no network; `nil` records that it has one.
     mutating func record(offline: DestinationLedger.Offline?) throws(SpoolError) {
         try file.record(offline: offline)
         ledger.offline = offline

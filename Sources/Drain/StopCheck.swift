@@ -1,4 +1,4 @@
-/// Says when a run has to stop, and until when its attempts in flight may go on: a signal, the time limit, an operator.
+/// The reasons to end a run: a signal, the time limit, an operator. Attempts in flight then get a grace time.
 final class StopCheck {
     private let clock: RunClock
     private let tally: RunTally
@@ -17,7 +17,7 @@ final class StopCheck {
         grace = options.grace
     }
 
-    /// Whether the run may claim nothing more: because of a signal, the time, or a queue that may lose another outcome.
+    /// Whether the run must stop claiming: because of a signal, the time limit, an operator, or an error that ended it.
     func mustStop() -> Bool {
         operators.look()
         return tally.hasEnded || isTimeUp() || tally.isInterrupted()
@@ -32,7 +32,7 @@ final class StopCheck {
 
     // MARK: - Grace
 
-    /// Begins the grace time if the run has to stop.
+    /// Begins the grace time if the run must stop.
     func look(inFlight: Int) {
         if graceEnd == nil, mustStop() {
             graceEnd = clock.instant() + grace
@@ -40,29 +40,29 @@ final class StopCheck {
                 tally.tell(.stopping(inFlight: inFlight, grace: grace))
             }
         }
-        // Another process settles the operations in flight.
+        // The lock is lost: another process settles the operations in flight.
         if tally.hasLostLock { endGrace() }
     }
 
-    /// Cuts off the attempts in flight.
+    /// Ends the grace time now.
     func endGrace() { graceEnd = clock.instant() }
 
-    /// Whether attempts in flight are cut off now: the grace time is up, or a second signal has come.
+    /// Whether to cut off the attempts in flight now: the grace time is up, or a second signal has come.
     var cutsOff: Bool { graceEnd.map { clock.instant() >= $0 || clock.signals().count > 1 } ?? false }
 
     // MARK: - Waiting
 
     private static let longestWait = Duration.seconds(60)
 
-    /// The latest end of a wait. The run then checks for events other than the one it waits for.
+    /// The latest end of a wait. The run then looks for events other than those that it waits for.
     var nextLook: ContinuousClock.Instant {
-        // In the grace time a second signal is looked for ten times a second: the first has used up the wake-up.
+        // In the grace time the run looks for a second signal ten times a second: the first has used up the wake-up.
         if let graceEnd { return min(graceEnd, clock.instant() + .milliseconds(100)) }
         let longest = clock.instant() + Self.longestWait
         return timeLimit.map { min($0, longest) } ?? longest
     }
 
-    /// Waits, with nothing in flight, until then or until something else has to be noticed.
+    /// Waits with nothing in flight, until the deadline or the next look.
     func sleep(until deadline: ContinuousClock.Instant) {
         let before = tally.begin(.waiting)
         clock.sleep(min(deadline, nextLook))

@@ -1,15 +1,15 @@
 /// The time of a run by activity. Every moment belongs to one activity, so their sum is the run's duration.
 package struct TimeSpent: Hashable, Sendable {
     package enum Activity: Int, Hashable, Sendable, CaseIterable {
-        /// Looking at what there is: recovering, taking in what others have dropped, listing, deciding.
+        /// Looking at the queue: recovering, admitting dropped files, listing, deciding.
         case choosing
-        /// Claiming, reading and handing over to an agent what has been chosen.
+        /// Claiming and reading chosen operations, and handing them to an agent.
         case claiming
-        /// Waiting for answers, for a rate, or for what comes due.
+        /// Waiting for answers, for a rate, or for the next due operation.
         case waiting
-        /// Taking answers in: recording, removing, moving.
+        /// Processing answers: recording, removing, moving.
         case settling
-        /// Making durable what has been settled.
+        /// Making settled operations durable.
         case syncing
     }
 
@@ -21,7 +21,7 @@ package struct TimeSpent: Hashable, Sendable {
 
     package subscript(activity: Activity) -> Duration { spent[activity.rawValue] }
 
-    /// Ends the activity that went on until now, and returns it, for who takes it up again later.
+    /// Begins an activity. Returns the one before, for the caller to begin again later.
     @discardableResult
     mutating func begin(_ next: Activity, now: ContinuousClock.Instant = .now) -> Activity {
         spent[activity.rawValue] += since.duration(to: now)

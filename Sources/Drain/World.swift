@@ -1,22 +1,22 @@
 package import Delivery
 package import Policy
 
-/// The surroundings that a run, or `send`, needs. Tests provide others.
+/// The surroundings of a run, or of `send`. Tests replace them.
 package struct World {
     package var clock: RunClock
     package var generator: any RandomNumberGenerator
-    /// Called when something is due, and not before.
+    /// Called only once something is due.
     package var makeSink: (_ concurrency: Int) -> any Sink
     /// The `User-Agent` header: `drainq/VERSION`.
     package var version: String
     package var credentials: Credentials
-    /// Called only where the configuration has conditions.
+    /// Called only if the configuration has conditions.
     package var surroundings: (Conditions) -> Surroundings
-    /// Called only when an attempt has met a network error, or a run before has found no network.
+    /// Called only after a network error in this run or an earlier one, or before the first attempt to another machine.
     package var networkWays: () -> NetworkWays
-    /// Compresses the bodies of routes that say so. Called for no others.
+    /// Compresses a body. Called only for routes that say so.
     package var gzip: (_ body: [UInt8]) throws(RequestError) -> [UInt8]
-    /// The transports of this build. Whether libcurl can be used, the sink says.
+    /// The transports of this build. The sink says whether libcurl can be used.
     package var transports: [Transport]
 
     package init(
@@ -42,7 +42,7 @@ package struct World {
     /// The time by the wall clock.
     package func now() -> Timestamp { clock.now() }
 
-    /// Returns why this machine has no network, where an attempt's error comes of that; `nil` where it has one.
+    /// Returns why this machine has no network, if that explains an attempt's error; else `nil`.
     func absence(
         behind error: NetworkError, of destination: Destination, _ settings: DestinationSettings
     ) -> NetworkAbsence? {

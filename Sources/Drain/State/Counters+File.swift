@@ -7,7 +7,8 @@ package import Spool
 /// { "version": 1, "runs": { "0": 12 }, "quarantined": 0, "delivered": 38, "lastDelivery": time,
 ///   "destinations": { "https://api.example.com": { "at": time, "counts": { "attempts": 40, "delivered": 38 } } } }
 /// ```
-/// Written once by a run that did something, and once a second by `send`, not synced. A file that is lost or cannot be understood begins at 0 again.
+/// A run that did something writes it once; `send` writes it once a second. It is not synced. A file that is lost or
+/// cannot be decoded begins at 0 again.
 extension Counters {
     package static func read(from spool: SpoolDirectory) throws(SpoolError) -> Counters {
         decode(try StateFile.metrics.contents(in: spool))
@@ -15,7 +16,7 @@ extension Counters {
 
     static func decode(_ bytes: [UInt8]?) -> Counters { StateFile.decode(Counters.self, bytes) ?? Counters() }
 
-    /// Adds these to what stands there, under its lock: runs at the same time add up.
+    /// Adds these counts to the file, under its lock, so that runs at the same time add up.
     package func addToFile(in spool: SpoolDirectory) throws(SpoolError) {
         try StateFile.metrics.update(Counters(), in: spool) { $0.add(self) }
     }

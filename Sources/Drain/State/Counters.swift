@@ -44,15 +44,15 @@ package struct Counters: Hashable {
         }
     }
 
-    /// The most destinations that are kept, those used last: operations with urls of their own may name any number. One
-    /// that comes back begins at 0 again, which Prometheus takes for a restart.
+    /// The most destinations that are kept: those used last, because operations with URLs of their own may name any
+    /// number. A destination that comes back begins at 0 again, which Prometheus takes for a restart.
     package static let mostDestinations = 1000
 
     /// The number of runs by exit status, without runs that did nothing.
     package private(set) var runs: [String: Int] = [:]
     package private(set) var quarantined = 0
     package private(set) var destinations: [String: Tally] = [:]
-    /// Operations that were delivered, also to destinations that are not kept any more.
+    /// The number of delivered operations, including those to destinations that are no longer kept.
     package private(set) var delivered = 0
     /// The time of the last delivery; `nil` before the first.
     package private(set) var lastDelivery: Timestamp?
@@ -89,7 +89,7 @@ package struct Counters: Hashable {
         quarantined = sum(quarantined, number)
     }
 
-    /// Adds what another run has counted.
+    /// Adds the counts of another run.
     mutating func add(_ other: Counters) {
         for (status, number) in other.runs { runs[status] = sum(runs[status], number) }
         quarantined = sum(quarantined, other.quarantined)
@@ -136,7 +136,7 @@ extension Counters {
     }
 }
 
-/// Never overflows, and never counts down, whatever a file says.
+/// Adds two counts. Never overflows, and takes a negative one, from a damaged file, for 0.
 private func sum(_ left: Int?, _ right: Int) -> Int {
     max(0, left ?? 0) +| max(0, right)
 }

@@ -7,16 +7,16 @@ package import Spool
     import Foundation
 #endif
 
-/// `state/destinations.json`: what runs remember of destinations.
+/// `state/destinations.json`: what runs remember about destinations.
 ///
-/// Changed by events that are applied to what the file says at that moment, under the lock of `state/`: runs that share a
-/// destination do not undo each other. A file that cannot be understood counts as empty, which costs a probe; a newer
-/// drainq's is neither read nor replaced (`newerFormat`).
+/// A change applies events to the file's content at that moment, under the lock of `state/`: runs that share a
+/// destination do not undo each other's changes. A file that cannot be decoded counts as empty, which costs a probe. A
+/// newer drainq's file is neither read nor replaced (`newerFormat`).
 package struct DestinationsFile {
     private static let file = StateFile.destinations
 
-    /// The file's bytes at one moment, and what they say. Reading the bytes costs a hundredth of what understanding them
-    /// costs: bytes that are known are not decoded again.
+    /// The file's bytes at one moment, and their ledger. Reading the bytes costs a hundredth of decoding them, so known
+    /// bytes are not decoded again.
     struct Content {
         fileprivate(set) var bytes: [UInt8]?
         fileprivate(set) var ledger = DestinationLedger()
@@ -32,13 +32,13 @@ package struct DestinationsFile {
         try read(knowing: nil).ledger
     }
 
-    /// Reads the file. `known` is what was read or written last, if there is any.
+    /// Reads the file. `known` is the content that was read or written last, if any.
     func read(knowing known: Content?) throws(SpoolError) -> Content {
         try Self.decode(try Self.file.contents(in: spool), knowing: known)
     }
 
-    /// Applies the events in their order, and returns what stands there then. `durable` is for a person's own words, which
-    /// have to survive a power cut.
+    /// Applies events in order, and returns the resulting ledger. `durable` is for an operator's changes, which must
+    /// survive a power cut.
     @discardableResult
     package func record(
         _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
@@ -47,7 +47,7 @@ package struct DestinationsFile {
         try record(events, settings: settings, salt: salt, at: now, durable: durable, knowing: nil).ledger
     }
 
-    /// The same, with what was read or written last.
+    /// Like the other `record`, with the content that was read or written last.
     func record(
         _ events: [(destination: String, event: DestinationEvent)], settings: (String) -> DestinationSettings,
         salt: String?, at now: Timestamp, durable: Bool, knowing known: Content?
@@ -69,7 +69,7 @@ package struct DestinationsFile {
         return try result.get()
     }
 
-    /// Notes since when this machine has no network; `nil` where it has one again.
+    /// Records since when this machine has no network; `nil` records that it has one.
     func record(offline: DestinationLedger.Offline?) throws(SpoolError) {
         try Self.file.update(in: spool, durable: false) { old in
             guard var ledger = try? Self.decode(old), (ledger.offline == nil) != (offline == nil) else {
@@ -80,8 +80,8 @@ package struct DestinationsFile {
         }
     }
 
-    /// Notes that a probe of a held destination begins; false where it is not time for one, as where another process has
-    /// just begun it.
+    /// Records that a probe of a held destination begins. Returns false if none is due, for example because another
+    /// process has just begun one.
     func beginProbe(
         of destination: String, _ settings: DestinationSettings, at now: Timestamp
     ) throws(SpoolError) -> Bool {

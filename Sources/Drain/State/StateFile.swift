@@ -6,7 +6,7 @@ package import Spool
     import Foundation
 #endif
 
-/// The files of `state/`: what runs remember. No other code reads or writes them.
+/// The files of `state/`, which hold what runs remember. No other code reads or writes them.
 ///
 /// Each is replaced in one step under the lock of `state/`: runs at the same time do not undo each other's work.
 package enum StateFile: String, CaseIterable {
@@ -14,13 +14,13 @@ package enum StateFile: String, CaseIterable {
     case destinations = "destinations.json"
     /// `Counters`.
     case metrics = "metrics.json"
-    /// `HookLedger`: what hooks have been told.
+    /// `HookLedger`: the reports to hooks.
     case hooks = "hooks.json"
-    /// `AlarmLedger`: what standard error has said where nobody watches.
+    /// `AlarmLedger`: the reports of runs without a terminal.
     case alarms = "alarms.json"
     /// The summary of the last run that did something.
     case lastRun = "last-run.json"
-    /// `RateLedger`: what runs have taken of the rates of destinations.
+    /// `RateLedger`: the spans of destinations' rates that processes have taken.
     case rates = "rates.json"
     /// The time when a run last checked `failed/` for expired files.
     case retention
@@ -43,13 +43,13 @@ package enum StateFile: String, CaseIterable {
         _ = try spool.updateState(rawValue, durable: durable, change)
     }
 
-    /// Returns what the file says; `nil` if it says nothing that can be understood.
+    /// Returns the file's value; `nil` if there is none, or if it cannot be decoded.
     package func read<Value: Decodable>(_ type: Value.Type, in spool: SpoolDirectory) throws(SpoolError) -> Value? {
         Self.decode(type, try contents(in: spool))
     }
 
-    /// Changes what the file says, under its lock. A file that cannot be understood counts as `blank`; one that does not
-    /// change is not written. Nothing is synced: a power cut may lose it.
+    /// Changes the file's value, under its lock. A file that cannot be decoded counts as `blank`. Does not write a
+    /// value that stays the same, and does not sync: a power cut may lose the change.
     package func update<Value: Codable & Equatable>(
         _ blank: Value, in spool: SpoolDirectory, _ change: (inout Value) -> Void
     ) throws(SpoolError) {
@@ -65,7 +65,7 @@ package enum StateFile: String, CaseIterable {
         bytes.flatMap { try? JSONDecoder().decode(type, from: Data($0)) }
     }
 
-    /// Returns one line of JSON, names sorted; `nil`, which leaves the file as it is, if JSON cannot say the value.
+    /// Returns one line of JSON, names sorted; `nil`, which leaves the file as it is, if the value has no JSON.
     static func encode(_ value: some Encodable) -> [UInt8]? {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -6,11 +6,11 @@ package struct KnownDestinations {
     package let table: DestinationTable
     /// The stored states by destination name. A destination without a state has no entry.
     package let states: [String: DestinationState]
-    /// Since when a run has found this machine without a network.
+    /// Since when this machine has no network, as a run has found; `nil` if it has one.
     package let offline: DestinationLedger.Offline?
-    /// The operations that failed and hold those behind them.
+    /// The failed operations that hold those behind them.
     package private(set) var failed = FailedSequences()
-    /// The names that messages may propose.
+    /// The names that messages may suggest.
     package let names: [String]
     private let configuration: Configuration
 
@@ -26,7 +26,7 @@ package struct KnownDestinations {
         names = Set(routed.map(\.name)).union(states.keys).union(configuration.destinations.keys).sorted()
     }
 
-    /// Reads what runs remember at this moment, and the names of the failed operations that hold others.
+    /// Reads the destinations' states, and the names of the failed operations that hold others.
     package init(of spool: SpoolDirectory, _ configuration: Configuration, at now: Timestamp) throws(SpoolError) {
         self.init(configuration, try DestinationsFile(spool: spool).read())
         guard configuration.holdsBehindFailed else { return }
@@ -39,12 +39,12 @@ package struct KnownDestinations {
         states[destination.name]?.hold != nil
     }
 
-    /// Whether an operation that waits is held, if not by itself: with its destination, or behind one that failed.
+    /// Whether a waiting operation is held, other than by itself: with its destination, or behind a failed operation.
     package func holds(_ name: EntryName) -> Bool {
         isHeld(table.destination(of: name)) || failedHolder(of: name) != nil
     }
 
-    /// The failed operation that an operation is held behind; `nil` where it is held behind none.
+    /// Returns the failed operation that holds this one; `nil` if there is none.
     package func failedHolder(of name: EntryName) -> OperationID? {
         failed.isEmpty
             ? nil
@@ -58,7 +58,7 @@ package struct KnownDestinations {
     /// Whether a route, the configuration or a run has named the destination.
     package func isKnown(_ destination: Destination) -> Bool { names.contains(destination.name) }
 
-    /// The operations that wait for a witness, and until when.
+    /// Returns the operations that wait for a witness, with the end of their wait, by destination.
     package func parked(at now: Timestamp) -> [Digest: [OperationID: Timestamp]] {
         var parked: [Digest: [OperationID: Timestamp]] = [:]
         for (name, state) in states where !state.parking.isEmpty {

@@ -3,17 +3,17 @@ package import Spool
 
 /// The numbers of a queue's entries by state, counted in one pass over their names.
 package struct QueueCount {
-    /// The operations of one destination that are in the queue, and what runs remember of it.
+    /// The counts of one destination's operations, and what runs remember about it.
     package struct Tally {
         package let destination: Destination
         package let state: DestinationState
         package let availability: Availability
         package var operations: [ShownState: Int] = [:]
-        /// The number of waiting operations that are younger than each of `QueueCount.ages`.
+        /// The number of unfinished operations by their group in `QueueCount.ages`.
         package var ages: [String: Int] = [:]
-        /// The time of creation of the oldest waiting operation.
+        /// The time of creation of the oldest unfinished operation.
         package var oldest: Timestamp?
-        /// The time when the next operation may be sent.
+        /// The earliest time at which an operation may be sent; `nil` if no time is known.
         package var next: Timestamp?
 
         package init(_ destination: Destination, _ state: DestinationState, _ availability: Availability) {
@@ -23,7 +23,7 @@ package struct QueueCount {
         }
     }
 
-    /// The groups of an age × destination table; the last one has no end.
+    /// The groups of ages, by their upper limits. The last group has none.
     package static let ages: [(word: String, limit: Duration)] =
         ["1m", "5m", "1h", "6h", "1d", "3d"].map { ($0, Duration(quantity: $0)!) } + [("older", .seconds(Int64.max))]
 
@@ -31,26 +31,26 @@ package struct QueueCount {
     private let now: Timestamp
     private var waitReasons: WaitReasons
     private var counted: [Tally] = []
-    /// The places of destinations in `counted`.
+    /// The indices of destinations in `counted`.
     private var places: [Digest: Int] = [:]
     package private(set) var states: [ShownState: Int] = [:]
-    /// Operations that are held although their destination is not.
+    /// The number of operations held by themselves, whose destination is not held.
     package private(set) var heldByThemselves = 0
-    /// Operations that are held behind one of their sequence that failed for good.
+    /// The number of operations held behind a failed one of their sequence.
     package private(set) var heldBehindFailed = 0
-    /// Waiting operations that may be tried now.
+    /// The number of waiting operations that may be sent now.
     package private(set) var due = 0
-    /// Waiting operations that an older one of their sequence goes before.
+    /// The number of waiting operations behind an older one of their sequence.
     package private(set) var behind = 0
-    /// Waiting operations that a newer one stands for.
+    /// The number of waiting operations that a newer one supersedes.
     package private(set) var superseded = 0
-    /// Waiting operations that go with a newer one, in one request.
+    /// The number of waiting operations that a newer one's request carries.
     package private(set) var merged = 0
 
-    /// Waiting operations that need a value which no answer has left for their key.
+    /// The number of waiting operations that lack a kept value.
     package private(set) var lackingKept = 0
 
-    /// Lists the queue. Takes no lock and opens no operation's file.
+    /// Lists the queue and counts. Takes no lock and opens no operation's file.
     package init(
         of spool: SpoolDirectory, _ configuration: Configuration, _ known: KnownDestinations, at now: Timestamp
     ) throws(SpoolError) {
@@ -60,13 +60,13 @@ package struct QueueCount {
         for state in QueueState.allCases where state != .quarantine {
             let foreign = try spool.forEachEntry(in: state) { take($0) }
             if state == .new {
-                // They become operations of the default type as soon as a run comes.
+                // The next run makes them operations of the default type.
                 states[.new, default: 0] += foreign
                 due += foreign
             }
         }
         states[.quarantined] = try spool.quarantined().count
-        // Destinations for which nothing waits have their row too.
+        // Destinations that runs remember have a row, too, if nothing waits for them.
         for (name, state) in known.states where !state.isBlank {
             _ = place(of: Destination(named: name))
         }

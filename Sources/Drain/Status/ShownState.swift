@@ -1,8 +1,8 @@
 import Policy
 package import Spool
 
-/// An operation's state as users read it: where its file is, but `held` for one that would be sent if it, its destination,
-/// or the failed operation that it stands behind did not hold it.
+/// An operation's state as users read it: that of its directory, or `held` for a waiting operation that is held by
+/// itself, with its destination, or behind a failed one.
 package enum ShownState: String, Hashable, CaseIterable, Sendable {
     case new
     case deferred
@@ -29,7 +29,7 @@ package enum ShownState: String, Hashable, CaseIterable, Sendable {
             }
     }
 
-    /// The directories in which such operations can be.
+    /// The directories that can have operations in this state.
     package var queueStates: [QueueState] {
         switch self {
         case .new: [.new]
@@ -44,6 +44,6 @@ package enum ShownState: String, Hashable, CaseIterable, Sendable {
 }
 
 extension QueueState {
-    /// The state's name as users read it: the directory's, but `quarantined`.
+    /// The state's name as users read it: the directory's name, except `quarantined`.
     package var word: String { ShownState(self).rawValue }
 }

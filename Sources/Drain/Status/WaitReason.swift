@@ -4,29 +4,29 @@ package import Policy
 package enum WaitReason: Hashable {
     /// No reason: the next run may send it.
     case nothing
-    /// Its own time: the schedule's, or what it asked for itself.
+    /// Its own time, by the schedule or its `notBefore`.
     case time(Timestamp)
-    /// It is held by itself.
+    /// The operation is held by itself.
     case person
-    /// An older one of its sequence goes first.
+    /// An older operation of its sequence goes first.
     case older(OperationID)
-    /// A newer one stands for it: the next run takes it away.
+    /// A newer operation supersedes it, and the next run removes it.
     case newer(OperationID)
-    /// A newer one goes with what it changes, in one request.
+    /// A newer operation's request carries its changes.
     case merged(OperationID)
-    /// An older one of its sequence failed for good, and holds it.
+    /// An older operation of its sequence failed for good, and holds it.
     case failed(OperationID)
     /// No answer has left the value of this name for its key.
     case kept(String)
     case destination(Availability.Block)
-    /// It was refused. It waits until another operation shows whether the credentials are to blame, or until then.
+    /// The operation was refused. It waits for a witness to its credentials, at most until this time.
     case witness(until: Timestamp)
     /// The whole queue is paused.
     case resume
 }
 
 extension WaitReason {
-    /// Whether it waits for a person or a credential: it, its destination, or the one that holds it.
+    /// Whether only an operator or a new credential ends the wait: the operation is held, whatever holds it.
     package var needsPerson: Bool {
         switch self {
         case .person, .failed: true
@@ -35,10 +35,10 @@ extension WaitReason {
         }
     }
 
-    /// From when on a run may send it; `nil` where no time says so.
+    /// Returns the time from which a run may send the operation; `nil` if no time is known.
     package func until(_ now: Timestamp) -> Timestamp? {
         switch self {
-        // A pause of the queue changes nothing of what is due.
+        // A pause of the queue does not change when operations are due.
         case .nothing, .resume: now
         case .time(let moment): moment
         case .destination(let block): block.until

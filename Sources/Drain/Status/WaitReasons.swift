@@ -1,20 +1,20 @@
 package import Policy
 package import Spool
 
-/// Says of every operation of a queue what it waits for, as a run that began now would see it: from names alone.
+/// The wait reasons of a queue's operations, as a run that began now would see them, by names and kept values.
 package struct WaitReasons {
     private let known: KnownDestinations
     private let configuration: Configuration
     private let now: Timestamp
     private let isPaused: Bool
-    /// `nil` where no route has an order.
+    /// `nil` if no route has an order.
     private var precedence: Precedence?
     private var availabilities: [Digest: Availability] = [:]
     private let parked: [Digest: [OperationID: Timestamp]]
-    /// Looks for what operations need of earlier answers.
+    /// The chooser, which knows the kept values that operations lack.
     private let chooser: Chooser
     private var kinds: [Kind.Key: Kind] = [:]
-    /// Most names are of the same kind as the one before.
+    /// The kind of the last name: most names have the kind of the name before.
     private var last: Kind?
 
     /// The properties that operations of one type and origin share.
@@ -41,8 +41,8 @@ package struct WaitReasons {
         }
     }
 
-    /// Lists the queue once where a route orders or coalesces, as a run does, but takes no lock. Never opens a file.
-    /// `named`: the run sends these operations and no others.
+    /// Lists the queue if a route orders or coalesces, as a run does, but takes no lock. Never opens an operation's
+    /// file. `named`: the only operations that the run sends.
     package init(
         _ spool: SpoolDirectory, _ configuration: Configuration, _ known: KnownDestinations, at now: Timestamp,
         named: [OperationID]? = nil
@@ -59,7 +59,7 @@ package struct WaitReasons {
         self.chooser = chooser
     }
 
-    /// `nil` where it does not wait: it is being attempted, or it is over.
+    /// Returns the wait reason of an operation; `nil` if it is in flight or finished.
     package mutating func waiting(of entry: Entry) -> WaitReason? {
         guard entry.state == .new || entry.state == .deferred else { return nil }
         let name = entry.name
