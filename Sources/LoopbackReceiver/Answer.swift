@@ -1,18 +1,18 @@
-/// What the receiver does with one request: a message, how it is framed and paced, and what becomes of the connection.
+/// The receiver's answer to one request: a message, its framing and pace, and the end of its connection.
 ///
-/// Every field has an honest default; a hostile server is an honest one with one field changed.
+/// Each property has an honest default. A hostile server is an honest one with one property changed.
 package struct Answer: Hashable, Sendable {
     package var form = Form.message
     package var status: Int
-    /// `nil`: the standard phrase, or none where there is none.
+    /// The reason phrase; `nil` for the standard phrase, or none if the status has no name.
     package var reason: String?
-    /// Written as they are, before what the framing adds. `Connection: close` here is kept.
+    /// Written as they are, before those of the framing. `Connection: close` among them takes effect.
     package var headers: [HeaderLine]
     package var body: Body
     package var framing = Framing.length
-    /// After a chunked body.
+    /// The fields after a chunked body.
     package var trailers: [HeaderLine] = []
-    /// From the end of the request to the first byte.
+    /// The time from the end of the request to the first byte.
     package var delay = Duration.zero
     package var pace: Pace?
     package var ending = Ending.open
@@ -25,40 +25,40 @@ package struct Answer: Hashable, Sendable {
 
     package enum Form: Hashable, Sendable {
         case message
-        /// These bytes and nothing else.
+        /// These bytes, and nothing else.
         case verbatim([UInt8])
-        /// A status line, the headers, and header fields for ever.
+        /// A status line, the headers, and header fields without end.
         case endlessHeaders
     }
 
     package enum Body: Hashable, Sendable {
         case bytes([UInt8])
-        /// One byte again and again; never held in memory whole.
+        /// One byte, `count` times. Never in memory as a whole.
         case repeated(UInt8, count: Int)
-        /// As `repeated`, until the client goes away. Framed by chunks, or else by the end of the connection.
+        /// As `repeated`, until the client closes. Framed by chunks, or by the end of the connection.
         case endless(UInt8)
 
         package static func text(_ text: String) -> Body { .bytes(Array(text.utf8)) }
     }
 
-    /// How the end of the body is told. Answers to HEAD and with status 1xx, 204 and 304 have no body.
+    /// The sign that the body has ended. Answers to HEAD and with status 1xx, 204 and 304 have no body.
     package enum Framing: Hashable, Sendable {
         /// A true Content-Length.
         case length
-        /// A Content-Length that is the body's with this added, or taken away: a lie.
+        /// A false Content-Length: the body's length plus this difference.
         case wrongLength(by: Int)
         case chunked
-        /// A good chunk with the body, then a chunk whose size is not a number.
+        /// A correct chunk with the body, then a chunk whose size is not a number.
         case malformedChunks
-        /// Nothing is announced; the end of the connection is the end of the body.
+        /// No length: the end of the connection is the end of the body.
         case untilClose
     }
 
-    /// So many bytes, then a pause, and again.
+    /// A rate of sending: this many bytes, then a pause.
     package struct Pace: Hashable, Sendable {
         package var bytes: Int
         package var interval: Duration
-        /// Whether the head goes out at once.
+        /// Whether the head is sent at once.
         package var onlyBody: Bool
 
         package init(bytes: Int, every interval: Duration, onlyBody: Bool = false) {
@@ -68,22 +68,23 @@ package struct Answer: Hashable, Sendable {
         }
     }
 
-    /// What becomes of the connection, and where in the answer.
+    /// The end of the connection, and the position in the answer where it comes.
     package enum Ending: Hashable, Sendable {
-        /// It serves the next request, unless a header or the client says otherwise.
+        /// The connection serves the next request, unless a header or the client closes it.
         case open
-        /// FIN, unannounced: at the `end` this makes a stale keep-alive connection, before it a truncated answer.
+        /// A FIN without announcement. At the `end` it leaves a stale keep-alive connection, before that a truncated
+        /// answer.
         case close(at: Position)
-        /// RST.
+        /// A RST.
         case reset(at: Position)
-        /// Nothing more is sent, and the connection stays.
+        /// The receiver sends nothing more, and the connection stays open.
         case stall(at: Position)
     }
 
     package enum Position: Hashable, Sendable {
-        /// After so many bytes of the answer, its head included.
+        /// After this many bytes of the answer, its head included.
         case bytes(Int)
-        /// After the head and so many bytes of what follows (chunk sizes included).
+        /// After the head and this many bytes behind it, chunk sizes included.
         case body(Int)
         case end
     }
@@ -94,18 +95,18 @@ extension Answer {
         Answer(status, headers: headers, body: .text(body))
     }
 
-    /// `429` or `503` and the seconds or the date after which to come back.
+    /// A `429` or `503` with a Retry-After, in seconds or as a date.
     package static func later(_ status: Int = 429, retryAfter: String) -> Answer {
         Answer(status, headers: [HeaderLine("Retry-After", retryAfter)])
     }
 
-    /// The connection is reset before any byte of an answer.
+    /// A reset of the connection before any byte of an answer.
     package static let reset = Answer.ending(.reset(at: .bytes(0)))
 
-    /// The connection is closed before any byte of an answer.
+    /// A close of the connection before any byte of an answer.
     package static let close = Answer.ending(.close(at: .bytes(0)))
 
-    /// No answer, ever; the connection stays open.
+    /// No answer; the connection stays open.
     package static let silence = Answer.ending(.stall(at: .bytes(0)))
 
     package static func verbatim(_ text: String) -> Answer {
@@ -134,7 +135,7 @@ extension Answer {
 
     package func ending(_ ending: Ending) -> Answer { changed { $0.ending = ending } }
 
-    /// Announces so many bytes more than it sends, then closes.
+    /// Announces `missing` bytes more than are sent, then closes.
     package func truncated(by missing: Int) -> Answer {
         framed(.wrongLength(by: missing)).ending(.close(at: .end))
     }

@@ -1,6 +1,6 @@
-/// An answer turned into bytes: a beginning, a pattern that repeats, an end, and what becomes of the connection there.
+/// The bytes of an answer: a beginning, a pattern that repeats, an end, and the end of the connection.
 ///
-/// Nothing of an endless or repeated body is held beyond one pattern.
+/// Of an endless or repeated body, only one pattern is in memory.
 struct AnswerBytes: Sendable {
     enum Ending {
         case open, close, reset, stall
@@ -14,12 +14,12 @@ struct AnswerBytes: Sendable {
     let delay: Duration
     let pace: Answer.Pace?
     let ending: Ending
-    /// How many bytes go out before the ending; `Int.max` for ever.
+    /// The number of bytes before the ending; `Int.max` for an endless answer.
     let length: Int
 
     /// - Parameters:
     ///   - toHead: the request was HEAD.
-    ///   - closing: the client asked for the connection to be closed.
+    ///   - closing: the client asks to close the connection.
     init(_ answer: Answer, toHead: Bool, closing: Bool) {
         var message = Message(answer, toHead: toHead, closing: closing)
         message.compose()
@@ -54,7 +54,7 @@ struct AnswerBytes: Sendable {
         pace = answer.pace
     }
 
-    /// Calls `send` with what follows after the first `offset` bytes, as much as lies together and may go out now.
+    /// Calls `send` with the bytes from `offset`, as many as are contiguous and may be sent now.
     func withBytes<Result>(from offset: Int, _ send: (UnsafeRawBufferPointer) -> Result) -> Result {
         var most = length - offset
         if let pace {
@@ -78,7 +78,7 @@ struct AnswerBytes: Sendable {
         }
     }
 
-    /// The pause that the pace puts behind the first `offset` bytes.
+    /// Returns the pause after the first `offset` bytes; `nil` if there is none.
     func pause(at offset: Int) -> Duration? {
         guard let pace, offset < length, !pace.onlyBody || offset >= headLength else { return nil }
         return pace.interval

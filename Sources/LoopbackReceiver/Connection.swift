@@ -1,4 +1,4 @@
-/// One client's connection: reads a request, plays its answer, reads the next. Used from the receiver's thread only.
+/// One client's connection: reads a request, sends its answer, reads the next. Used only from the receiver's thread.
 final class Connection {
     enum State {
         case open
@@ -8,9 +8,9 @@ final class Connection {
     private enum Phase {
         case reading
         case playing(AnswerBytes)
-        /// Nothing will ever be sent again; what arrives is thrown away until the client gives up.
+        /// The receiver sends nothing more, and discards what arrives until the client closes.
         case stalled
-        /// Refused: the rest of what the client sends is read and thrown away, so that the refusal is not lost in a reset.
+        /// The request was refused. The receiver discards the rest of it, so that no reset destroys the refusal.
         case draining
     }
 
@@ -21,12 +21,12 @@ final class Connection {
     private var sent = 0
     private var blocked = false
     private var peerFinished = false
-    /// Until when nothing is sent.
+    /// The time before which nothing is sent.
     private(set) var pausedUntil: ContinuousClock.Instant?
 
-    /// Bytes that one connection may move before the others have their turn.
+    /// The bytes that one connection may move before the others.
     private static let turn = 1 << 20
-    /// Pipelined requests that wait; more stay in the kernel.
+    /// The bytes of pipelined requests that wait in memory. More stay in the kernel.
     private static let backlog = 1 << 20
 
     init(descriptor: Int32, number: Int, reader: RequestReader) {
@@ -45,7 +45,7 @@ final class Connection {
 
     var wantsToWrite: Bool { blocked && pausedUntil == nil }
 
-    /// Takes what has arrived.
+    /// Receives the bytes that have arrived.
     func receive(_ scratch: UnsafeMutableRawBufferPointer, _ responder: Responder) -> State {
         switch Socket.receive(descriptor, into: scratch) {
         case .bytes(let count):
@@ -71,13 +71,13 @@ final class Connection {
         return .open
     }
 
-    /// The client is gone, whatever was being said.
+    /// Closes the connection of a client that has gone, and counts an answer in progress as answered.
     func abandon(_ responder: Responder) {
         if case .playing = phase { responder.noteAnswered() }
         _ = Socket.close(descriptor)
     }
 
-    /// Goes as far as it can without waiting: requests that are there, answers that the client takes.
+    /// Proceeds as far as possible without waiting: reads complete requests, and sends what the client takes.
     func advance(_ responder: Responder) -> State {
         var budget = Self.turn
         while true {
@@ -116,14 +116,14 @@ final class Connection {
         }
     }
 
-    /// Whether there is an answer to play now.
+    /// Reads the next request and starts its answer. Returns false if none is complete.
     private func read(_ responder: Responder) -> Bool {
         do throws(RequestReader.Refusal) {
             switch try reader.next() {
             case .incomplete:
                 return false
             case .awaitingContinue:
-                // Lost only if the client's window is full before it has got a single byte.
+                // Lost only if the client's window is full before the client has received a byte.
                 let line = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
                 _ = line.withUnsafeBytes { Socket.send(descriptor, $0) }
                 return false
@@ -180,7 +180,7 @@ final class Connection {
         return .done
     }
 
-    /// Lets go of the client because the receiver stops.
+    /// Closes the connection because the receiver stops.
     func end() {
         Socket.finish(descriptor)
     }

@@ -1,21 +1,21 @@
 import CSystem
 
-/// The receiver's one thread: waits for its sockets, and moves each as far as it goes.
+/// The receiver's one thread: waits for its sockets, and serves each as far as possible without waiting.
 ///
-/// poll(2) rather than epoll(7): it is everywhere, and some hundreds of connections cost it a few microseconds.
+/// It uses poll(2) instead of epoll(7): every system has it, and hundreds of connections cost it a few microseconds.
 final class EventLoop {
     private let listener: Int32
     private let stopping: Int32
     private let responder: Responder
     private var connections: [Connection] = []
     private var accepted = 0
-    /// Out of descriptors: no further connection is taken until one has ended.
+    /// Whether descriptors have run out. Then no connection is accepted until one has ended.
     private var full = false
     private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 17, alignment: 16)
 
-    /// Takes both descriptors over.
+    /// Takes over both descriptors.
     ///
-    /// - Parameter stopping: readable when the loop has to end.
+    /// - Parameter stopping: readable when the loop must end.
     init(listener: Int32, stopping: Int32, responder: Responder) {
         self.listener = listener
         self.stopping = stopping
@@ -71,7 +71,7 @@ final class EventLoop {
                     isOver = true
                 }
             } else if let pause = connection.pausedUntil, let now, pause <= now {
-                // Its pause is over.
+                // The pause has ended.
             } else {
                 continue
             }
@@ -96,7 +96,7 @@ final class EventLoop {
         full = errno == EMFILE || errno == ENFILE
     }
 
-    /// Milliseconds, rounded up so that the loop does not wake before the time.
+    /// Returns milliseconds, rounded up so that the loop does not wake early; -1 for no limit.
     private func timeout(until wake: ContinuousClock.Instant?) -> Int32 {
         guard let wake else { return -1 }
         let (seconds, attoseconds) = (wake - .now).components

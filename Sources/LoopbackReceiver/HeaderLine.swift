@@ -1,4 +1,4 @@
-/// One header or trailer field as it stands on the wire, names in the case they were given.
+/// One header or trailer field as it is sent. Names keep their case.
 package struct HeaderLine: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     package var name: String
     package var value: String
@@ -8,7 +8,7 @@ package struct HeaderLine: Hashable, Sendable, ExpressibleByStringLiteral, Custo
         self.value = value
     }
 
-    /// `"Retry-After: 5"`; blanks after the colon do not belong to the value.
+    /// Reads `"Retry-After: 5"`. Blanks after the colon are not part of the value.
     package init(stringLiteral text: String) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         self.init(String(parts[0]), parts.count == 2 ? String(parts[1].drop { $0 == " " }) : "")
@@ -18,7 +18,7 @@ package struct HeaderLine: Hashable, Sendable, ExpressibleByStringLiteral, Custo
 }
 
 extension [HeaderLine] {
-    /// The value of the first field of that name, compared without case (RFC 9110 §5.1).
+    /// Returns the value of the first field of that name, compared without case (RFC 9110 §5.1).
     package func first(_ name: String) -> String? {
         let sought = name.lowercased()
         return first { $0.name.lowercased() == sought }?.value

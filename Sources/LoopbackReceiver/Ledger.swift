@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// What has happened, shared between the receiver's thread, which writes, and everybody who asks.
+/// The receiver's record. The receiver's thread writes it; other threads read it and wait for changes.
 final class Ledger: Sendable {
     struct Entries {
         var requests: [ReceivedRequest] = []
@@ -35,7 +35,7 @@ final class Ledger: Sendable {
         }
     }
 
-    /// Waits until `condition` holds (true), or until the time is over or the receiver has stopped without it (false).
+    /// Waits until `condition` holds. Returns false if the time is up or the receiver has stopped before.
     func wait(within limit: Duration, until condition: @escaping @Sendable (borrowing Entries) -> Bool) -> Bool {
         let signal = DispatchSemaphore(value: 0)
         let answer: Bool? = entries.withLock { entries in

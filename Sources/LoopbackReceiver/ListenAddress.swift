@@ -1,13 +1,13 @@
 import CSystem
 
-/// Where a receiver listens: never further away than this machine.
+/// The address of a receiver, always on this machine.
 package enum ListenAddress: Hashable, Sendable, CustomStringConvertible {
-    /// 127.0.0.1; port 0 takes a free one.
+    /// 127.0.0.1. Port 0 takes a free port.
     case loopback(port: UInt16)
-    /// `[::1]`; port 0 takes a free one.
+    /// `[::1]`. Port 0 takes a free port.
     case loopbackIPv6(port: UInt16)
-    /// A socket in the file system, which must not exist yet; at most 107 bytes. It stays when the receiver has stopped:
-    /// only `Spool` unlinks, and whoever made the directory removes it.
+    /// A socket in the file system, which must not exist yet; at most 107 bytes. It stays after the receiver has
+    /// stopped: only `Spool` unlinks, and the owner of the directory removes it.
     case unix(path: String)
 
     /// `http://127.0.0.1:8080`, or the path of a unix socket.

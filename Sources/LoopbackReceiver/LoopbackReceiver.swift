@@ -1,25 +1,25 @@
 import CSystem
 import Synchronization
 
-/// An HTTP/1.1 server on this machine that plays a script, hostile where it says so, and records what it got.
+/// An HTTP/1.1 server on this machine that answers by a script, which may be hostile, and records its requests.
 ///
-/// One thread serves all connections; a request is recorded when it has arrived whole, and pipelined requests are
-/// answered one after the other. It stops when it is told to, and when nobody holds it any more.
+/// One thread serves all connections. A request is recorded once it has arrived completely; pipelined requests are
+/// answered one after the other. The server stops on `stop()`, and when its last reference goes.
 package final class LoopbackReceiver: Sendable {
-    /// Where it listens, with the port that it was given.
+    /// The address, with the port that the system gave.
     package let address: ListenAddress
-    /// 0 for a unix socket.
+    /// The port; 0 for a unix socket.
     package let port: UInt16
     private let ledger = Ledger()
     private let running: Mutex<Running?>
 
     private struct Running: @unchecked Sendable {
         var thread: pthread_t
-        /// Closing it ends the loop.
+        /// The connection of the thread to `stop()`: closing it ends the loop.
         var lifeline: Int32
     }
 
-    /// - Parameter bodyLimit: a request with a larger body is answered 413 and not recorded.
+    /// - Parameter bodyLimit: the longest body in bytes. A request with a longer one is answered 413 and not recorded.
     package init(
         at address: ListenAddress, script: Script = .always(.status(204)), recording: Recording = .everything,
         bodyLimit: Int = 256 << 20
@@ -44,7 +44,7 @@ package final class LoopbackReceiver: Sendable {
         running = Mutex(Running(thread: thread, lifeline: lifeline.writing))
     }
 
-    /// On 127.0.0.1; port 0 takes a free one.
+    /// Listens on 127.0.0.1. Port 0 takes a free port.
     package convenience init(
         port: UInt16 = 0, script: Script = .always(.status(204)), recordsBodies: Bool = true
     ) throws(ReceiverError) {
@@ -59,39 +59,39 @@ package final class LoopbackReceiver: Sendable {
     /// `http://127.0.0.1:PORT`, without a slash at the end; the path of a unix socket.
     package var url: String { address.description }
 
-    /// What was received, in order of arrival; without what was taken.
+    /// Returns the recorded requests in order of arrival, without those that `takeRequests` has removed.
     package func requests() -> [ReceivedRequest] { ledger.read { $0.requests } }
 
-    /// As `requests`, and forgets them.
+    /// Returns the recorded requests, and removes them.
     package func takeRequests() -> [ReceivedRequest] {
         var taken: [ReceivedRequest] = []
         ledger.note { swap(&taken, &$0.requests) }
         return taken
     }
 
-    /// How many requests have arrived, recorded or not.
+    /// The number of requests that have arrived, recorded or not.
     package var receivedCount: Int { ledger.read { $0.received } }
 
-    /// How many answers have been played to their ending, or as far as the client stayed; a stall counts where it begins.
+    /// The number of answers sent to their end, or until the client left. A stalled one counts when the stall begins.
     package var answeredCount: Int { ledger.read { $0.answered } }
 
-    /// How many requests were malformed or too large, answered with a 4xx or 5xx of the receiver's own.
+    /// The number of requests that were malformed or too large, and answered with a status of the receiver's own.
     package var refusedCount: Int { ledger.read { $0.refused } }
 
     package var connectionCount: Int { ledger.read { $0.connections } }
 
-    /// Waits until `count` requests have arrived since the beginning: true, or false when it took too long or the
-    /// receiver was stopped. Blocks its thread.
+    /// Waits until `count` requests have arrived since the start. Returns false after `limit`, or if the receiver
+    /// stops. Blocks the calling thread.
     package func wait(forRequests count: Int, within limit: Duration) -> Bool {
         ledger.wait(within: limit) { $0.received >= count }
     }
 
-    /// As `wait(forRequests:within:)`, for answers that have been played.
+    /// As `wait(forRequests:within:)`, for answers that have been sent.
     package func wait(forAnswers count: Int, within limit: Duration) -> Bool {
         ledger.wait(within: limit) { $0.answered >= count }
     }
 
-    /// Closes all connections and the port, and waits until that is done. Idempotent; ends all waiting.
+    /// Closes all connections and the port, and waits until that is done. Ends all waits. Idempotent.
     package func stop() {
         let running = running.withLock { running in
             defer { running = nil }
@@ -100,7 +100,7 @@ package final class LoopbackReceiver: Sendable {
         guard let running else { return }
         _ = Socket.close(running.lifeline)
         if pthread_equal(running.thread, pthread_self()) != 0 {
-            // The last reference was dropped by the script, on the receiver's own thread.
+            // The script held the last reference and dropped it, on the receiver's own thread.
             pthread_detach(running.thread)
         } else {
             pthread_join(running.thread, nil)
@@ -108,7 +108,7 @@ package final class LoopbackReceiver: Sendable {
     }
 }
 
-/// Runs the loop on a thread of its own, which takes no signals: they are for the program's other threads.
+/// Runs the loop on its own thread, which blocks all signals: they go to the program's other threads.
 private func startThread(_ loop: EventLoop) -> pthread_t? {
     var all = sigset_t()
     var before = sigset_t()

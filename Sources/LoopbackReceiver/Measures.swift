@@ -1,4 +1,4 @@
-/// `10`, `64KB`, `1MB`, `2GB` in powers of 1000.
+/// Reads `10`, `64KB`, `1MB`, `2GB`, in powers of 1000.
 func byteCount(_ text: String) -> Int? {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     let factors = ["": 1, "B": 1, "KB": 1000, "MB": 1_000_000, "GB": 1_000_000_000]
@@ -12,7 +12,7 @@ extension Duration {
         ("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1000), ("us", 1),
     ]
 
-    /// `250ms 2s 5m 1h`, whole numbers; `us` for microseconds.
+    /// Reads `250ms 2s 5m 1h`, whole numbers; `us` for microseconds.
     init?(spelled text: String) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let name = text.dropFirst(digits.count)
@@ -22,7 +22,7 @@ extension Duration {
         self = .microseconds(microseconds)
     }
 
-    /// In the largest unit that leaves no rest; what is below a microsecond is left out.
+    /// The duration in the largest unit that gives a whole number, cut to microseconds.
     var spelled: String {
         let (seconds, attoseconds) = components
         let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000

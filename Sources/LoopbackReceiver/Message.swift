@@ -1,11 +1,11 @@
-/// The parts of an HTTP/1.1 message while `AnswerBytes` is composed from an answer.
+/// The parts of an HTTP/1.1 message, composed from an answer for `AnswerBytes`.
 struct Message {
     private let answer: Answer
     private let toHead: Bool
     private let closing: Bool
     private(set) var head: [UInt8] = []
     private(set) var body: [UInt8] = []
-    /// Repeats from here for `patternLength` bytes, the last time perhaps in part.
+    /// The bytes that repeat after `body` for `patternLength` bytes. The last repetition may be incomplete.
     private(set) var pattern: [UInt8] = []
     private(set) var patternLength = 0
     private(set) var end: [UInt8] = []
@@ -121,7 +121,7 @@ struct Message {
     }
 }
 
-/// RFC 9110 §15 and RFC 6585; empty for a status that has no name there.
+/// Returns the reason phrase of RFC 9110 §15 or RFC 6585; empty for a status without one.
 func reasonPhrase(_ status: Int) -> String {
     switch status {
     case 100: "Continue"

@@ -1,18 +1,18 @@
-/// A request as the receiver read it, whole: its body had arrived before it was answered and recorded.
+/// A request that has arrived completely, before it was answered.
 package struct ReceivedRequest: Hashable, Sendable {
-    /// 1 for the first request that the receiver answered.
+    /// The number of the request, from 1 in order of arrival.
     package var number: Int
-    /// 1 for the first connection that was accepted; equal numbers mean that the connection was used again.
+    /// The number of its connection, from 1 in order of acceptance. Equal numbers mean that the connection was reused.
     package var connection: Int
     package var method: String
-    /// As on the request line: path and query.
+    /// The path and query, as on the request line.
     package var target: String
     package var headers: [HeaderLine]
-    /// Without its framing; empty where bodies are not recorded.
+    /// The body without its framing; empty if bodies are not recorded.
     package var body: [UInt8]
-    /// The body's size, also where bodies are not recorded.
+    /// The body's length in bytes, also if bodies are not recorded.
     package var bodyLength: Int
-    /// When the last byte of it had been read.
+    /// The time when its last byte had been read.
     package var arrival: ContinuousClock.Instant
 
     package init(
@@ -29,12 +29,12 @@ package struct ReceivedRequest: Hashable, Sendable {
         self.arrival = arrival
     }
 
-    /// The first field of that name, compared without case.
+    /// Returns the value of the first field of that name, compared without case.
     package func header(_ name: String) -> String? { headers.first(name) }
 
-    /// The target up to its query.
+    /// The target without its query.
     package var path: Substring { target.prefix { $0 != "?" } }
 
-    /// The body as text, with U+FFFD for what is not UTF-8.
+    /// The body as text, with U+FFFD for bytes that are not UTF-8.
     package var text: String { String(decoding: body, as: UTF8.self) }
 }

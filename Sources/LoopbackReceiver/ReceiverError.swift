@@ -1,12 +1,12 @@
 import CSystem
 
-/// The receiver cannot listen.
+/// An error that keeps the receiver from listening.
 package struct ReceiverError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What was being done, `listen at`.
+    /// The failed action, such as `listen at`.
     package var action: String
-    /// To what, `http://127.0.0.1:80`.
+    /// The object of the action, such as `http://127.0.0.1:80`.
     package var address: String
-    /// The system's number for why.
+    /// The system's error number.
     package var code: Int32
 
     /// `cannot listen at 'http://127.0.0.1:80': Permission denied`

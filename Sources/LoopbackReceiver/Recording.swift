@@ -1,8 +1,8 @@
-/// How much a receiver remembers of what it gets.
+/// The parts of requests that a receiver records.
 package enum Recording: Hashable, Sendable {
     case everything
     /// Everything but the bodies.
     case heads
-    /// Numbers only: memory stays flat and nothing is decoded, for benchmarks.
+    /// Numbers only, for benchmarks: memory stays constant, and no header field is decoded.
     case counts
 }

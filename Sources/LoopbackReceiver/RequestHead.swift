@@ -15,7 +15,7 @@ struct RequestHead {
 
     /// Reads a head that ends with an empty line.
     ///
-    /// - Parameter keepsFields: whether anybody will read `method`, `target` and `headers`.
+    /// - Parameter keepsFields: whether `method`, `target` and `headers` are needed.
     init(_ bytes: ArraySlice<UInt8>, keepsFields: Bool) throws(RequestReader.Refusal) {
         guard var end = bytes.firstIndex(of: 13) else { throw RequestReader.Refusal(status: 400) }
         try readRequestLine(bytes[bytes.startIndex..<end], keepsFields: keepsFields)
@@ -37,7 +37,7 @@ struct RequestHead {
                     HeaderLine(
                         String(decoding: name, as: UTF8.self), trimmed(String(decoding: value, as: UTF8.self))))
             }
-            // Only the names that matter here are looked at, by their length first.
+            // Compares only the names that matter here, by their length first.
             switch name.count {
             case 6 where isWord("expect", name):
                 expectsContinue = isWord("100-continue", value)
@@ -57,7 +57,7 @@ struct RequestHead {
                 break
             }
         }
-        // Both at once is how requests are smuggled (RFC 9112 §6.1).
+        // Requests are smuggled with both at once (RFC 9112 §6.1).
         if chunked && length != nil { throw RequestReader.Refusal(status: 400) }
         framing = chunked ? .chunked : .length(length ?? 0)
     }
@@ -82,7 +82,7 @@ struct RequestHead {
     }
 }
 
-/// Whether the bytes are this lower-case word, compared without case and without the blanks around it.
+/// Whether the bytes are this lower-case word, compared without case and surrounding blanks.
 private func isWord(_ word: StaticString, _ bytes: ArraySlice<UInt8>) -> Bool {
     var (start, end) = (bytes.startIndex, bytes.endIndex)
     while start < end, bytes[start] == 32 || bytes[start] == 9 { start += 1 }

@@ -1,9 +1,9 @@
-/// Cuts one connection's bytes into requests, however they arrive: in halves, or several at once.
+/// A parser of one connection's bytes into requests, which may arrive in parts or several at once.
 struct RequestReader {
     enum Step {
         /// More bytes are needed.
         case incomplete
-        /// As `incomplete`, and the client waits for `100 Continue` before it sends its body.
+        /// As `incomplete`, but the client waits for `100 Continue` before it sends its body.
         case awaitingContinue
         case request(Request)
     }
@@ -14,7 +14,7 @@ struct RequestReader {
         var bodyLength = 0
     }
 
-    /// A request that cannot be served, with the status that says so. The connection cannot go on after it.
+    /// A request that cannot be served, with the status to answer. The connection ends after it.
     struct Refusal: Error {
         var status: Int
     }
@@ -35,7 +35,7 @@ struct RequestReader {
     private let bodyLimit: Int
     private var input: [UInt8] = []
     private var start = 0
-    /// How far the current line or head has been searched for its end.
+    /// The end of the part of the current line or head that has been searched.
     private var scanned = 0
     private var phase = Phase.head
     private var request: Request?
@@ -47,7 +47,7 @@ struct RequestReader {
         self.bodyLimit = bodyLimit
     }
 
-    /// How many bytes lie here unread: what follows the request that is being answered.
+    /// The number of bytes not parsed yet, behind the request that is being answered.
     var waiting: Int { input.count - start }
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
@@ -119,7 +119,7 @@ struct RequestReader {
         return .awaitingContinue
     }
 
-    /// Moves up to `count` bytes into the body and returns how many are still missing.
+    /// Moves up to `count` bytes into the body. Returns the number of bytes still missing.
     private mutating func take(_ count: Int) -> Int {
         let here = min(count, waiting)
         if keepsBodies { request!.body.append(contentsOf: input[start..<start + here]) }
@@ -137,7 +137,8 @@ struct RequestReader {
         }
     }
 
-    /// The end of the head, its empty line included; skips empty lines before the request line (RFC 9112 §2.2).
+    /// Returns the end of the head, its empty line included; `nil` if it has not arrived. Skips empty lines before the
+    /// request line (RFC 9112 §2.2).
     private mutating func headEnd() throws(Refusal) -> Int? {
         while waiting >= 2, input[start] == 13, input[start + 1] == 10 { consume(upTo: start + 2) }
         let found = input.withUnsafeBufferPointer { bytes -> Int? in
@@ -155,12 +156,12 @@ struct RequestReader {
         }
         if let found { return found }
         if waiting > Self.headLimit { throw Refusal(status: 431) }
-        // The longest stride above passes the end by three bytes at most, and may have passed over none it needed.
+        // The longest stride above passes the end by at most three bytes. Search these again.
         scanned = max(start, input.count - 3)
         return nil
     }
 
-    /// The next line without its end.
+    /// Returns the next line without its CRLF; `nil` if it has not arrived.
     private mutating func line() throws(Refusal) -> Range<Int>? {
         guard let end = input[max(scanned, start)...].firstIndex(of: 10) else {
             if waiting > Self.headLimit { throw Refusal(status: 400) }
@@ -179,13 +180,13 @@ func trimmed(_ text: some StringProtocol) -> String {
     return String(rest)
 }
 
-/// The sum, or the nearest number that there is.
+/// Returns the sum, or the nearest `Int` if it overflows.
 func saturated(_ left: Int, _ right: Int) -> Int {
     let (sum, overflow) = left.addingReportingOverflow(right)
     return overflow ? (right < 0 ? .min : .max) : sum
 }
 
-/// The product of two numbers that are not negative, or the largest number that there is.
+/// Returns the product of two numbers that are not negative, or `Int.max` if it overflows.
 func saturated(_ number: Int, times factor: Int) -> Int {
     let (product, overflow) = number.multipliedReportingOverflow(by: factor)
     return overflow ? .max : product

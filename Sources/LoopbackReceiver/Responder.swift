@@ -1,4 +1,4 @@
-/// Where connections bring their requests: it records them and has the script answer. Used from the receiver's thread only.
+/// The receiver's side of all requests: records them, and answers by the script. Used only from the receiver's thread.
 final class Responder {
     private let ledger: Ledger
     private let recording: Recording

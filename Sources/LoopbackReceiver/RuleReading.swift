@@ -1,4 +1,4 @@
-/// A rule while its words are read one after the other.
+/// A parser of a rule, word by word.
 struct RuleReading {
     private let text: String
     private var condition = Script.Condition()
@@ -70,7 +70,7 @@ struct RuleReading {
         return true
     }
 
-    /// Whether the word is about what the message says and how it is framed.
+    /// Applies a word about the content or the framing of the message. Returns false if the word is not one.
     private func changeMessage(_ word: ScriptWord, _ answer: inout Answer) throws(ScriptError) -> Bool {
         if word.separator == .colon {
             if word.name.isEmpty { throw error(word, .notA("a header such as Name:value")) }
@@ -121,7 +121,7 @@ struct RuleReading {
         return true
     }
 
-    /// Whether the word is about when the bytes go out, and what becomes of the connection.
+    /// Applies a word about the time of the bytes or the end of the connection. Returns false if the word is not one.
     private func changeCourse(_ word: ScriptWord, _ answer: inout Answer) throws(ScriptError) -> Bool {
         switch word.name {
         case "delay":
@@ -171,7 +171,7 @@ struct RuleReading {
 }
 
 extension Answer {
-    /// The first word of an answer.
+    /// Makes an answer from its first word; `nil` if no answer begins with the word.
     fileprivate init?(_ word: String) {
         switch word {
         case "silence": self = .silence
@@ -184,7 +184,7 @@ extension Answer {
     }
 }
 
-/// The word that differs by no more than two letters, or one in a short word.
+/// Returns the known word that differs by at most two letters, or one in a word of fewer than five; `nil` if none does.
 private func nearest(_ word: String, among known: [String]) -> String? {
     func distance(_ left: [Character], _ right: [Character]) -> Int {
         var row = Array(0...right.count)

@@ -1,7 +1,7 @@
 extension Script.Rule: CustomStringConvertible {
     /// The text that reads as this rule.
     ///
-    /// What no text can say is left out: a repeated byte other than `x`, and an empty `reason` is `reason=""`.
+    /// Leaves out what no text can express: a repeated byte other than `x`. An empty `reason` is `reason=""`.
     package var description: String {
         var words: [String] = []
         if let method = condition.method { words.append(method) }

@@ -1,4 +1,4 @@
-/// What the receiver answers to which request.
+/// The receiver's answers: which request gets which.
 package struct Script: Sendable {
     enum Source: Sendable {
         case rules([Rule])
@@ -7,24 +7,25 @@ package struct Script: Sendable {
 
     let source: Source
 
-    /// The same to everything.
+    /// Returns a script with one answer to all requests.
     package static func always(_ answer: Answer) -> Script { sequence([answer]) }
 
-    /// The nth to the nth request, the last to all that follow.
+    /// Returns a script that gives the nth answer to the nth request, and the last answer to all that follow.
     package static func sequence(_ answers: [Answer]) -> Script { rules(answers.map { Rule($0) }) }
 
-    /// The first rule that the request meets and that is not used up; else the last that it meets; else 404.
-    /// No rules at all answer 204.
+    /// Returns a script of rules. A request gets the first rule that it meets and that is not used up, else the last
+    /// rule that it meets, else 404. Without rules it gets 204.
     package static func rules(_ rules: [Rule]) -> Script {
         Script(source: .rules(rules.isEmpty ? [Rule(Answer(204))] : rules))
     }
 
-    /// What the closure says, given the request and how many came before it. Called on the receiver's thread.
+    /// Returns a script that calls a closure with the request and the number of requests before it, on the receiver's
+    /// thread.
     package static func deciding(_ decision: @escaping @Sendable (ReceivedRequest, Int) -> Answer) -> Script {
         Script(source: .decision(decision))
     }
 
-    /// An answer for the requests that meet a condition, so many times.
+    /// An answer for requests that meet a condition. After `times` answers the rule is used up.
     package struct Rule: Hashable, Sendable {
         package var condition: Condition
         package var answer: Answer
@@ -37,10 +38,10 @@ package struct Script: Sendable {
         }
     }
 
-    /// What a request has to be; what is `nil` asks for nothing.
+    /// The properties that a request must have; `nil` allows any.
     package struct Condition: Hashable, Sendable {
         package var method: String?
-        /// The path without its query; with a `*` at the end, what it begins with.
+        /// The path without its query. With a `*` at the end, its beginning.
         package var path: String?
         package var headers: [HeaderLine]
 

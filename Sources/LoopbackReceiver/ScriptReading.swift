@@ -1,12 +1,12 @@
-/// Where in its script a receiver is. Used from the receiver's thread only.
+/// A receiver's position in its script. Used only from the receiver's thread.
 struct ScriptReading {
     private let source: Script.Source
     private var used: [Int]
-    /// Every rule before this one is used up.
+    /// The first rule that may not be used up: every rule before it is.
     private var firstLive = 0
     private var cached: (rule: Int, toHead: Bool, closing: Bool, bytes: AnswerBytes)?
 
-    /// Whether the script looks at requests at all.
+    /// Whether the script's answers depend on requests.
     let needsRequest: Bool
 
     init(_ script: Script) {

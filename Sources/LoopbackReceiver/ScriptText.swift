@@ -1,4 +1,4 @@
-/// The text of a rule, as `drainq receive --answer` takes it: words between blanks.
+/// The text of a rule, as `drainq receive --answer` takes it: words separated by blanks.
 ///
 ///     [condition…] answer [change…] [*TIMES]
 ///
@@ -6,18 +6,18 @@
 ///     POST /orders* 201             X-Tenant:b 403             200 size=1MB drip=100/1s
 ///     reset                         200 truncate=10            200 body="with blanks\n" reset=body+3
 ///
-/// - conditions: a method in capitals, a path (`/a` or `/a*` for what begins with it), a header as `Name:value`
+/// - conditions: a method in capitals, a path (`/a`, or `/a*` for its beginning), a header as `Name:value`
 /// - answers: a status; `silence`, `reset` or `close` before any byte; `raw=BYTES`
-/// - changes to the message: `Name:value` (a header), `retry-after= type= location=` (headers that are often needed),
-///   `reason=`, `body=`, `size=N` (a body of so many bytes), `endless` (a body without end), `endless=headers`
+/// - changes to the message: `Name:value` (a header), `retry-after= type= location=` (frequent headers), `reason=`,
+///   `body=`, `size=N` (a body of N bytes), `endless` (a body without end), `endless=headers`
 /// - changes to its framing: `chunked`, `trailer=Name:value`, `bad-chunks`, `length=+N` or `-N` (a Content-Length that
-///   lies by N), `truncate=N` (announces N bytes more than it sends, then closes), `until-close`
+///   is wrong by N), `truncate=N` (announces N bytes more than it sends, then closes), `until-close`
 /// - changes in time: `delay=D`, `drip=BYTES/D` (the whole answer), `drip-body=BYTES/D`
-/// - what becomes of the connection: `close`, `reset` or `stall`, each with where: `=N` bytes of the answer, `=body+N`
-///   behind its head, `=end` (taken if nothing is said)
+/// - the end of the connection: `close`, `reset` or `stall`, each with a position: `=N` bytes of the answer, `=body+N`
+///   behind its head, `=end` (the default)
 ///
-/// A value that begins with `"` ends with `"` and may have blanks and `\n \r \t \\ \" \xHH` in it; any other is taken as
-/// it stands. Durations are `250ms 2s 5m 1h`, sizes `10 64KB 1MB 2GB` (powers of 1000).
+/// A value that begins with `"` ends with `"` and may contain blanks and `\n \r \t \\ \" \xHH`; any other value is
+/// taken literally. Durations are `250ms 2s 5m 1h`, sizes `10 64KB 1MB 2GB` (powers of 1000).
 extension Script.Rule {
     package init(_ text: String) throws(ScriptError) {
         let words = try ScriptWord.words(of: text)
@@ -28,7 +28,7 @@ extension Script.Rule {
 }
 
 extension Script {
-    /// The rules in their order, each played so often as it says and the last one on and on.
+    /// Reads rules in order. Each is used as often as it says, and the last one without end.
     package init(_ texts: [String]) throws(ScriptError) {
         var rules: [Rule] = []
         for text in texts { rules.append(try Rule(text)) }
@@ -36,7 +36,7 @@ extension Script {
     }
 }
 
-/// A word of a rule that cannot be understood.
+/// A word of a rule that cannot be used.
 package struct ScriptError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Problem: Hashable, Sendable {
         /// The rule has no answer.
@@ -44,15 +44,15 @@ package struct ScriptError: Error, Hashable, Sendable, CustomStringConvertible {
         case unknown(nearest: String?)
         case notA(String)
         case unclosedQuote
-        /// It takes no value, or needs one.
+        /// The word takes no value, or needs one.
         case value(needed: Bool)
-        /// It contradicts a word before it.
+        /// The word contradicts an earlier one.
         case repeated
         case conditionAfterAnswer
     }
 
     package var rule: String
-    /// As it was written.
+    /// The word as it was written.
     package var word: String
     package var problem: Problem
 

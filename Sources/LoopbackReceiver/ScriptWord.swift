@@ -4,7 +4,7 @@ struct ScriptWord: Hashable {
         case none, equals, colon
     }
 
-    /// As written, for errors.
+    /// The word as written, for errors.
     var text: String
     var name: String
     var separator: Separator
@@ -47,7 +47,7 @@ struct ScriptWord: Hashable {
         return words
     }
 
-    /// The bytes between the quotation marks; `nil` without a second one or with an escape that does not exist.
+    /// Returns the bytes between quotation marks; `nil` if the second mark is missing or an escape is unknown.
     private static func unquoted(_ bytes: [UInt8], at index: inout Int) -> [UInt8]? {
         var value: [UInt8] = []
         index += 1
@@ -79,7 +79,7 @@ struct ScriptWord: Hashable {
         return nil
     }
 
-    /// The inverse of reading a value.
+    /// Returns the text that reads as this value.
     static func quoted(_ value: some Sequence<UInt8>) -> String {
         let bytes = Array(value)
         if !bytes.isEmpty, bytes[0] != 0x22, bytes.allSatisfy({ (0x21...0x7E).contains($0) }) {

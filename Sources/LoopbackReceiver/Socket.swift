@@ -1,11 +1,11 @@
 import CSystem
 
-/// The system calls that sockets need. Every descriptor made here is close-on-exec and does not block.
+/// The system calls for sockets. Every descriptor made here is close-on-exec and non-blocking.
 enum Socket {
     enum Transfer {
         case bytes(Int)
         case wouldBlock
-        /// The peer has finished sending; never for a sending.
+        /// The peer has finished sending. Only for `receive`.
         case ended
         /// The connection is broken.
         case broken
@@ -31,7 +31,7 @@ enum Socket {
         CSystem.listen(descriptor, 1024) == 0
     }
 
-    /// The port that a listening socket was given, 0 for a unix socket.
+    /// Returns the port of a listening socket; 0 for a unix socket.
     static func port(of descriptor: Int32) -> UInt16 {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -52,7 +52,7 @@ enum Socket {
         }
     }
 
-    /// The next connection, or `nil` with `errno`.
+    /// Accepts the next connection. Returns `nil` and sets `errno` if there is none.
     static func accept(_ listener: Int32) -> Int32? {
         let descriptor = CSystem.accept(listener, nil, nil)
         if descriptor < 0 { return nil }
@@ -81,7 +81,7 @@ enum Socket {
         }
     }
 
-    /// FIN, also where a child process has inherited the descriptor in the moment before it became close-on-exec.
+    /// Sends FIN and closes, even if a child process inherited the descriptor before it became close-on-exec.
     static func finish(_ descriptor: Int32) {
         finishSending(descriptor)
         _ = close(descriptor)
@@ -91,7 +91,7 @@ enum Socket {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// RST: what was sent and is still on its way may be lost with it.
+    /// Sends RST and closes. Bytes that were sent and have not arrived may be lost.
     static func reset(_ descriptor: Int32) {
         var now = linger(l_onoff: 1, l_linger: 0)
         _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
