@@ -42,8 +42,8 @@ final class Claimer {
 
     // MARK: - Several at once
 
-    /// Claims and reads the operations that begin next. Leaves to its turn an operation that something must be made
-    /// durable before.
+    /// Claims and reads the operations that begin next, together. An operation that must wait for a flush is claimed at
+    /// its turn.
     func takeTogether(_ candidates: [Candidate]) {
         sender.flush()
         var names: Set<EntryName> = []

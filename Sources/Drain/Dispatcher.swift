@@ -123,8 +123,8 @@ final class Dispatcher {
         return nil
     }
 
-    /// Removes the next operation to begin. In a slow directory, removes every operation that may begin now and claims
-    /// them together. Counts each as in flight. Stops after one with a rate or a batch.
+    /// Removes the next operation to begin. In a slow directory, removes every operation that may begin now, up to one
+    /// whose destination has a rate or whose route sends batches, and claims them together. Counts each as in flight.
     private func nextTurns() -> [Turn] {
         var turns: [Turn] = []
         var isLast = !settler.claims.isSlowToTake || sender.pace.isSpaced || sender.sendsLargeBodies
