@@ -82,8 +82,8 @@ let package = Package(
             name: "DrainTests", dependencies: ["Drain", "Spool", "Delivery", "Policy", "CSystem", "Scratch"],
             swiftSettings: strict),
         .testTarget(
-            name: "DrainqCLITests", dependencies: ["DrainqCLI", "Drain", "Configuration", "Policy"],
-            swiftSettings: strict),
+            name: "DrainqCLITests",
+            dependencies: ["DrainqCLI", "Drain", "Configuration", "LoopbackReceiver", "Policy"], swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests", dependencies: ["LoopbackReceiver", "DrainqCLI", "Policy", "drainq", "Scratch"],
             exclude: ["Fixtures"], swiftSettings: strict),

@@ -1,3 +1,4 @@
+import DrainqCLI
 import Foundation
 import LoopbackReceiver
 import Testing

@@ -1,3 +1,4 @@
+import DrainqCLI
 import LoopbackReceiver
 import Testing
 

@@ -1,5 +1,5 @@
 /// One word of a rule: `name`, `name=value` or `Name:value`.
-struct ScriptWord: Hashable {
+struct AnswerScriptWord: Hashable {
     enum Separator: Hashable {
         case none, equals, colon
     }
@@ -12,9 +12,9 @@ struct ScriptWord: Hashable {
 
     var string: String { String(decoding: value, as: UTF8.self) }
 
-    static func words(of rule: String) throws(ScriptError) -> [ScriptWord] {
+    static func words(of rule: String) throws(ScriptError) -> [AnswerScriptWord] {
         let bytes = Array(rule.utf8)
-        var words: [ScriptWord] = []
+        var words: [AnswerScriptWord] = []
         var index = 0
         func isBlank(_ byte: UInt8) -> Bool { byte == 32 || (9...13).contains(byte) }
         while index < bytes.count {
@@ -24,7 +24,7 @@ struct ScriptWord: Hashable {
             }
             let start = index
             while index < bytes.count, !isBlank(bytes[index]), bytes[index] != 0x3D, bytes[index] != 0x3A { index += 1 }
-            var word = ScriptWord(
+            var word = AnswerScriptWord(
                 text: "", name: String(decoding: bytes[start..<index], as: UTF8.self), separator: .none, value: [])
             if index < bytes.count, !isBlank(bytes[index]) {
                 word.separator = bytes[index] == 0x3D ? .equals : .colon
@@ -77,26 +77,5 @@ struct ScriptWord: Hashable {
             }
         }
         return nil
-    }
-
-    /// Returns the text that reads as this value.
-    static func quoted(_ value: some Sequence<UInt8>) -> String {
-        let bytes = Array(value)
-        if !bytes.isEmpty, bytes[0] != 0x22, bytes.allSatisfy({ (0x21...0x7E).contains($0) }) {
-            return String(decoding: bytes, as: UTF8.self)
-        }
-        var text = "\""
-        for byte in bytes {
-            switch byte {
-            case 10: text += "\\n"
-            case 13: text += "\\r"
-            case 9: text += "\\t"
-            case 0x22: text += "\\\""
-            case 0x5C: text += "\\\\"
-            case 0x20...0x7E: text.unicodeScalars.append(Unicode.Scalar(byte))
-            default: text += "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-            }
-        }
-        return text + "\""
     }
 }

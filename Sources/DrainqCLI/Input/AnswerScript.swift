@@ -1,29 +1,24 @@
-/// The text of a rule, as `drainq receive --answer` takes it: words separated by blanks.
+package import LoopbackReceiver
+
+/// The text of a receiver's rule, as `drainq receive --answer` takes it: words separated by blanks.
 ///
 ///     [condition…] answer [change…] [*TIMES]
 ///
 ///     503 *2                        429 retry-after=5          200 type=application/json body={"ok":true}
-///     POST /orders* 201             X-Tenant:b 403             200 size=1MB drip=100/1s
-///     reset                         200 truncate=10            200 body="with blanks\n" reset=body+3
+///     POST /orders* 201             X-Tenant:b 403             200 body="with blanks\n" delay=2s
 ///
 /// - conditions: a method in capitals, a path (`/a`, or `/a*` for its beginning), a header as `Name:value`
-/// - answers: a status; `silence`, `reset` or `close` before any byte; `raw=BYTES`
-/// - changes to the message: `Name:value` (a header), `retry-after= type= location=` (frequent headers), `reason=`,
-///   `body=`, `size=N` (a body of N bytes), `endless` (a body without end), `endless=headers`
-/// - changes to its framing: `chunked`, `trailer=Name:value`, `bad-chunks`, `length=+N` or `-N` (a Content-Length that
-///   is wrong by N), `truncate=N` (announces N bytes more than it sends, then closes), `until-close`
-/// - changes in time: `delay=D`, `drip=BYTES/D` (the whole answer), `drip-body=BYTES/D`
-/// - the end of the connection: `close`, `reset` or `stall`, each with a position: `=N` bytes of the answer, `=body+N`
-///   behind its head, `=end` (the default)
+/// - answers: a status; `silence`, `reset` or `close` before any byte
+/// - changes: `Name:value` (a header), `retry-after= type= location=` (frequent headers), `body=`, `delay=D`
 ///
 /// A value that begins with `"` ends with `"` and may contain blanks and `\n \r \t \\ \" \xHH`; any other value is
-/// taken literally. Durations are `250ms 2s 5m 1h`, sizes `10 64KB 1MB 2GB` (powers of 1000).
+/// taken literally. Durations are those of the command line: `250ms 2s 5m 1h`.
 extension Script.Rule {
     package init(_ text: String) throws(ScriptError) {
-        let words = try ScriptWord.words(of: text)
-        var reading = RuleReading(text: text)
-        for word in words { try reading.take(word) }
-        self = try reading.rule()
+        let words = try AnswerScriptWord.words(of: text)
+        var rule = AnswerScriptRule(text: text)
+        for word in words { try rule.take(word) }
+        self = try rule.rule()
     }
 }
 
@@ -44,8 +39,7 @@ package struct ScriptError: Error, Hashable, Sendable, CustomStringConvertible {
         case unknown(nearest: String?)
         case notA(String)
         case unclosedQuote
-        /// The word takes no value, or needs one.
-        case value(needed: Bool)
+        case noValue
         /// The word contradicts an earlier one.
         case repeated
         case conditionAfterAnswer
@@ -66,12 +60,12 @@ package struct ScriptError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String {
         let reason =
             switch problem {
-            case .noAnswer: "a status, 'silence', 'reset', 'close' or 'raw=' is missing"
+            case .noAnswer: "a status, 'silence', 'reset' or 'close' is missing"
             case .unknown(let nearest): "no such word" + (nearest.map { ", perhaps '\($0)'" } ?? "")
             case .notA(let kind): "the value is not \(kind)"
             case .unclosedQuote: "the quotation mark is not closed"
-            case .value(let needed): needed ? "a value is needed" : "it takes no value"
-            case .repeated: "it contradicts what stands before it"
+            case .noValue: "a value is needed"
+            case .repeated: "it contradicts an earlier word"
             case .conditionAfterAnswer: "conditions come before the answer"
             }
         return word.isEmpty || problem == .noAnswer

@@ -1,0 +1,119 @@
+import LoopbackReceiver
+import Policy
+
+/// A receiver's rule while its words are read one after the other.
+struct AnswerScriptRule {
+    private let text: String
+    private var condition = Script.Condition()
+    private var answer: Answer?
+    private var times: Int?
+
+    init(text: String) {
+        self.text = text
+    }
+
+    /// Returns the rule once all words are read. Throws if none of them was an answer.
+    func rule() throws(ScriptError) -> Script.Rule {
+        guard let answer else { throw ScriptError(rule: text, word: "", problem: .noAnswer) }
+        return Script.Rule(answer, when: condition, times: times ?? 1)
+    }
+
+    /// Reads the next word. Throws if it cannot follow the words before it.
+    mutating func take(_ word: AnswerScriptWord) throws(ScriptError) {
+        if word.name.hasPrefix("*"), word.separator == .none {
+            guard let count = Int(word.name.dropFirst()), count > 0 else {
+                throw error(word, .notA("a count such as *3"))
+            }
+            if times != nil { throw error(word, .repeated) }
+            times = count
+        } else if var changed = answer {
+            try change(&changed, word)
+            answer = changed
+        } else if word.separator == .none, let first = Answer(word.name) {
+            answer = first
+        } else if !takeCondition(word) {
+            throw error(word, problemBeforeAnswer(word))
+        }
+    }
+
+    private static let answers = ["silence", "reset", "close"]
+    private static let changes = ["body", "delay", "retry-after", "type", "location"]
+
+    private func problemBeforeAnswer(_ word: AnswerScriptWord) -> ScriptError.Problem {
+        if word.separator == .none, word.name.utf8.allSatisfy({ (48...57).contains($0) }) {
+            return .notA("a status from 100 to 999")
+        }
+        if Self.changes.contains(word.name) { return .noAnswer }
+        return .unknown(nearest: nearest(to: word.name, in: Self.answers))
+    }
+
+    private func isCondition(_ word: AnswerScriptWord) -> Bool {
+        word.name.hasPrefix("/") || (word.separator == .none && isMethod(word.name))
+    }
+
+    private func isMethod(_ name: String) -> Bool {
+        !name.isEmpty && name.utf8.allSatisfy { (65...90).contains($0) || $0 == 0x2D }
+    }
+
+    private mutating func takeCondition(_ word: AnswerScriptWord) -> Bool {
+        if word.name.hasPrefix("/"), condition.path == nil {
+            condition.path = word.text
+        } else if word.separator == .colon, !word.name.isEmpty {
+            condition.headers.append(HeaderLine(word.name, word.string))
+        } else if word.separator == .none, isMethod(word.name), condition.method == nil {
+            condition.method = word.name
+        } else {
+            return false
+        }
+        return true
+    }
+
+    /// Changes an answer as the word says.
+    private func change(_ answer: inout Answer, _ word: AnswerScriptWord) throws(ScriptError) {
+        if word.separator == .colon {
+            if word.name.isEmpty { throw error(word, .notA("a header such as Name:value")) }
+            answer.headers.append(HeaderLine(word.name, word.string))
+            return
+        }
+        switch word.name {
+        case "retry-after": answer.headers.append(HeaderLine("Retry-After", try value(word)))
+        case "type": answer.headers.append(HeaderLine("Content-Type", try value(word)))
+        case "location": answer.headers.append(HeaderLine("Location", try value(word)))
+        case "body":
+            _ = try value(word)
+            answer.body = .bytes(word.value)
+        case "delay":
+            guard let delay = Duration(quantity: try value(word)) else {
+                throw error(word, .notA("a duration such as 250ms or 2s"))
+            }
+            answer.delay = delay
+        default:
+            if word.separator == .none, Answer(word.name) != nil { throw error(word, .repeated) }
+            if isCondition(word) { throw error(word, .conditionAfterAnswer) }
+            throw error(word, .unknown(nearest: nearest(to: word.name, in: Self.changes)))
+        }
+    }
+
+    private func value(_ word: AnswerScriptWord) throws(ScriptError) -> String {
+        if word.separator == .none { throw error(word, .noValue) }
+        return word.string
+    }
+
+    private func error(_ word: AnswerScriptWord, _ problem: ScriptError.Problem) -> ScriptError {
+        ScriptError(rule: text, word: word.text, problem: problem)
+    }
+}
+
+extension Answer {
+    /// Reads the first word of an answer.
+    fileprivate init?(_ word: String) {
+        switch word {
+        case "silence": self = .silence
+        case "reset": self = .reset
+        case "close": self = .close
+        default:
+            guard word.utf8.count == 3, let status = Int(word), status >= 100 else { return nil }
+            self.init(status)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import DrainqCLI
+import LoopbackReceiver
+import Testing
+
+@Suite struct AnswerScriptTests {
+    static let rules: [(text: String, rule: Script.Rule)] = [
+        ("503", .init(Answer(503))),
+        ("  503   *3 ", .init(Answer(503), times: 3)),
+        ("429 retry-after=5", .init(.later(429, retryAfter: "5"))),
+        ("200 delay=100ms body=ok", .init(.status(200, body: "ok").delayed(.milliseconds(100)))),
+        ("200 delay=5m", .init(Answer(200).delayed(.seconds(300)))),
+        ("reset", .init(.reset)), ("close", .init(.close)), ("silence delay=1s", .init(.silence.delayed(.seconds(1)))),
+        (
+            "200 body={\"a\":[1]} type=application/json",
+            .init(.status(200, headers: [HeaderLine("Content-Type", "application/json")], body: #"{"a":[1]}"#))
+        ),
+        (
+            #"200 body="a \"b\"\n\x1b\xff\\""#,
+            .init(Answer(200, body: .bytes(Array("a \"b\"\n\u{1b}".utf8) + [0xFF, 0x5C])))
+        ),
+        (#"200 body="""#, .init(Answer(200))),
+        (
+            #"200 X-Note:"a: b" Set-Cookie:a=b"#,
+            .init(Answer(200, headers: [HeaderLine("X-Note", "a: b"), HeaderLine("Set-Cookie", "a=b")]))
+        ),
+        ("302 location=http://a/", .init(Answer(302, headers: [HeaderLine("Location", "http://a/")]))),
+        (
+            "POST /orders* X-Tenant:b 201",
+            .init(
+                Answer(201),
+                when: .init(method: "POST", path: "/orders*", headers: [HeaderLine("X-Tenant", "b")]))
+        ),
+        ("/a=b:c 404", .init(Answer(404), when: .init(path: "/a=b:c"))),
+    ]
+
+    @Test(arguments: rules.indices)
+    func `a rule is read`(row: Int) throws {
+        #expect(try Script.Rule(Self.rules[row].text) == Self.rules[row].rule)
+    }
+
+    @Test(arguments: [
+        ("", "", ScriptError.Problem.noAnswer),
+        ("POST /a", "", .noAnswer),
+        ("delay=5s", "delay=5s", .noAnswer),
+        ("99", "99", .notA("a status from 100 to 999")),
+        ("rest", "rest", .unknown(nearest: "reset")),
+        ("200 dealy=5s", "dealy=5s", .unknown(nearest: "delay")),
+        ("200 frobnicate", "frobnicate", .unknown(nearest: nil)),
+        ("200 delay=5", "delay=5", .notA("a duration such as 250ms or 2s")),
+        ("200 delay", "delay", .noValue),
+        ("200 body=\"abc", "body=\"abc", .unclosedQuote),
+        ("200 body=\"\\q\"", "body=\"\\q\"", .unclosedQuote),
+        ("200 *0", "*0", .notA("a count such as *3")),
+        ("200 *2 *3", "*3", .repeated),
+        ("200 201", "201", .repeated),
+        ("200 /path", "/path", .conditionAfterAnswer),
+        ("200 POST", "POST", .conditionAfterAnswer),
+    ])
+    func `a word that cannot be used is named`(text: String, word: String, problem: ScriptError.Problem) {
+        let error = #expect(throws: ScriptError.self) { try Script.Rule(text) }
+        #expect(error == ScriptError(rule: text, word: word, problem: problem))
+    }
+
+    @Test func `an error reads as a sentence`() {
+        let error = #expect(throws: ScriptError.self) { try Script(["200", "503 dealy=5s"]) }
+        #expect(
+            error?.description == "cannot use 'dealy=5s' in the answer '503 dealy=5s': no such word, perhaps 'delay'")
+    }
+}
