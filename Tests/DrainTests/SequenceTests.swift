@@ -38,6 +38,28 @@ import Testing
         #expect(try bench.names(.new).isEmpty && bench.names(.deferred).isEmpty && bench.names(.failed).isEmpty)
     }
 
+    @Test func `a value that fails is no dead letter only if its own newer value waits`() throws {
+        let bench = try bench { $0.coalesce = true }
+        try bench.add(1) { $0.key = "a" }
+        let summary = try bench.run { request in
+            if request.url.hasPrefix("http://one"), bench.bodies.last == "0" {
+                // The key elsewhere, and a value that is not to be sent yet.
+                _ = try? bench.add(1) {
+                    $0.key = "a"
+                    $0.url = "http://two/"
+                    $0.notBefore = bench.now + .seconds(3600)
+                }
+                _ = try? bench.add(1) {
+                    $0.key = "a"
+                    $0.notBefore = bench.now + .seconds(3600)
+                }
+            }
+            return .status(400)
+        }
+        #expect(summary.failed == 1 && summary.superseded == 0)
+        #expect(try bench.names(.failed).count == 1)
+    }
+
     @Test func `taking older values away keeps to the time, and no newer one goes before it`() throws {
         let bench = try bench { $0.coalesce = true }
         try bench.add(5) { $0.key = "a" }

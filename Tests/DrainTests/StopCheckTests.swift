@@ -70,6 +70,23 @@ struct StopCheckTests {
         #expect(bench.slept.count == 1 && bench.slept[0] > .seconds(59) && bench.slept[0] <= .seconds(60))
     }
 
+    @Test func `an error stays the reason for the end, and a signal stays it beside pauses and times`() throws {
+        let bench = try Bench()
+        let parts = try Parts(bench)
+        let stop = parts.stop(RunOptions(maxTime: .seconds(1)))
+        bench.pass(.seconds(1))
+        #expect(stop.mustStop() && parts.tally.summary.end == .timeUp)
+        bench.signals = [15]
+        _ = parts.tally.isInterrupted()
+        try bench.spool.setPaused(true)
+        bench.pass(.seconds(1))
+        #expect(stop.mustStop() && stop.isTimeUp() && parts.tally.summary.end == .signal(15))
+        parts.tally.agentsFailed("gone")
+        bench.pass(.seconds(1))
+        #expect(stop.mustStop() && stop.isTimeUp() && parts.tally.isInterrupted())
+        #expect(parts.tally.summary.end == .broken("gone"))
+    }
+
     @Test func `a signal ends the run`() throws {
         let bench = try Bench()
         let parts = try Parts(bench)

@@ -127,20 +127,3 @@ final class DestinationLimits {
         }
     }
 }
-
-/// The spans of rates in `state/rates.json`.
-private struct SharedRates {
-    let spool: SpoolDirectory
-    let clock: RunClock
-
-    /// Takes a span, see `RateLedger.take`.
-    func take(
-        _ destination: String, every interval: Duration, _ isOnly: Bool
-    ) throws(SpoolError) -> RateLedger.Span {
-        var span = RateLedger.Span.own(.zero)
-        try StateFile.rates.update(RateLedger(), in: spool) {
-            span = $0.take(destination, every: interval, isOnly: isOnly, at: clock.now())
-        }
-        return span
-    }
-}

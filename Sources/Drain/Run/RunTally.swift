@@ -111,7 +111,7 @@ final class RunTally {
     func isInterrupted() -> Bool {
         let signal = clock.signals()
         guard signal.count > 0 else { return false }
-        summary.end = .signal(signal.last)
+        end(.signal(signal.last))
         return true
     }
 
@@ -123,8 +123,14 @@ final class RunTally {
         return summary
     }
 
-    /// Sets the reason for the end, unless there is one already.
-    private func end(_ reason: RunSummary.End) {
-        if !hasEnded { summary.end = reason }
+    /// Sets the reason for the end. The first reason stays, but an error replaces every other reason, and a signal
+    /// every other but an error: the exit status says the worst.
+    func end(_ reason: RunSummary.End) {
+        switch (summary.end, reason) {
+        case (.done, _): summary.end = reason
+        case (.broken, _): break
+        case (_, .broken), (_, .signal): summary.end = reason
+        case (.paused, _), (.busy, _), (.timeUp, _), (.signal, _): break
+        }
     }
 }

@@ -28,29 +28,6 @@ final class KeptLookup {
     }
 }
 
-/// The expiries of operations that wait for kept values, read from their files at most once in a run: names lack them.
-package final class OwnExpiries {
-    /// Upper bound on the files that a run opens for this.
-    private static let mostRead = 10_000
-    private var known: [OperationID: Timestamp] = [:]
-
-    /// Returns `expiresAt` of an operation; `nil` if it has none, or if its file cannot be read or is one too many.
-    func expiry(of entry: Entry, in spool: SpoolDirectory) -> Timestamp? {
-        if let expiry = known[entry.name.id] { return expiry == .max ? nil : expiry }
-        guard known.count < Self.mostRead else { return nil }
-        var expiry: Timestamp?
-        if case .operation(let stored)? = (try? spool.read(entry)).flatMap(\.self) {
-            expiry = stored.operation.header.expiresAt
-        }
-        known[entry.name.id] = expiry ?? .max
-        return expiry
-    }
-}
-
-extension Timestamp {
-    fileprivate static let max = Timestamp(microseconds: .max)
-}
-
 extension Chooser {
     /// Returns the name of a kept value that an operation lacks; `nil` if it needs none, or has all.
     ///
@@ -68,23 +45,4 @@ extension Chooser {
         let entry = Entry(state: state, name: EntryName(name))
         return expiries?.expiry(of: entry, in: spool).map { $0 <= now } ?? false
     }
-}
-
-/// Throws if an answer is to be kept for the operation's key and the values kept for it cannot be read. Called before
-/// the request is sent: if its answer could not be kept, every run would send it again.
-func checkKept(of operation: Operation, _ route: Route, in spool: SpoolDirectory) throws(SpoolError) {
-    guard !route.keep.isEmpty, let key = operation.header.key else { return }
-    _ = try spool.keptValues(of: Digest(of: key))
-}
-
-/// Reads the values kept for an operation's key into the operation. Returns the first name that has no value; `nil` if
-/// the operation can be sent.
-func provide(
-    _ names: Set<String>, for operation: inout Operation, in spool: SpoolDirectory
-) throws(SpoolError) -> String? {
-    // Without a key, making the request reports the error.
-    guard !names.isEmpty, let key = operation.header.key else { return nil }
-    let kept = try spool.keptValues(of: Digest(of: key))
-    operation.kept = kept
-    return names.subtracting(kept.keys).min()
 }

@@ -26,7 +26,7 @@ final class StopCheck {
     /// Records the end of `--max-time` as the end of this run. Returns false before it.
     func isTimeUp() -> Bool {
         guard let timeLimit, clock.instant() >= timeLimit else { return false }
-        tally.summary.end = .timeUp
+        tally.end(.timeUp)
         return true
     }
 

@@ -41,14 +41,14 @@ package final class Run {
     package func callAsFunction() throws(SpoolError) -> RunSummary {
         defer { sender.close() }
         if try spool.isPaused {
-            tally.summary.end = .paused
+            tally.end(.paused)
             return tally.summary
         }
         let claims = try spool.beginRun(now: world.now())
         let now = world.now()
         tally.count(try asksForSequences ? claims.takeOrder(now: now) : claims.recover(now: now))
         if options.failsIfBusy, try claims.hasCompany {
-            tally.summary.end = .busy
+            tally.end(.busy)
             try claims.end()
             return tally.summary
         }

@@ -1,19 +1,5 @@
 import Policy
 
-/// A refusal of credentials, with its times.
-struct Refused {
-    let credentials: String
-    /// The start of the refused attempt, and the time of its answer.
-    let began: Timestamp
-    let answered: Timestamp
-
-    /// Whether a delivery by this attempt shows that the credentials are good. If it began before the refusal came,
-    /// they may have been revoked in between, unless one answer contained both.
-    func isContradicted(by attempt: Attempt) -> Bool {
-        attempt.began >= answered || attempt.isShared && attempt.began == began
-    }
-}
-
 /// One destination within a run: its state, the attempts that it may get now, and the work that waits for it.
 final class RunDestination {
     /// Its name and digest.

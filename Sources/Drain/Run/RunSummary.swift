@@ -1,5 +1,4 @@
 package import Policy
-package import Spool
 
 /// The result of a run, in counts. DrainqCLI chooses the words and the exit status.
 package struct RunSummary: Hashable, Sendable {
@@ -63,34 +62,4 @@ package struct RunSummary: Hashable, Sendable {
     package init(startedAt: Timestamp) {
         self.startedAt = startedAt
     }
-}
-
-/// An event during a run.
-package enum RunEvent: Sendable {
-    /// The number of operations about to be attempted, and the number due beyond the limit.
-    case chosen(Int, leftDue: Int)
-    case attempted(AttemptEvent)
-    /// An operation was settled without a request: it expired, or must not be sent, or its request cannot be made.
-    case gaveUp(AttemptEvent)
-    case quarantined(QuarantineItem)
-    /// A destination is held from now on; its operations are put back. `byStormGuard`: because of a status that earlier
-    /// operations have failed with.
-    case destinationHeld(destination: String, record: AttemptRecord, byStormGuard: Bool)
-    /// A hold that this run met has ended, by a delivery, a different answer, or a change of its cause.
-    case holdEnded(destination: String)
-    /// An operation was refused, and waits for a witness. `times` is the number of its refusals.
-    case parked(OperationID, destination: String, record: AttemptRecord, times: Int)
-    /// An attempt has shown that this machine has no network. `isNew` is false if an earlier run has found that.
-    case networkAbsent(NetworkAbsence, isNew: Bool)
-    /// An operation was removed unsent, because a newer one of its key replaces it.
-    case superseded(EntryName, by: OperationID, destination: String)
-    /// An operation was removed under `dropOldest`, to admit a file that was dropped into `new/`.
-    case dropped(EntryName)
-    case recovered(Recovery)
-    /// The answer to a delivered operation lacks a value that its route keeps. Operations that need the value wait.
-    case notKept(OperationID, name: String, reason: Unkept)
-    /// A signal ends the run: it claims nothing more, and the requests in flight have the grace time to end.
-    case stopping(inFlight: Int, grace: Duration)
-    case inputOutputError(SpoolError)
-    case agentsFailed(String)
 }

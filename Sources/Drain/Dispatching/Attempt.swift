@@ -1,27 +1,6 @@
 import Policy
 import Spool
 
-/// An operation that is due, with its destination and its place in its sequence.
-///
-/// A class, because tens of thousands are sorted and passed on.
-final class Candidate {
-    let entry: Entry
-    let destination: Destination
-    let sequence: SequenceKey?
-    /// Whether no operation of its sequence precedes it.
-    let isHead: Bool
-
-    init(entry: Entry, destination: Destination, sequence: SequenceKey?, isHead: Bool) {
-        self.entry = entry
-        self.destination = destination
-        self.sequence = sequence
-        self.isHead = isHead
-    }
-
-    /// The sort key of age: the older of two candidates has the smaller one.
-    var age: (Timestamp, OperationID) { (entry.name.createdAt, entry.name.id) }
-}
-
 /// An operation of an attempt.
 struct Member {
     let name: EntryName
@@ -88,21 +67,4 @@ struct Attempt {
 enum Work {
     case sample(Candidate)
     case claimed(Attempt)
-}
-
-/// The answer to an attempt, and its meaning for each of the operations.
-struct AttemptAnswer {
-    var attempt: Attempt
-    var report: SealedReport
-    var verdict: Verdict
-    /// Whether no request could be made, so that nothing was sent.
-    var isUnsent = false
-    /// Whether the operations behind it in its sequence are sent while it is withheld, as if it had failed. If they
-    /// meet the same end, they fail or are put back with it.
-    var letsOthersGo = false
-    /// Whether another operation was delivered while it was withheld. Its failure then does not count towards a storm.
-    var isContradicted = false
-
-    /// Whether the server refuses the credentials, or the operation with them.
-    var isRefusal: Bool { verdict.accused() == .credentials && verdict.status != nil }
 }

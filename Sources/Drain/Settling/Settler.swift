@@ -34,7 +34,7 @@ final class Settler {
         self.operations = operations
         self.queue = queue
         flushPace = FlushPace(now: world.clock.instant())
-        newestValues = NewestValues(spool: spool, clock: world.clock)
+        newestValues = NewestValues(spool: spool, configuration: configuration, clock: world.clock)
     }
 
     // MARK: - Answers
@@ -68,7 +68,8 @@ final class Settler {
         _ member: Member, _ settlement: inout Settlement, _ answer: AttemptAnswer
     ) throws(SpoolError) {
         let attempt = answer.attempt
-        if case .failed = settlement.disposition, try isOutdated(member, attempt.route) {
+        if case .failed = settlement.disposition, try newestValues.supersede(member.name) {
+            // It must not come back out of `failed/`.
             settlement.disposition = .superseded
         }
         try settleMerged(member, settlement, attempt)
@@ -100,12 +101,6 @@ final class Settler {
         let now = world.now()
         return Settlement.decide(onExpiryOf: operation, route: route, now: now)
             ?? Settlement.decide(onAmbiguityOf: operation, name: name, route: route, now: now)
-    }
-
-    /// Whether a newer value of its key came while it was in flight. Then it must not come back out of `failed/`.
-    private func isOutdated(_ member: Member, _ route: Route) throws(SpoolError) -> Bool {
-        guard route.replacesOlder else { return false }
-        return try newestValues.hasNewer(than: member.name)
     }
 
     /// Sets aside an operation that could not be settled. Ends the run, unless the disk is full.

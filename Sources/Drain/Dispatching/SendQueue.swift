@@ -1,12 +1,6 @@
 import Policy
 import Spool
 
-/// An operation removed from the dispatch order, with the right to begin its attempt.
-struct Turn {
-    let position: Int
-    let candidate: Candidate
-}
-
 /// The operations that a pass still has to send: the chosen ones in dispatch order, and the urgent work before them.
 final class SendQueue {
     /// The number of operations of this pass that this run or another one claimed, without those put back unsent.

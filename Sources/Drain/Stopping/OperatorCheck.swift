@@ -37,7 +37,7 @@ final class OperatorCheck {
             next = max(start + Self.interval, end + (end - start) * 4)
         }
         do throws(SpoolError) {
-            if try spool.isPaused { tally.summary.end = .paused }
+            if try spool.isPaused { tally.end(.paused) }
             try book.hear()
             book.share(with: try claims.company.count + 1)
             conditions.lookAgain()

@@ -1,0 +1,18 @@
+import Policy
+
+/// The answer to an attempt, and its meaning for each of the operations.
+struct AttemptAnswer {
+    var attempt: Attempt
+    var report: SealedReport
+    var verdict: Verdict
+    /// Whether no request could be made, so that nothing was sent.
+    var isUnsent = false
+    /// Whether the operations behind it in its sequence are sent while it is withheld, as if it had failed. If they
+    /// meet the same end, they fail or are put back with it.
+    var letsOthersGo = false
+    /// Whether another operation was delivered while it was withheld. Its failure then does not count towards a storm.
+    var isContradicted = false
+
+    /// Whether the server refuses the credentials, or the operation with them.
+    var isRefusal: Bool { verdict.accused() == .credentials && verdict.status != nil }
+}

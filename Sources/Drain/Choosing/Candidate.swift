@@ -1,0 +1,23 @@
+import Policy
+import Spool
+
+/// An operation that is due, with its destination and its place in its sequence.
+///
+/// A class, because tens of thousands are sorted and passed on.
+final class Candidate {
+    let entry: Entry
+    let destination: Destination
+    let sequence: SequenceKey?
+    /// Whether no operation of its sequence precedes it.
+    let isHead: Bool
+
+    init(entry: Entry, destination: Destination, sequence: SequenceKey?, isHead: Bool) {
+        self.entry = entry
+        self.destination = destination
+        self.sequence = sequence
+        self.isHead = isHead
+    }
+
+    /// The sort key of age: the older of two candidates has the smaller one.
+    var age: (Timestamp, OperationID) { (entry.name.createdAt, entry.name.id) }
+}
