@@ -196,6 +196,19 @@ class Ground:
         program.requests = count // batch
         return program
 
+    def c_with_agent(self, count, at_once=concurrency, url=None, requests=None, certificate=None):
+        """The limit of drainq's own design: one process keeps the files, and another one talks to the server."""
+        claims = self.place / "claims"
+        there = shutil.which("curl-config")
+        words = [url or self.nginx.url, at_once, claims, *([certificate] if certificate else [])]
+        program = self.files(
+            "C over libcurl: the same in two processes",
+            lambda path: [compiled("limits/drain-agent.c", "-lcurl"), path, *words],
+            count, requests=requests if url else count, needs=[(there, "libcurl4-openssl-dev")])
+        prepare = program.prepare
+        program.prepare = lambda: (claims.mkdir(exist_ok=True), prepare())
+        return program
+
     def c_over_sockets(self, count):
         return self.files(
             "C over raw sockets: read, POST, unlink",

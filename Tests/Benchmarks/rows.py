@@ -94,9 +94,10 @@ def draining(ground, wanted):
         # As both come, without a number.
         found.append(Row("drain", f"drain {count:,}, concurrency by default", "operations/s", rate, [
             ground.ours("drainq, libcurl", count, at_once="auto"), ground.curl_parallel(count, limit=50),
-            ground.c_with_claims(count)], [Aim("≥ 0.85 × curl -Z", "curl -Z", at_least=0.85)]))
+            ground.c_with_claims(count), ground.c_with_agent(count, at_once=50)],
+            [Aim("≥ 0.85 × curl -Z", "curl -Z", at_least=0.85)]))
         found.append(Row("drain", titles["drain"], "operations/s", rate, [
-            libcurl, curl, limit, ground.c_with_claims(count), ground.c_over_sockets(count), ground.syslog_ng(count), ground.dirq("aiohttp", count),
+            libcurl, curl, limit, ground.c_with_claims(count), ground.c_with_agent(count), ground.c_over_sockets(count), ground.syslog_ng(count), ground.dirq("aiohttp", count),
             requests, ground.dirq("httpx", count), ground.xargs(few), ground.parallel(few), loop, ground.wrk(),
         ], [Aim("≥ 1.0 × curl -Z", curl.name, at_least=1.0)]))
     if "urlsession" in wanted:
@@ -123,7 +124,8 @@ def by_tls(ground, wanted):
             continue
         certificate = str(ground.nginx.certificate)
         curl = ground.curl_parallel(count, url, requests=requests, certificate=certificate)
-        programs = [ground.ours("drainq, libcurl", count, url=url, requests=requests, caFile=certificate), curl]
+        programs = [ground.ours("drainq, libcurl", count, url=url, requests=requests, caFile=certificate), curl,
+                    ground.c_with_agent(count, url=url, requests=requests, certificate=certificate)]
         found.append(Row(key, f"drain {count:,}, concurrency 5, {title}", "operations/s", rate, programs,
                          [Aim("≥ 0.95 × curl -Z", curl.name, at_least=0.95)]))
         found.append(Row(key, f"CPU for 1,000 operations {title}", "s", cpu_of_thousand, programs))
