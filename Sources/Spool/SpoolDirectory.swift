@@ -91,18 +91,18 @@ package final class SpoolDirectory {
 
     /// Opened when the names lock is first taken.
     var namesLock: LockFile?
-    var holdsNames = false
-    /// When `together` took the names lock, which it keeps between moves; `nil` if each move takes it by itself.
+    var hasNamesLock = false
+    /// When `withSharedSyncs` took the names lock, which it keeps between moves; `nil` if each move takes it by itself.
     var namesKeptSince: Duration?
     /// Opened when the ids lock is first taken.
     var idsLock: LockFile?
-    var holdsIDs = false
+    var hasIDsLock = false
     /// The directories in which this process itself has reserved ids.
     var reservations: Set<QueuePath> = []
 
-    /// Directories that `together` syncs at its end, those that gained names first; `nil` if each is synced at once.
+    /// Directories that `withSharedSyncs` syncs at its end, those that gained names first; `nil` if each is synced at once.
     var postponed: (gained: Set<QueuePath>, lost: Set<QueuePath>)?
-    /// The scratch directory for all files that `together` drops; the first drop makes it.
+    /// The scratch directory for all files that `withSharedSyncs` drops; the first drop makes it.
     var sharedScratch: ScratchDirectory?
 
     /// The version of the whole queue: its layout, its names, and the files of `state/`. `state/format` has it; a queue

@@ -16,7 +16,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The server has accepted the operation, but its file cannot be removed: to go on would multiply duplicates.
         case notRemovedAfterDelivery
         /// A run no longer has its lock: other runs recover what it had claimed.
-        case lostHold
+        case lostLock
         /// A user who should not can write to the queue.
         case untrusted(Distrust)
         /// A limit leaves no room for a new operation.
@@ -59,7 +59,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
             case .notTheFile(let reason): reason
             case .notAQueue: "not a queue"
             case .newerFormat(let version): "a newer drainq has written it (format \(version))"
-            case .lostHold: "its lock is lost: \(Errno(code))"
+            case .lostLock: "its lock is lost: \(Errno(code))"
             case .untrusted(let distrust): distrust.reason
             case .full(let limit): limit.description
             case .noSuchQueue, .permission, .io, .notRemovedAfterDelivery: Errno(code).description
@@ -75,7 +75,7 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case .notAQueue: "a queue has the directories new, deferred, claimed and tmp; drainq init makes them"
         case .newerFormat: "use the drainq that wrote it, or a newer one"
         case .notRemovedAfterDelivery: "it has been delivered; it will be delivered again unless the file is removed"
-        case .lostHold: "this run stops and touches nothing more; the next one takes over what it had claimed"
+        case .lostLock: "this run stops and touches nothing more; the next one takes over what it had claimed"
         case .untrusted(let distrust): distrust.hint(for: "\(path)")
         case .notTheFile: "move it away: drainq has not made it"
         case .full: "see limits in drainq-config(5); what was dropped into new waits there for room"

@@ -1,5 +1,4 @@
 import CSystem
-
 internal import Configuration
 internal import Policy
 internal import Spool

@@ -27,7 +27,7 @@ public final class WritableQueue: Sendable {
     private struct Writer {
         let directory: SpoolDirectory
         var configuration: ConfigurationSource
-        var admittance: Admittance
+        var control: AdmissionControl
         var last = Timestamp(microseconds: 0)
     }
 
@@ -43,8 +43,8 @@ public final class WritableQueue: Sendable {
             throw WriteError(error)
         }
         var source = ConfigurationSource(configuration, ofQueue: path)
-        let admittance = Admittance(try source.readIfChanged() ?? Configuration())
-        spool = Mutex(Writer(directory: directory, configuration: source, admittance: admittance))
+        let control = AdmissionControl(try source.readIfChanged() ?? Configuration())
+        spool = Mutex(Writer(directory: directory, configuration: source, control: control))
     }
 
     /// Adds one operation and returns its id. Once it returns, the operation survives a power cut. If it throws,
@@ -71,7 +71,7 @@ public final class WritableQueue: Sendable {
     }
 
     private static func add(_ operations: [NewOperation], _ writer: inout Writer) throws(WriteError) -> [String] {
-        if let changed = try writer.configuration.readIfChanged() { writer.admittance = Admittance(changed) }
+        if let changed = try writer.configuration.readIfChanged() { writer.control = AdmissionControl(changed) }
         var taken: [Submission] = []
         for operation in operations {
             // Names sort by time: no two operations of a program have the same.
@@ -83,7 +83,7 @@ public final class WritableQueue: Sendable {
         }
         let accepted: Accepted
         do throws(SpoolError) {
-            accepted = try writer.directory.accept(taken, within: &writer.admittance, allOrNone: true)
+            accepted = try writer.directory.accept(taken, within: &writer.control, allOrNone: true)
         } catch {
             throw WriteError(error)
         }

@@ -1,5 +1,4 @@
 import CSystem
-
 internal import Configuration
 internal import Spool
 
@@ -66,7 +65,7 @@ public struct WriteError: Error, Hashable, Sendable, CustomStringConvertible {
             case .newerFormat: .newerFormat
             case .permission, .untrusted: .permission
             case .full: .full
-            case .io, .notTheFile, .notRemovedAfterDelivery, .lostHold: .inputOutput
+            case .io, .notTheFile, .notRemovedAfterDelivery, .lostLock: .inputOutput
             }
         description = error.description
         hint = error.hint

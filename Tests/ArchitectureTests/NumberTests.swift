@@ -39,9 +39,9 @@ struct ForeignNumber: Sendable, CustomTestStringConvertible {
 
     /// What looks unchecked and is in range all the same: a file, a piece of the line, and why.
     static let inRange = [
-        ("Spool/Admission/Admittance.swift", "free -= size", "size is that of bytes in memory"),
+        ("Spool/Admission/AdmissionControl.swift", "free -= size", "size is that of bytes in memory"),
         (
-            "Spool/Admission/Admittance.swift", "waiting.operations + batch.operations >= limit",
+            "Spool/Admission/AdmissionControl.swift", "waiting.operations + batch.operations >= limit",
             "operations are counted one by one, not read"
         ),
         ("Policy/Answers/BackoffSchedule+Next.swift", "inSeconds * factor", "floating point; no factor is above 2"),

@@ -10,11 +10,11 @@ import Testing
 extension SpoolDirectory {
     /// Takes operations in as they are.
     func accept(_ operations: [Policy.Operation]) throws {
-        var admittance = Admittance(Configuration())
+        var control = AdmissionControl(Configuration())
         let submissions = operations.map {
             Submission($0, hasOwnID: false, at: $0.header.createdAt, isDated: true)
         }
-        _ = try accept(submissions, within: &admittance, durable: false)
+        _ = try accept(submissions, within: &control, durable: false)
     }
 }
 

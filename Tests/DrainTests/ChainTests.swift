@@ -167,7 +167,7 @@ import Testing
             return try sending(Policy.Operation(header: header, body: Array("9".utf8)))
         }
         guard case .delivered(_, _, hasKept: true) = try send(bench.spool, "{}") else { throw Errno(0) }
-        #expect(told == ["x id \(Unkept.missing)"] && errors == 0)
+        #expect(told == ["x id \(KeepError.missing)"] && errors == 0)
         let full = try full(bench, at: "state/keys/.\(Digest(of: "a"))")
         guard case .delivered(_, _, hasKept: false) = try send(full, #"{"id":1}"#) else { throw Errno(0) }
         #expect(errors == 1)

@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func `without it they go on`() throws {
-        let bench = try bench(.key, .goOn)
+        let bench = try bench(.key, .proceed)
         try bench.add(2) { $0.key = "a" }
         let summary = try bench.run { _ in bench.bodies.last == "0" ? .status(422) : .status(204) }
         #expect(summary.failed == 1 && summary.delivered == 1)

@@ -147,10 +147,10 @@ import Testing
         let bench = try bench()
         bench.configuration.limits.operations = 2
         try bench.patch("k", [three[0], three[1]])
-        var admittance = Admittance(bench.configuration)
+        var control = AdmissionControl(bench.configuration)
         let operation = bench.operation("k-9", "k", three[2])
         let accepted = try bench.spool.accept(
-            [Submission(operation, hasOwnID: true, at: bench.now, isDated: false)], within: &admittance)
+            [Submission(operation, hasOwnID: true, at: bench.now, isDated: false)], within: &control)
         #expect(accepted.results == [.rejected(.operations(2))] && accepted.superseded.isEmpty)
     }
 

@@ -30,7 +30,7 @@ struct RunTallyTests {
     }
 
     @Test func `a lost lock ends the run and counts once`() {
-        for _ in 0..<3 { tally.inputOutput(error(.lostHold, ENOENT)) }
+        for _ in 0..<3 { tally.inputOutput(error(.lostLock, ENOENT)) }
         #expect(tally.summary.inputOutputErrors == 1 && told.events == 1)
         #expect(tally.hasLostLock && tally.summary.end != .done)
     }

@@ -111,10 +111,10 @@ import Testing
             return
         }
         #expect(postponed.name.attempts == 1 && postponed.operation.attempts.count == 1)
-        var admittance = Admittance(Configuration())
+        var control = AdmissionControl(Configuration())
         let submission = Submission(
             postponed.operation, as: postponed.name, hasOwnID: false, at: bench.now, isDated: true)
-        _ = try bench.spool.accept([submission], within: &admittance)
+        _ = try bench.spool.accept([submission], within: &control)
         #expect(try bench.run().attempts == 0)
         bench.now = bench.now + .seconds(61)
         // The server has forgotten the key of the first attempt.

@@ -114,7 +114,7 @@ import Testing
 
     @Test func `now overrides a cool-down, but neither the server's wait nor a pause nor a hold`() {
         func availability(_ event: DestinationEvent) -> Availability {
-            state(failures(5) + [(5, event)]).availability(Self.settings, at: at(6), ignoringCoolDown: true)
+            state(failures(5) + [(5, event)]).availability(Self.settings, at: at(6), ignoringCircuitBreaker: true)
         }
         #expect(availability(.unreachable("dns")) == .probe)
         #expect(availability(.retryAfter(until: at(100))) == closed(.retryAfter, 100))
@@ -182,7 +182,7 @@ import Testing
         #expect(asked.availability(Self.settings, at: at(3600)) == closed(.held, 5000))
         let suspended = state([(0, Self.held)] + failures(6, from: 3595))
         #expect(suspended.availability(Self.settings, at: at(3601)) == closed(.held, 3602))
-        #expect(suspended.availability(Self.settings, at: at(3601), ignoringCoolDown: true) == .probe)
+        #expect(suspended.availability(Self.settings, at: at(3601), ignoringCircuitBreaker: true) == .probe)
     }
 
     @Test(arguments: [DestinationEvent.delivered, .disproved, .blameChanged, .released])

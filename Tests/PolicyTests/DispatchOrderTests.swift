@@ -20,10 +20,11 @@ private struct NamedOrder {
 
     func isEmpty(of destination: Character) -> Bool { order.isEmpty(Self.line(destination)) }
 
-    mutating func next(_ inFlight: [Character: Int] = [:], allowing allowance: [Character: Int] = [:]) -> String? {
+    mutating func next(_ inFlight: [Character: Int] = [:], allowing concurrencyLimit: [Character: Int] = [:]) -> String?
+    {
         let next = order.next(
             free: concurrency - inFlight.values.reduce(0, +), inFlight: { inFlight[Self.letter($0), default: 0] },
-            allowance: { allowance[Self.letter($0), default: .max] })
+            concurrencyLimit: { concurrencyLimit[Self.letter($0), default: .max] })
         return next.map { names[$0] }
     }
 
@@ -53,11 +54,11 @@ private struct NamedOrder {
 
     /// Takes all that may start while nothing ends.
     private func fill(
-        _ order: inout NamedOrder, _ inFlight: [Character: Int] = [:], allowing allowance: [Character: Int] = [:]
+        _ order: inout NamedOrder, _ inFlight: [Character: Int] = [:], allowing concurrencyLimit: [Character: Int] = [:]
     ) -> [String] {
         var inFlight = inFlight
         var started: [String] = []
-        while let name = order.next(inFlight, allowing: allowance) {
+        while let name = order.next(inFlight, allowing: concurrencyLimit) {
             started.append(name)
             inFlight[name.first!, default: 0] += 1
         }
@@ -212,10 +213,10 @@ private struct NamedOrder {
             return taken.element
         }
 
-        mutating func next(_ inFlight: [Int: Int], _ allowance: [Int]) -> Int? {
+        mutating func next(_ inFlight: [Int: Int], _ concurrencyLimit: [Int]) -> Int? {
             let free = concurrency - inFlight.values.reduce(0, +)
             let ready = list.indices.filter {
-                isReady($0) && inFlight[list[$0].destination, default: 0] < allowance[list[$0].destination]
+                isReady($0) && inFlight[list[$0].destination, default: 0] < concurrencyLimit[list[$0].destination]
             }
             let idle = Set(ready.map { list[$0].destination }.filter { inFlight[$0, default: 0] == 0 })
             guard free > 0 else { return nil }
@@ -236,7 +237,7 @@ private struct NamedOrder {
         let concurrency = Int.random(in: 1...5, using: &generator)
         var order = DispatchOrder()
         var model = Model(concurrency: concurrency)
-        var allowance = Array(repeating: Int.max, count: destinations)
+        var concurrencyLimit = Array(repeating: Int.max, count: destinations)
         var flying: [(destination: Int, sequence: Int?)] = []
         var sequenceOf: [Int: Int] = [:]
         var appended = 0
@@ -259,12 +260,12 @@ private struct NamedOrder {
             case 7..<13:
                 let next = order.next(
                     free: concurrency - flying.count, inFlight: { inFlight[$0, default: 0] },
-                    allowance: { allowance[$0] })
+                    concurrencyLimit: { concurrencyLimit[$0] })
                 got = next.map { [$0] } ?? []
                 if let first = model.list.first(where: { got == [$0.element] }) {
                     flying.append((first.destination, first.sequence))
                 }
-                expected = model.next(inFlight, allowance).map { [$0] } ?? []
+                expected = model.next(inFlight, concurrencyLimit).map { [$0] } ?? []
             case 13..<17:
                 guard let index = flying.indices.randomElement(using: &generator) else { continue }
                 guard let sequence = flying.remove(at: index).sequence else { continue }
@@ -273,7 +274,7 @@ private struct NamedOrder {
                 model.handedOut.remove(sequence)
                 expected = continues ? [] : model.removeAll { $1 == sequence }
             case 17:
-                allowance[destination] = [0, 1, 2, Int.max].randomElement(using: &generator)!
+                concurrencyLimit[destination] = [0, 1, 2, Int.max].randomElement(using: &generator)!
             default:
                 let fits: (Int) -> Bool = { $0 % 5 != 0 }
                 got = order.next(of: destination, where: fits).map { [$0] } ?? []
@@ -304,7 +305,7 @@ private struct NamedOrder {
         while order.waiting > 0 {
             while let element = order.next(
                 free: 64 - flying.count, inFlight: { inFlight[$0, default: 0] },
-                allowance: { _ in
+                concurrencyLimit: { _ in
                     looked += 1
                     return 8
                 })

@@ -76,7 +76,7 @@ struct Fleet {
         var samples: [Int: [Int]] = [:]
         var sampled: Set<Int> = []
         /// Until when this run alone begins attempts at a destination with a rate, and when it may begin or ask again.
-        var ownUntil: [Int: Timestamp] = [:]
+        var spanEnd: [Int: Timestamp] = [:]
         var askAgain: [Int: Timestamp] = [:]
         var budget: Int
         var chosen = 0
@@ -213,7 +213,7 @@ struct Fleet {
         arrive()
         for destination in run.passages.keys {
             run.passages[destination]!.state = ledger[Self.names[destination]]
-            run.passages[destination]!.open(at: now, ignoringCoolDown: false)
+            run.passages[destination]!.open(at: now, ignoringCircuitBreaker: false)
         }
         let peers = Peers(of: run.name, others: runs.compactMap { $0?.name })
         var selection = SharedSelection<Int, Int>(limit: run.budget, ranks: peers.count)
@@ -222,7 +222,7 @@ struct Fleet {
             if run.passages[destination] == nil {
                 run.passages[destination] = DestinationAccess(
                     settings(of: destination), ledger[Self.names[destination]])
-                run.passages[destination]!.open(at: now, ignoringCoolDown: false)
+                run.passages[destination]!.open(at: now, ignoringCircuitBreaker: false)
             }
             if run.passages[destination]!.block != nil { continue }
             var left = Array(repeating: run.budget, count: peers.count)
@@ -285,8 +285,9 @@ struct Fleet {
         let (inFlight, passages, guards, askAgain, now) = (run.inFlight, run.passages, run.guards, run.askAgain, now)
         let next = run.order.next(
             free: concurrency - run.flying.count, inFlight: { inFlight[$0, default: 0] },
-            allowance: {
-                guards[$0]?.phase == .sampling || askAgain[$0].map { $0 > now } ?? false ? 0 : passages[$0]!.allowance
+            concurrencyLimit: {
+                guards[$0]?.phase == .sampling || askAgain[$0].map { $0 > now } ?? false
+                    ? 0 : passages[$0]!.concurrencyLimit
             })
         guard let next else { return false }
         let destination = run.order.line(of: next)
@@ -309,9 +310,9 @@ struct Fleet {
             return false
         }
         if let interval = settings.rate?.interval {
-            if run.ownUntil[destination].map({ $0 <= now }) ?? true {
+            if run.spanEnd[destination].map({ $0 <= now }) ?? true {
                 switch rates.take(Self.names[destination], every: interval, at: now) {
-                case .own(let span): run.ownUntil[destination] = now + span
+                case .own(let span): run.spanEnd[destination] = now + span
                 case .others(let wait):
                     run.askAgain[destination] = now + max(wait, .milliseconds(1))
                     return false
@@ -337,7 +338,7 @@ struct Fleet {
         waiting[destination].remove(at: index)
         let isProbe = run.passages[destination]!.isProbing && run.passages[destination]!.state.hold != nil
         if isProbe {
-            run.passages[destination]!.note(.probed, at: now, ignoringCoolDown: false)
+            run.passages[destination]!.note(.probed, at: now, ignoringCircuitBreaker: false)
             tell(&run)
         }
         let isFailing = destination == Self.failing
@@ -364,7 +365,7 @@ struct Fleet {
             of: report, verdict, route: route, settings: settings(of: destination), blamed: nil, now: now)
         {
             if event == .delivered, run.passages[destination]!.block?.reason == .held, !flight.isProbe { continue }
-            run.passages[destination]!.note(event, at: now, ignoringCoolDown: false)
+            run.passages[destination]!.note(event, at: now, ignoringCircuitBreaker: false)
         }
         if flight.isProbe, let hold = run.passages[destination]!.state.hold, verdict.status == hold.status {
             run.passages[destination]!.block = Availability.Block(.held)
@@ -400,7 +401,7 @@ struct Fleet {
             for flight in flights { putBack(flight.item) }
             run.samples[destination] = nil
             run.passages[destination]!.note(
-                .held(reason: "status \(status)", status: status, blamed: nil), at: now, ignoringCoolDown: false)
+                .held(reason: "status \(status)", status: status, blamed: nil), at: now, ignoringCircuitBreaker: false)
         case .putBack(let flights): for flight in flights { putBack(flight.item) }
         }
     }
@@ -433,7 +434,7 @@ struct Fleet {
         case .putBack: putBack(item)
         case .failed, .held, .superseded, .quarantined:
             if let status = verdict.status {
-                run.passages[destination]!.note(.failed(status: status), at: now, ignoringCoolDown: false)
+                run.passages[destination]!.note(.failed(status: status), at: now, ignoringCircuitBreaker: false)
             }
             givenUp += 1
             done += 1

@@ -112,11 +112,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", Unkept.notJSON), ("{}", .missing), (#"{"id":null}"#, .noScalar), (#"{"id":[1]}"#, .noScalar),
+        ("", KeepError.notJSON), ("{}", .missing), (#"{"id":null}"#, .noScalar), (#"{"id":[1]}"#, .noScalar),
         (#"{"id":""}"#, .empty), (#"{"id":"a\nb"}"#, .control),
         (#"{"id":"\#(String(repeating: "x", count: 1025))"}"#, .tooLong), (#"{"id":"a-s3cr3t-b"}"#, .secret),
     ])
-    func `what cannot be kept is said`(body: String, reason: Unkept) {
+    func `what cannot be kept is said`(body: String, reason: KeepError) {
         let route = Route(keep: ["id": .pointer(JSONPointer("/id")!)])
         let left = settlement(answer(body), route, secrets: ["k": "s3cr3t"])
         #expect(left.disposition == .delivered(keep: false) && left.kept.values.isEmpty)

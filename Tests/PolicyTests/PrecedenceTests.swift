@@ -33,7 +33,7 @@ import Testing
             name.isHeld = true
             standing = .waiting(.held)
         case "passed": standing = .passedOver(.due)
-        default: standing = .outOfReach
+        default: standing = .untouchable
         }
         return Row(name: name, standing: standing, route: route)
     }
@@ -42,7 +42,7 @@ import Testing
         let rows = texts.map { Self.row($0, route) }
         var precedence = Precedence(rows.reversed())
         return rows.map { row in
-            switch precedence.turn(of: row.name, of: route, to: row.destination) {
+            switch precedence.position(of: row.name, of: route, to: row.destination) {
             case .free: "free"
             case .inLine: "in line"
             case .blocked(let id): "blocked by \(id)"
@@ -59,7 +59,7 @@ import Testing
     private func isSettled(_ first: [String], _ second: [String], _ route: Route, _ knownAtOnce: Int) -> Bool {
         var precedence = Precedence(first.map { Self.row($0, route) }, knownAtOnce: knownAtOnce)
         for row in second.map({ Self.row($0, route) }) {
-            _ = precedence.turn(of: row.name, of: route, to: row.destination, mark: row.mark)
+            _ = precedence.position(of: row.name, of: route, to: row.destination, mark: row.mark)
         }
         return precedence.isSettled(route.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!)
     }
@@ -96,7 +96,7 @@ import Testing
         for (knownAtOnce, count) in [(0, 2), (1, 2), (2, 1), (1000, 1)] {
             var listings = 0
             var precedence = Precedence(rows, knownAtOnce: knownAtOnce) { listings += 1 }
-            let turns = rows.map { precedence.turn(of: $0.name, of: route, to: $0.destination) }
+            let turns = rows.map { precedence.position(of: $0.name, of: route, to: $0.destination) }
             #expect(turns == [.free, .free, .free, .inLine] && listings == count)
         }
     }
@@ -110,7 +110,7 @@ import Testing
         precedence.note([rows[1]])
         let second = precedence.needsAnotherListing()
         #expect(first && !second)
-        for row in rows { _ = precedence.turn(of: row.name, of: route, to: row.destination, mark: row.mark) }
+        for row in rows { _ = precedence.position(of: row.name, of: route, to: row.destination, mark: row.mark) }
         #expect(!precedence.isSettled(route.sequence(of: rows[0].name, to: Self.place)!))
     }
 
@@ -122,7 +122,7 @@ import Testing
         let first = precedence.needsAnotherListing()
         let second = precedence.needsAnotherListing()
         #expect(first && !second)
-        _ = precedence.turn(of: rows[0].name, of: route, to: rows[0].destination, mark: rows[0].mark)
+        _ = precedence.position(of: rows[0].name, of: route, to: rows[0].destination, mark: rows[0].mark)
         #expect(!precedence.isSettled(route.sequence(of: rows[0].name, to: Self.place)!))
     }
 
@@ -141,7 +141,7 @@ import Testing
         precedence.note(rows)
         let isCrowded = precedence.needsAnotherListing()
         #expect(!isCrowded)
-        for row in rows { _ = precedence.turn(of: row.name, of: route, to: row.destination, mark: row.mark) }
+        for row in rows { _ = precedence.position(of: row.name, of: route, to: row.destination, mark: row.mark) }
         #expect(rows.allSatisfy { precedence.isSettled(route.sequence(of: $0.name, to: $0.destination)!) })
         #expect(!precedence.isSettled(route.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!))
     }
@@ -287,7 +287,7 @@ import Testing
         (left.createdAt.microseconds, left.id.description) < (right.createdAt.microseconds, right.id.description)
     }
 
-    private static func expected(_ row: Row, among rows: [Row]) -> Precedence.Turn {
+    private static func expected(_ row: Row, among rows: [Row]) -> Precedence.Position {
         func replacer(of row: Row) -> Row? {
             guard row.route.coalesce, let key = row.name.keyDigest else { return nil }
             let newer = rows.filter { (other: Row) -> Bool in
@@ -295,7 +295,7 @@ import Testing
                     other.destination == row.destination, isOlder(row.name, other.name)
                 else { return false }
                 switch other.standing {
-                case .outOfReach, .waiting(.due), .passedOver(.due): return true
+                case .untouchable, .waiting(.due), .passedOver(.due): return true
                 case .waiting, .passedOver:
                     if case .notBefore = other.name.gate { return false }
                     return true
@@ -307,7 +307,7 @@ import Testing
         if let newer = replacer(of: row) { return .superseded(by: newer.name.id) }
         let older = rows.filter {
             $0.route.sequence(of: $0.name, to: $0.destination) == sequence && isOlder($0.name, row.name)
-                && ($0.standing == .outOfReach || replacer(of: $0) == nil)
+                && ($0.standing == .untouchable || replacer(of: $0) == nil)
         }
         let blocker = older.filter { $0.standing != .waiting(.due) }.min { isOlder($0.name, $1.name) }
         if let blocker { return .blocked(by: blocker.name.id) }
@@ -337,7 +337,7 @@ import Testing
         }
         var precedence = Precedence(rows, knownAtOnce: knownAtOnce)
         for row in rows {
-            let turn = precedence.turn(of: row.name, of: row.route, to: row.destination)
+            let turn = precedence.position(of: row.name, of: row.route, to: row.destination)
             let expected = Self.expected(row, among: rows)
             switch row.standing {
             case .waiting(.due): #expect(turn == expected)
@@ -346,13 +346,13 @@ import Testing
                 let isSuperseded = if case .superseded = turn { true } else { false }
                 let shouldBe = if case .superseded = expected { true } else { false }
                 #expect(isSuperseded == shouldBe)
-            case .outOfReach: break
+            case .untouchable: break
             }
         }
         // Nothing stands still for ever: of each sequence in which all are due, one is free.
         let bySequence = Dictionary(grouping: rows) { $0.route.sequence(of: $0.name, to: $0.destination) }
         for (_, rows) in bySequence where rows.allSatisfy({ $0.standing == .waiting(.due) }) {
-            #expect(rows.contains { precedence.turn(of: $0.name, of: $0.route, to: $0.destination) == .free })
+            #expect(rows.contains { precedence.position(of: $0.name, of: $0.route, to: $0.destination) == .free })
         }
     }
 }

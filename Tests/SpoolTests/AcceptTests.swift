@@ -163,11 +163,11 @@ struct AcceptTests {
         try queue.add((0..<10).map { "o\($0)" })
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
-        var admittance = Admittance(Limits(operations: 100, bytes: 1 << 20, minimumFree: 1))
+        var control = AdmissionControl(Limits(operations: 100, bytes: 1 << 20, minimumFree: 1))
         for batch in 0..<3 {
             calls.reset()
             let operations = (0..<5).map { queue.operation("b\(batch)-\($0)", 20 + batch * 5 + $0) }
-            let accepted = try open.accept(operations, within: &admittance)
+            let accepted = try open.accept(operations, within: &control)
             #expect(accepted.results.count { if case .accepted = $0 { true } else { false } } == 5)
             let looks = calls.log.count { $0 == "statusAt" }
             // Each of the ten, and once whom the queue, its directories (tmp, state and the states') and, again, new are
@@ -183,10 +183,10 @@ struct AcceptTests {
             let fresh = try TemporaryQueue()
             let first = try fresh.add(["a"])[0]
             let open = try fresh.open()
-            var admittance = Admittance(limits)
+            var control = AdmissionControl(limits)
             func add(_ ids: [String]) throws -> Int {
                 let operations = ids.enumerated().map { fresh.operation($1, 10 + $0) }
-                return try open.accept(operations, within: &admittance).results.count {
+                return try open.accept(operations, within: &control).results.count {
                     if case .accepted = $0 { true } else { false }
                 }
             }
@@ -197,18 +197,18 @@ struct AcceptTests {
         // A batch that failed does not count.
         let calls = InterceptedCalls()
         let failing = try queue.open(calls.calls)
-        var admittance = Admittance(Limits(operations: 2))
+        var control = AdmissionControl(Limits(operations: 2))
         calls.reset(.always("write", ENOSPC))
         #expect(throws: SpoolError.self) {
-            try failing.accept([queue.operation("a"), queue.operation("b", 1)], within: &admittance)
+            try failing.accept([queue.operation("a"), queue.operation("b", 1)], within: &control)
         }
         calls.reset()
         let results = try failing.accept(
-            [queue.operation("a"), queue.operation("b", 1), queue.operation("c", 2)], within: &admittance
+            [queue.operation("a"), queue.operation("b", 1), queue.operation("c", 2)], within: &control
         ).results
         #expect(results.last == .rejected(.operations(2)) && queue.names("new").count == 2)
         #expect(
-            try open.accept([queue.operation("d")], within: &admittance, allOrNone: true).results == [
+            try open.accept([queue.operation("d")], within: &control, allOrNone: true).results == [
                 .rejected(.operations(2))
             ])
     }

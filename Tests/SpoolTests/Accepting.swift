@@ -7,39 +7,39 @@ extension SpoolDirectory {
         _ operations: [Operation], limits: Limits, durable: Bool = true, givenIDs: [OperationID] = [],
         allOrNone: Bool = false
     ) throws(SpoolError) -> Accepted {
-        var admittance = Admittance(limits)
+        var control = AdmissionControl(limits)
         return try accept(
-            operations, within: &admittance, durable: durable, givenIDs: givenIDs, allOrNone: allOrNone)
+            operations, within: &control, durable: durable, givenIDs: givenIDs, allOrNone: allOrNone)
     }
 
     func accept(
-        _ operations: [Operation], within admittance: inout Admittance, durable: Bool = true,
+        _ operations: [Operation], within control: inout AdmissionControl, durable: Bool = true,
         givenIDs: [OperationID] = [], allOrNone: Bool = false
     ) throws(SpoolError) -> Accepted {
         let submissions = operations.map {
             Submission(
                 $0, hasOwnID: givenIDs.contains($0.header.id), at: $0.header.createdAt, isDated: true)
         }
-        return try accept(submissions, within: &admittance, durable: durable, allOrNone: allOrNone)
+        return try accept(submissions, within: &control, durable: durable, allOrNone: allOrNone)
     }
 
     func accept(
         _ operation: Operation, as name: EntryName, limits: Limits, hasOwnID: Bool
     ) throws(SpoolError) -> Accepted {
-        var admittance = Admittance(limits)
+        var control = AdmissionControl(limits)
         let submission = Submission(
             operation, as: name, hasOwnID: hasOwnID, at: operation.header.createdAt, isDated: true)
-        return try accept([submission], within: &admittance)
+        return try accept([submission], within: &control)
     }
 
     /// True if it was there.
     func retry(_ item: QuarantineItem, now: Timestamp, notBefore: Timestamp? = nil) throws(SpoolError) -> Bool {
-        var admittance = Admittance(Limits())
-        return try readmit(item, within: &admittance, now: now, notBefore: notBefore) != .gone
+        var control = AdmissionControl(Limits())
+        return try readmit(item, within: &control, now: now, notBefore: notBefore) != .gone
     }
 }
 
-extension Admittance {
+extension AdmissionControl {
     init(_ limits: Limits) {
         self.init(Configuration(limits: limits))
     }
@@ -49,7 +49,7 @@ extension SpoolRun {
     func admitForeign(
         now: Timestamp, limits: Limits, bodyFileRoots: [String] = []
     ) throws(SpoolError) -> Admission {
-        var admittance = Admittance(Configuration(bodyFileRoots: bodyFileRoots, limits: limits))
-        return try admitForeign(now: now, within: &admittance)
+        var control = AdmissionControl(Configuration(bodyFileRoots: bodyFileRoots, limits: limits))
+        return try admitForeign(now: now, within: &control)
     }
 }

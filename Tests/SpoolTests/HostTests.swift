@@ -89,8 +89,8 @@ import Testing
         let run = try near.beginRun(now: now)
         #expect(try run.recover(now: now) == Recovery())
         #expect(queue.names("tmp") == [name])
-        #expect(try run.hasCompany)
-        #expect(try run.company == [name])
+        #expect(try run.hasOtherRuns)
+        #expect(try run.otherRuns == [name])
         #expect(try near.damages(now: now) == [])
         #expect(try near.unjudgedRuns() == [name])
         #expect(try near.lockSequences() == nil)
@@ -141,7 +141,7 @@ import Testing
             let error = #expect(throws: SpoolError.self) {
                 try run.settle(claim, .delivered(keep: false), record: nil, now: now)
             }
-            #expect(error?.kind == .lostHold && error?.path == "claimed/\(run.name)")
+            #expect(error?.kind == .lostLock && error?.path == "claimed/\(run.name)")
         }
         #expect(throws: SpoolError.self) { try run.claim(entries[2]) }
         #expect(throws: SpoolError.self) { try run.admitForeign(now: now, limits: Limits()) }

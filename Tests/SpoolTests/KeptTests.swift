@@ -20,7 +20,7 @@ import Testing
     private func kept(_ values: [String: String], unkept: [String] = []) -> KeptValues {
         KeptValues(
             values: values.mapValues { KeptValue(json: $0.utf8)! },
-            unkept: Dictionary(uniqueKeysWithValues: unkept.map { ($0, Unkept.missing) }))
+            unkept: Dictionary(uniqueKeysWithValues: unkept.map { ($0, KeepError.missing) }))
     }
 
     @discardableResult

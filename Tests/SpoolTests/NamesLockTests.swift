@@ -111,7 +111,7 @@ struct NamesLockTests {
         let entries = try queue.add(["a", "b", "c"])
         var log: [String] = []
         let open = try counting { log.append($0) }
-        try open.together { for entry in entries { _ = try? open.hold(entry) } }
+        try open.withSharedSyncs { for entry in entries { _ = try? open.hold(entry) } }
         #expect(log == ["lock", "move", "move", "move", "unlock", "fsync"])
         #expect(try queue.entries().allSatisfy(\.name.isHeld))
     }
@@ -127,7 +127,7 @@ struct NamesLockTests {
                 try? other.withNamesLock(patience: .zero) { () throws(SpoolError) in others += 1 }
             }
         }
-        try open.together { for entry in entries { _ = try? open.hold(entry) } }
+        try open.withSharedSyncs { for entry in entries { _ = try? open.hold(entry) } }
         let turns = log.split(separator: "unlock").map { turn in turn.count { $0 == "move" } }
         #expect(turns.allSatisfy { $0 <= 20 } && turns.reduce(0, +) == 100)
         #expect(log.count { $0 == "lock" } == log.count { $0 == "unlock" })
@@ -139,7 +139,7 @@ struct NamesLockTests {
         let lister = try queue.open()
         let open = try other()
         try lister.withNamesLock { () throws(SpoolError) in
-            try open.together { for entry in entries { _ = try? open.drop(entry) } }
+            try open.withSharedSyncs { for entry in entries { _ = try? open.drop(entry) } }
         }
         #expect(try queue.entries().isEmpty)
     }

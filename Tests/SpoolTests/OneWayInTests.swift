@@ -32,9 +32,9 @@ struct OneWayInTests {
         _ submissions: [Submission], _ configuration: Configuration = Configuration(), durable: Bool = true,
         allOrNone: Bool = false, in open: SpoolDirectory? = nil
     ) throws -> Accepted {
-        var admittance = Admittance(configuration)
+        var control = AdmissionControl(configuration)
         return try (open ?? queue.open()).accept(
-            submissions, within: &admittance, durable: durable, allOrNone: allOrNone)
+            submissions, within: &control, durable: durable, allOrNone: allOrNone)
     }
 
     // MARK: - Ids
@@ -290,8 +290,8 @@ struct OneWayInTests {
 
     private func admit(_ configuration: Configuration) throws -> Admission {
         let run = try queue.open().beginRun(now: now)
-        var admittance = Admittance(configuration)
-        let admission = try run.admitForeign(now: now, within: &admittance)
+        var control = AdmissionControl(configuration)
+        let admission = try run.admitForeign(now: now, within: &control)
         try run.end()
         return admission
     }
@@ -336,8 +336,8 @@ struct OneWayInTests {
             let run = try queue.open(calls.calls).beginRun(now: now)
             // The copy is in its place, and gets no other name.
             calls.reset(.always("renameNoReplace", EIO))
-            var admittance = Admittance(Configuration())
-            #expect(try run.admitForeign(now: now, within: &admittance).admitted.isEmpty)
+            var control = AdmissionControl(Configuration())
+            #expect(try run.admitForeign(now: now, within: &control).admitted.isEmpty)
             calls.reset()
         }
         #expect(queue.names("new").isEmpty)
@@ -358,8 +358,8 @@ struct OneWayInTests {
         try run.end()
         let item = try #require(try open.quarantined().first)
         func readmit(_ limits: Limits, isRehearsal: Bool = false) throws -> Readmission {
-            var admittance = Admittance(Configuration(limits: limits))
-            return try open.readmit(item, within: &admittance, now: now, isRehearsal: isRehearsal)
+            var control = AdmissionControl(Configuration(limits: limits))
+            return try open.readmit(item, within: &control, now: now, isRehearsal: isRehearsal)
         }
         #expect(try readmit(Limits(operations: 2)) == .refused("the queue holds 2 operations, its limit"))
         let small = try readmit(Limits(operationBytes: 1))

@@ -317,7 +317,7 @@ struct TogetherTests {
         let calls = InterceptedCalls()
         let open = try queue.open(calls.calls)
         calls.reset()
-        try open.together {
+        try open.withSharedSyncs {
             for entry in added { _ = try? open.retry(entry, now: now, notBefore: now + .seconds(9)) }
             #expect(!calls.log.contains("fsync"))
         }
@@ -336,7 +336,7 @@ struct TogetherTests {
             do {
                 let open = try queue.open(calls.calls)
                 calls.reset(isCrash ? .crash(at: index) : .error(EIO, at: index))
-                try? open.together { for entry in added { _ = try? open.hold(entry) } }
+                try? open.withSharedSyncs { for entry in added { _ = try? open.hold(entry) } }
             }
             #expect(calls.descriptors.isEmpty)
             #expect(try queue.entries().map(\.name.id.description).sorted() == ["a", "b", "c"])

@@ -136,8 +136,8 @@ struct PortableOperationTests {
         let lines = stream.split(separator: UInt8(ascii: "\n"))
         #expect(lines.count == expected.count)
         let operations = try lines.map { try PortableOperation(json: Array($0), file: "f", line: 1) }
-        var admittance = Admittance(Limits())
-        let restored = try to.open().accept(TemporaryQueue.portable(operations), within: &admittance)
+        var control = AdmissionControl(Limits())
+        let restored = try to.open().accept(TemporaryQueue.portable(operations), within: &control)
         // What could never be sent, such as a header field with a line break, does not enter where it would wait.
         for (path, result) in zip(try from.entries().map(\.path), restored.results) {
             if case .accepted = result { continue }

@@ -20,9 +20,9 @@ struct RestoreTests {
     private func restore(
         _ operations: [PortableOperation], _ open: SpoolDirectory, _ limits: Limits = Limits(), allOrNone: Bool = false
     ) throws(SpoolError) -> Accepted {
-        var admittance = Admittance(limits)
+        var control = AdmissionControl(limits)
         return try open.accept(
-            TemporaryQueue.portable(operations), within: &admittance, allOrNone: allOrNone)
+            TemporaryQueue.portable(operations), within: &control, allOrNone: allOrNone)
     }
 
     @Test func `every file is synced before its rename, and every directory before the answer`() throws {
@@ -130,9 +130,9 @@ struct RestoreTests {
                 do {
                     let open = try queue.open(calls.calls)
                     calls.reset(isCrash ? .crash(at: index) : .error(EIO, at: index))
-                    var admittance = Admittance(Limits(operations: 1))
+                    var control = AdmissionControl(Limits(operations: 1))
                     let submissions = TemporaryQueue.portable([try portable(queue, new, body: "2")])
-                    let accepted = try? open.accept(submissions, within: &admittance, replacing: true)
+                    let accepted = try? open.accept(submissions, within: &control, replacing: true)
                     if case .accepted? = accepted?.results.first { isAnswered = true }
                 }
                 try queue.recover()
@@ -155,9 +155,9 @@ struct RestoreTests {
         let run = try queue.open().beginRun(now: TemporaryQueue.now)
         let entry = try #require(queue.entries().first)
         _ = try #require(try run.claim(entry))
-        var admittance = Admittance(Limits())
+        var control = AdmissionControl(Limits())
         let submissions = TemporaryQueue.portable([try portable(queue, .new, body: "2")])
-        let accepted = try queue.open().accept(submissions, within: &admittance, replacing: true)
+        let accepted = try queue.open().accept(submissions, within: &control, replacing: true)
         #expect(accepted.results == [.inFlight] && accepted.replaced.isEmpty)
         try run.end()
         #expect(try queue.entries().map(\.name.interruptions) == [0])

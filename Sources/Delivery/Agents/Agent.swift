@@ -20,7 +20,7 @@ final class Agent {
     private let journal: Int32
     /// The attempts in the agent whose requests may have begun to leave. Complete once the agent has ended.
     private(set) var begun: Set<Int> = []
-    private var unreadBeginnings = 0
+    private var unreadStarts = 0
     /// Bytes that the socket has not taken. Small frames share a piece; a large one has its own piece and is not
     /// copied.
     private var outbox: [Piece] = []
@@ -155,13 +155,13 @@ final class Agent {
         tickets.insert(ticket)
         destination = request.destination
         // The pipe never fills, so the agent never waits for this process to read it.
-        unreadBeginnings += 1
-        if unreadBeginnings >= 256 { readJournal() }
+        unreadStarts += 1
+        if unreadStarts >= 256 { readJournal() }
         hold(bytes, request.bodyPart?.file)
     }
 
     private func readJournal() {
-        unreadBeginnings = 0
+        unreadStarts = 0
         withUnsafeTemporaryAllocation(of: Int64.self, capacity: 512) { numbers in
             while true {
                 let count = read(journal, numbers.baseAddress, numbers.count * 8)

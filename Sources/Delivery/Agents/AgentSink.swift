@@ -35,10 +35,10 @@ package final class AgentSink: Sink {
     /// Attempts without an agent, in the order in which they will be given to agents.
     private var waiting: [Int] = []
     /// Destinations that have, or may have, killed or hung an agent.
-    private var feared: Set<String> = []
+    private var riskyDestinations: Set<String> = []
     private var done: [(ticket: Int, report: AttemptReport)] = []
     /// The number of agents in a row that died before they were ready.
-    private var stillborn = 0
+    private var failedStarts = 0
     /// The time of the last wait, or of the last write to an agent.
     private var lastCall = ContinuousClock.now
     /// The time after `lastCall` in which attempts are gathered, to reach their agents in one call. A later attempt is
@@ -156,8 +156,8 @@ package final class AgentSink: Sink {
             retire([other])
         }
         if agents.count < agentLimit { return try startAgent(for: request.transport) }
-        if feared.contains(request.destination) { return nil }
-        return ours.filter { feared.isDisjoint(with: destinations(in: $0)) }
+        if riskyDestinations.contains(request.destination) { return nil }
+        return ours.filter { riskyDestinations.isDisjoint(with: destinations(in: $0)) }
             .min { $0.tickets.count < $1.tickets.count }
     }
 
@@ -260,7 +260,7 @@ package final class AgentSink: Sink {
             case .ready(let version):
                 guard version == Frame.version else { throw SinkError(strange(agent)) }
                 agent.isReady = true
-                stillborn = 0
+                failedStarts = 0
             case .report(let ticket, let report) where agent.tickets.contains(ticket):
                 agent.tickets.remove(ticket)
                 finish(ticket, report.result, report.duration)
@@ -270,7 +270,7 @@ package final class AgentSink: Sink {
                 break listening
             }
         }
-        if let complaint { try bury(agent, complaint: complaint) }
+        if let complaint { try handleDeath(agent, complaint: complaint) }
     }
 
     private func finish(
@@ -313,15 +313,15 @@ package final class AgentSink: Sink {
     }
 
     /// Ends an agent that died or sent garbage. Throws after three agents in a row that died before they were ready.
-    private func bury(_ agent: Agent, complaint: String) throws(SinkError) {
+    private func handleDeath(_ agent: Agent, complaint: String) throws(SinkError) {
         agents.removeAll { $0 === agent }
         let end = agent.end()
         let reason = complaint.isEmpty ? end : complaint
         if !agent.isReady {
-            stillborn += 1
+            failedStarts += 1
             putBack(agent.tickets)
-            guard stillborn < 3 else {
-                stillborn = 0
+            guard failedStarts < 3 else {
+                failedStarts = 0
                 throw SinkError("cannot start a delivery agent: \(program(agent.transport).executable) \(reason)")
             }
         } else {
@@ -335,7 +335,7 @@ package final class AgentSink: Sink {
         putBack(agent.tickets.subtracting(doubted))
         for ticket in doubted.sorted() {
             guard let attempt = attempts[ticket] else { continue }
-            feared.insert(attempt.request.destination)
+            riskyDestinations.insert(attempt.request.destination)
             let began = attempt.alarm.map {
                 $0 - attempt.request.timeouts.total - (attempt.isCancelled ? grace : .zero)
             }

@@ -4,7 +4,7 @@ import Synchronization
 /// Makes attempts by an agent's transport, follows their redirects, and reports each attempt once.
 final class RedirectFollower: Sendable {
     /// An attempt that may be redirected.
-    private struct Journey {
+    private struct RedirectableAttempt {
         var request: OutgoingRequest
         let began = ContinuousClock.now
         var hops = 0
@@ -24,7 +24,7 @@ final class RedirectFollower: Sendable {
 
     private let report: TransportReport
     /// The attempts that may be redirected, by ticket.
-    private let journeys = Mutex<[Int: Journey]>([:])
+    private let journeys = Mutex<[Int: RedirectableAttempt]>([:])
     /// Written once, in `init`. The transport reports on the agent's thread or on threads of its own, and can be given
     /// the next hop there.
     nonisolated(unsafe) private var transport: Result<any AgentTransport, UnavailableTransport>!
@@ -47,7 +47,7 @@ final class RedirectFollower: Sendable {
     func start(_ request: OutgoingRequest, ticket: Int) {
         switch request.redirects {
         case .never: break
-        case .sameOrigin: journeys.withLock { $0[ticket] = Journey(request: request) }
+        case .sameOrigin: journeys.withLock { $0[ticket] = RedirectableAttempt(request: request) }
         }
         carry(request, ticket)
     }
@@ -104,13 +104,15 @@ final class RedirectFollower: Sendable {
         }
     }
 
-    private enum Arrival {
+    private enum NextStep {
         case end(AttemptReport)
         case hop(OutgoingRequest)
     }
 
     /// Returns the end or the next hop of an attempt that may be redirected; `nil` for every other attempt.
-    private func follow(_ report: AttemptReport, _ ticket: Int, _ journeys: inout [Int: Journey]) -> Arrival? {
+    private func follow(_ report: AttemptReport, _ ticket: Int, _ journeys: inout [Int: RedirectableAttempt])
+        -> NextStep?
+    {
         guard var journey = journeys.removeValue(forKey: ticket) else { return nil }
         var end = report
         end.duration = journey.began.duration(to: .now)

@@ -182,10 +182,10 @@ final class AnswerAssessor {
             beginHoldGuard(of: destination, by: answer.isRefusal ? attempt : nil)
             if answer.isRefusal, attempt.members.count > 1 { askOne(of: &answer) }
         }
-        answer.letsOthersGo =
+        answer.releasesSequence =
             verdict.outcome == .failed && destination.holdGuard == nil && destination.storm.withholds
-        if answer.letsOthersGo {
-            for member in attempt.members { settler.goOn(member, after: .failed(countsAttempt: true)) }
+        if answer.releasesSequence {
+            for member in attempt.members { settler.advance(member, after: .failed(countsAttempt: true)) }
         }
         follow(step(for: answer, meaning), destination)
         book.tellIfClosed(destination)

@@ -9,7 +9,7 @@ struct AttemptAnswer {
     var isUnsent = false
     /// Whether the operations behind it in its sequence are sent while it is withheld, as if it had failed. If they
     /// meet the same end, they fail or are put back with it.
-    var letsOthersGo = false
+    var releasesSequence = false
     /// Whether another operation was delivered while it was withheld. Its failure then does not count towards a storm.
     var isContradicted = false
 

@@ -96,7 +96,7 @@ extension Chooser {
         of name: ListedName, in state: QueueState, _ sequence: SequenceKey, _ kind: OperationKinds.Kind,
         _ listing: inout Listing
     ) -> Place? {
-        guard let turn = listing.precedence?.turn(of: name, of: kind.route, to: kind.destination, mark: name.mark)
+        guard let turn = listing.precedence?.position(of: name, of: kind.route, to: kind.destination, mark: name.mark)
         else { return nil }
         let holder = listing.failed.holder(of: name, of: kind.route, to: kind.destination)
         let place: Place

@@ -3,7 +3,7 @@ package import Spool
 
 /// The choice of operations for one pass: what is attempted, in which order, and what each operation waits for.
 ///
-/// `run` and `send` first take the sequence lock and recover dead runs (`SpoolRun.takeOrder`). If operations may wait
+/// `run` and `send` first take the sequence lock and recover dead runs (`SpoolRun.takeSequenceLock`). If operations may wait
 /// for each other, the queue is listed twice under the names lock, because the turn of one depends on all others. A
 /// third listing decides where the two differ.
 package struct Chooser {
@@ -101,7 +101,7 @@ package struct Chooser {
                 guard kind.isSequential else { return }
                 let standing: Precedence.Standing =
                     if state == .claimed || !kind.isAskedFor || isSetAside(name) {
-                        .outOfReach
+                        .untouchable
                     } else if isNamed(name) {
                         .waiting(eligibility(of: name, kind))
                     } else {

@@ -16,7 +16,7 @@ struct OperationKinds {
         /// Its destination within the run; `nil` before the first due or expired operation.
         var opened: RunDestination?
         /// The part of the kind that can still be chosen, by the run's rank.
-        var reach: [Reach]
+        var reach: [RankBounds]
         private let typeBytes: [UInt8]
         private let origin: Digest?
 

@@ -34,7 +34,7 @@ final class DestinationBook {
     }
 
     /// Whether to ignore circuit breakers (`--now`): those that were open before the run, not those that open in it.
-    private var ignoresCoolDown: Bool { ignoresBackoff && isFirstPass }
+    private var ignoresCircuitBreaker: Bool { ignoresBackoff && isFirstPass }
 
     /// Since when this machine has no network, according to the ledger; `nil` if it has one.
     var offline: DestinationLedger.Offline? { shared.ledger.offline }
@@ -66,7 +66,7 @@ final class DestinationBook {
     private func refresh(_ destination: RunDestination, _ now: Timestamp) {
         destination.state = shared.ledger[destination.name]
         // A circuit breaker that opened after this run met the destination is not overridden at each listing.
-        destination.open(at: now, ignoringCoolDown: ignoresCoolDown && !destination.hasBeenHeard)
+        destination.open(at: now, ignoringCircuitBreaker: ignoresCircuitBreaker && !destination.hasBeenHeard)
         destination.beginPass()
         releaseByChange(destination, now)
     }
@@ -104,7 +104,7 @@ final class DestinationBook {
         let state = shared.ledger[identity.name]
         let adaptive = concurrency == .auto ? AdaptiveConcurrency(runs: runs, overload: state.overload, at: now) : nil
         let destination = RunDestination(identity, settings, state, limits: limits, concurrency: adaptive)
-        destination.open(at: now, ignoringCoolDown: ignoresCoolDown)
+        destination.open(at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
         destinations[identity.digest] = destination
         releaseByChange(destination, now)
         return destination
@@ -173,7 +173,7 @@ final class DestinationBook {
     /// Applies an event to a destination, and reports it if the event ends a hold.
     func note(_ event: DestinationEvent, of destination: RunDestination, at now: Timestamp) {
         let wasHeld = destination.state.hold != nil
-        destination.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
+        destination.note(event, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
         if wasHeld, destination.state.hold == nil { tally.tell(.holdEnded(destination: destination.name)) }
     }
 
@@ -195,7 +195,7 @@ final class DestinationBook {
 
     /// Records that a probe of a held destination begins, before it is sent, so that no other run sends one.
     func beginProbe(of destination: RunDestination, at now: Timestamp) {
-        destination.note(.probed, at: now, ignoringCoolDown: ignoresCoolDown)
+        destination.note(.probed, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
         tell()
     }
 
@@ -212,7 +212,7 @@ final class DestinationBook {
         let event = DestinationEvent.held(
             reason: reason.reason(excerpt: record?.status == nil ? record?.excerpt : nil), status: record?.status,
             blamed: fingerprint(of: destination))
-        destination.note(event, at: now, ignoringCoolDown: ignoresCoolDown)
+        destination.note(event, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
         if isNew, let record {
             let isStorm = if case .storm = reason { true } else { false }
             tally.tell(.destinationHeld(destination: destination.name, record: record, byStormGuard: isStorm))

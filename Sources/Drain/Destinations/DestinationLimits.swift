@@ -12,7 +12,7 @@ final class DestinationLimits {
     /// The pause before the next request for a slot after a refusal.
     private static let pause = Duration.milliseconds(50)
     /// The time for which the process keeps to the limits by itself after an error.
-    private static let respite = Duration.seconds(60)
+    private static let errorPause = Duration.seconds(60)
 
     private let name: String
     private var pace: Pace
@@ -23,13 +23,13 @@ final class DestinationLimits {
     private let clock: RunClock?
     private let report: (SpoolError) -> Void
     /// The end of the span of the rate in which only this process begins attempts.
-    private var ownUntil = Duration.zero
+    private var spanEnd = Duration.zero
     /// The earliest time of the next request for a slot or a span.
     private var askAgain = Duration.zero
     /// The times of the first and the last refusal since this process got a slot; `nil` if there was none.
-    private var slotless: (since: Duration, last: Duration)?
+    private var slotRefusals: (since: Duration, last: Duration)?
     /// The time until which the process keeps to the limits by itself, after an error.
-    private var aloneUntil = Duration.zero
+    private var localLimitsUntil = Duration.zero
     private var hasTold = false
 
     /// Makes the limits of one process by itself.
@@ -67,14 +67,14 @@ final class DestinationLimits {
     /// Takes the right to begin one attempt beside those in flight. Returns false if other processes have all of it.
     /// `isOnly`: no other attempt follows soon.
     func take(at elapsed: Duration, inFlight: Int, isOnly: Bool = false) -> Bool {
-        guard slots != nil || rates != nil, elapsed >= aloneUntil else { return true }
+        guard slots != nil || rates != nil, elapsed >= localLimitsUntil else { return true }
         let start = clock?.instant()
         var refusal: Duration?
         do throws(SpoolError) {
             refusal = try refusedSlot(at: elapsed)
             if refusal == nil { refusal = try refusedSpan(at: elapsed, isOnly) }
         } catch {
-            aloneUntil = elapsed + Self.respite
+            localLimitsUntil = elapsed + Self.errorPause
             if !hasTold { report(error) }
             hasTold = true
         }
@@ -88,7 +88,7 @@ final class DestinationLimits {
 
     /// Whether this process has been without a slot for `patience`.
     func isExhausted(at elapsed: Duration) -> Bool {
-        slotless.map { elapsed - $0.since >= Self.patience } ?? false
+        slotRefusals.map { elapsed - $0.since >= Self.patience } ?? false
     }
 
     /// Records the start of an attempt.
@@ -107,21 +107,21 @@ final class DestinationLimits {
     private func refusedSlot(at elapsed: Duration) throws(SpoolError) -> Duration? {
         guard let slots else { return nil }
         if try slots.take() {
-            slotless = nil
+            slotRefusals = nil
             return nil
         }
         // An old refusal says nothing about the time since: there was nothing to send.
-        let isOld = slotless.map { elapsed - $0.last > .seconds(1) } ?? true
-        slotless = (isOld ? elapsed : slotless!.since, elapsed)
+        let isOld = slotRefusals.map { elapsed - $0.last > .seconds(1) } ?? true
+        slotRefusals = (isOld ? elapsed : slotRefusals!.since, elapsed)
         return Self.pause
     }
 
     /// Takes a span of the rate, unless this process has one. Returns the time until its end if another process has it.
     private func refusedSpan(at elapsed: Duration, _ isOnly: Bool) throws(SpoolError) -> Duration? {
-        guard let rates, elapsed >= ownUntil else { return nil }
+        guard let rates, elapsed >= spanEnd else { return nil }
         switch try rates.take(name, every: pace.interval, isOnly) {
         case .own(let span):
-            ownUntil = elapsed + span
+            spanEnd = elapsed + span
             return nil
         case .others(let wait): return wait
         }

@@ -95,8 +95,8 @@ final class RunDestination {
     var isProbing: Bool { access.isProbing }
 
     /// Opens or closes it, by its state at `now`.
-    func open(at now: Timestamp, ignoringCoolDown: Bool) {
-        access.open(at: now, ignoringCoolDown: ignoringCoolDown)
+    func open(at now: Timestamp, ignoringCircuitBreaker: Bool) {
+        access.open(at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
     }
 
     /// Takes over what operators and other runs have recorded, see `DestinationAccess`. While answers are withheld, or
@@ -118,8 +118,8 @@ final class RunDestination {
     func share(with runs: Int, at now: Timestamp) { access.share(with: runs, at: now) }
 
     /// Applies an event, for this run at once and for the ledger later.
-    func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {
-        access.note(event, at: now, ignoringCoolDown: ignoringCoolDown)
+    func note(_ event: DestinationEvent, at now: Timestamp, ignoringCircuitBreaker: Bool) {
+        access.note(event, at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
     }
 
     /// Whether it has urgent work or withheld answers.
@@ -129,7 +129,7 @@ final class RunDestination {
 
     /// The most attempts of the dispatch order that may be in flight.
     var concurrencyLimit: Int {
-        isClosed || isSampling || !urgent.isEmpty ? 0 : min(access.allowance, isCautious ? 1 : .max)
+        isClosed || isSampling || !urgent.isEmpty ? 0 : min(access.concurrencyLimit, isCautious ? 1 : .max)
     }
 
     var isClosed: Bool { block != nil || lacksConditions || isLeft || isLeftToOthers }

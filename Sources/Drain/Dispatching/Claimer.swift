@@ -149,15 +149,15 @@ final class Claimer {
         while !draft.isFull {
             // At most doubles the batch: the run claims in vain, and has in memory, no more than it sends.
             let count = settler.claims.isSlowToTake ? min(draft.room, attempt.members.count) : 1
-            var turns = queue.next(of: attempt.destination, type: first.header.type, atMost: count)[...]
-            if turns.isEmpty { return }
-            if turns.count > 1 { takeTogether(turns.map(\.candidate)) }
-            while let next = turns.popFirst() {
+            var dequeued = queue.next(of: attempt.destination, type: first.header.type, atMost: count)[...]
+            if dequeued.isEmpty { return }
+            if dequeued.count > 1 { takeTogether(dequeued.map(\.candidate)) }
+            while let next = dequeued.popFirst() {
                 guard let member = claim(next.candidate, attempt.destination, attempt.maker) else { continue }
                 guard !isLastAttempt(of: member, attempt.route), draft.admit(member.operation) else {
                     // The next batch begins with this operation.
                     queue.takeBack(next, member)
-                    for other in turns { queue.takeBack(other) }
+                    for other in dequeued { queue.takeBack(other) }
                     return putBackTaken()
                 }
                 attempt.members.append(member)

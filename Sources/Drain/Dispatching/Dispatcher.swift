@@ -114,9 +114,9 @@ final class Dispatcher {
                     send(attempt)
                 }
             } else {
-                let turns = nextTurns()
-                if turns.isEmpty { return queue.waitForLimits(at: tally.elapsed) }
-                begin(turns)
+                let dequeued = dequeue()
+                if dequeued.isEmpty { return queue.waitForLimits(at: tally.elapsed) }
+                begin(dequeued)
             }
             if stop.mustStop() { return nil }
         }
@@ -125,32 +125,32 @@ final class Dispatcher {
 
     /// Removes the next operation to begin. In a slow directory, removes every operation that may begin now, up to one
     /// whose destination has a rate or whose route sends batches, and claims them together. Counts each as in flight.
-    private func nextTurns() -> [Turn] {
-        var turns: [Turn] = []
+    private func dequeue() -> [DequeuedOperation] {
+        var dequeued: [DequeuedOperation] = []
         var isLast = !settler.claims.isSlowToTake || sender.pace.isSpaced || sender.sendsLargeBodies
         repeat {
-            let free = sender.concurrency - inFlight.count - turns.count
-            guard let turn = queue.next(free: free, at: tally.elapsed) else { break }
-            let destination = settler.book[turn.candidate]
+            let free = sender.concurrency - inFlight.count - dequeued.count
+            guard let operation = queue.next(free: free, at: tally.elapsed) else { break }
+            let destination = settler.book[operation.candidate]
             destination.inFlight += 1
-            turns.append(turn)
-            let route = sender.maker(of: turn.candidate.entry.name.type, to: destination).route
+            dequeued.append(operation)
+            let route = sender.maker(of: operation.candidate.entry.name.type, to: destination).route
             isLast = isLast || destination.limits.hasRate || route.batch != nil
         } while !isLast
-        if turns.count > 1 { claimer.takeTogether(turns.map(\.candidate)) }
-        return turns
+        if dequeued.count > 1 { claimer.takeTogether(dequeued.map(\.candidate)) }
+        return dequeued
     }
 
     /// Begins attempts in order. If one attempt closes its destination, or the run must stop, puts the remaining
     /// operations back.
-    private func begin(_ turns: [Turn]) {
-        for (count, turn) in turns.enumerated() {
-            let destination = settler.book[turn.candidate]
+    private func begin(_ dequeued: [DequeuedOperation]) {
+        for (count, operation) in dequeued.enumerated() {
+            let destination = settler.book[operation.candidate]
             if count > 0, stop.mustStop() || destination.inFlight > destination.concurrencyLimit {
-                queue.takeBack(turn)
+                queue.takeBack(operation)
                 end(destination)
             } else {
-                begin(turn.candidate, isSample: false)
+                begin(operation.candidate, isSample: false)
             }
         }
         claimer.putBackTaken()

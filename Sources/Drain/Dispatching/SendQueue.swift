@@ -137,17 +137,17 @@ final class SendQueue {
 
     /// Removes the next operation of the order, and takes the right to begin its attempt; `nil` if none may begin now.
     /// `free` is the number of attempts that may begin.
-    func next(free: Int, at elapsed: Duration) -> Turn? {
+    func next(free: Int, at elapsed: Duration) -> DequeuedOperation? {
         if isOutdated { return nil }
         let destinations = destinations
         while let position = order.next(
             free: free, inFlight: { destinations[$0].inFlight },
-            allowance: {
+            concurrencyLimit: {
                 destinations[$0].limits.wait(at: elapsed) == .zero ? destinations[$0].concurrencyLimit : 0
             })
         {
             if take(of: destinations[order.line(of: position)], at: elapsed) {
-                return Turn(position: position, candidate: candidates[position])
+                return DequeuedOperation(position: position, candidate: candidates[position])
             }
             order.takeBack(position)
         }
@@ -163,14 +163,14 @@ final class SendQueue {
     }
 
     /// Removes the next operations of a destination for a batch, as long as they are of this type.
-    func next(of destination: RunDestination, type: TypeName, atMost count: Int) -> [Turn] {
-        var turns: [Turn] = []
-        while !isOutdated, turns.count < count,
+    func next(of destination: RunDestination, type: TypeName, atMost count: Int) -> [DequeuedOperation] {
+        var dequeued: [DequeuedOperation] = []
+        while !isOutdated, dequeued.count < count,
             let position = order.next(of: destination.line, where: { candidates[$0].entry.name.type == type })
         {
-            turns.append(Turn(position: position, candidate: candidates[position]))
+            dequeued.append(DequeuedOperation(position: position, candidate: candidates[position]))
         }
-        return turns
+        return dequeued
     }
 
     /// Returns the time until limits let the next attempt begin; `nil` if they delay none. Called when nothing may
@@ -189,14 +189,14 @@ final class SendQueue {
     // MARK: - What was taken out
 
     /// Puts an operation back into the order, if its attempt is not begun.
-    func takeBack(_ turn: Turn) {
-        order.takeBack(turn.position)
+    func takeBack(_ operation: DequeuedOperation) {
+        order.takeBack(operation.position)
     }
 
     /// Puts a claimed operation back into the order, if it did not fit a batch.
-    func takeBack(_ turn: Turn, _ member: Member) {
+    func takeBack(_ operation: DequeuedOperation, _ member: Member) {
         claimed[member.name.id] = member
-        takeBack(turn)
+        takeBack(operation)
     }
 
     /// Removes a claimed operation that `takeBack` put back; `nil` if the operation is not claimed.

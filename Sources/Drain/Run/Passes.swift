@@ -42,7 +42,7 @@ final class Passes {
             try admit()
             pass = try choose(budget: options.limit)
         }
-        if !pass.isEmpty { try claims.anchor() }
+        if !pass.isEmpty { try claims.syncRunDirectory() }
         settle(&pass)
         return pass
     }
@@ -76,17 +76,17 @@ final class Passes {
 
     private func choose(budget: Int) throws(SpoolError) -> Pass {
         // A user who names operations wants all of them now, not only this run's share.
-        let company = try claims.company
+        let company = try claims.otherRuns
         settler.book.share(with: company.count + 1)
         let peers = options.ids == nil ? Peers(of: claims.name, others: company) : .none
-        return try chooser.choose(budget: budget, claims.hasOrder ? .decided : .elsewhere, peers)
+        return try chooser.choose(budget: budget, claims.hasSequenceLock ? .decided : .elsewhere, peers)
     }
 
     /// Admits dropped files, but leaves the pass time to deliver: the rest waits for the next pass.
     private func admit() throws(SpoolError) {
         for _ in 0..<Self.admissions where clock.signals().count == 0 {
-            var admittance = Admittance(configuration)
-            tally.count(try claims.admitForeign(now: clock.now(), within: &admittance))
+            var control = AdmissionControl(configuration)
+            tally.count(try claims.admitForeign(now: clock.now(), within: &control))
             if !tally.summary.leftForeign { return }
         }
     }

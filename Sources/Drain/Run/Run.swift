@@ -46,8 +46,8 @@ package final class Run {
         }
         let claims = try spool.beginRun(now: world.now())
         let now = world.now()
-        tally.count(try asksForSequences ? claims.takeOrder(now: now) : claims.recover(now: now))
-        if options.failsIfBusy, try claims.hasCompany {
+        tally.count(try asksForSequences ? claims.takeSequenceLock(now: now) : claims.recover(now: now))
+        if options.failsIfBusy, try claims.hasOtherRuns {
             tally.end(.busy)
             try claims.end()
             return tally.summary

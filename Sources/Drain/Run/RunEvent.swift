@@ -7,7 +7,7 @@ package enum RunEvent: Sendable {
     case chosen(Int, leftDue: Int)
     case attempted(AttemptEvent)
     /// An operation was settled without a request: it expired, or must not be sent, or its request cannot be made.
-    case gaveUp(AttemptEvent)
+    case settledUnsent(AttemptEvent)
     case quarantined(QuarantineItem)
     /// A destination is held from now on; its operations are put back. `byStormGuard`: because of a status that earlier
     /// operations have failed with.
@@ -24,7 +24,7 @@ package enum RunEvent: Sendable {
     case dropped(EntryName)
     case recovered(Recovery)
     /// The answer to a delivered operation lacks a value that its route keeps. Operations that need the value wait.
-    case notKept(OperationID, name: String, reason: Unkept)
+    case notKept(OperationID, name: String, reason: KeepError)
     /// A signal ends the run: it claims nothing more, and the requests in flight have the grace time to end.
     case stopping(inFlight: Int, grace: Duration)
     case inputOutputError(SpoolError)

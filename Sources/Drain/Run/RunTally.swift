@@ -70,7 +70,7 @@ final class RunTally {
         case .superseded: summary.superseded += 1
         case .deferred, .putBack, .quarantined: break
         }
-        tell(isSent ? .attempted(event) : .gaveUp(event))
+        tell(isSent ? .attempted(event) : .settledUnsent(event))
     }
 
     // MARK: - The end
@@ -81,7 +81,7 @@ final class RunTally {
     /// Counts and reports an error with an operation or a file; the others go on. Reports a full disk once, and a lost
     /// lock once, which ends the run.
     func inputOutput(_ error: SpoolError) {
-        if error.kind == .lostHold {
+        if error.kind == .lostLock {
             if hasLostLock { return }
             hasLostLock = true
             end(.broken(error.description))

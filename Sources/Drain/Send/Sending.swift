@@ -41,7 +41,7 @@ package final class Sending {
         package var reason: String
         package var isHeld = false
         /// The caller releases it once the operation is in the queue: earlier, a newer one could be delivered first.
-        package var turn: SendTurn?
+        package var turn: SequenceReservation?
     }
 
     private let spool: SpoolDirectory
@@ -59,7 +59,7 @@ package final class Sending {
     package init(
         spool: SpoolDirectory, configuration: Configuration, options: Options, world: World,
         attempted: @escaping (AttemptEvent) -> Void = { _ in },
-        notKept: @escaping (OperationID, _ name: String, Unkept) -> Void = { _, _, _ in },
+        notKept: @escaping (OperationID, _ name: String, KeepError) -> Void = { _, _, _ in },
         report: @escaping (SpoolError) -> Void
     ) {
         self.spool = spool
@@ -85,7 +85,8 @@ package final class Sending {
         guard item.route.isSequential, item.route.sequence(of: item.name, to: item.destination) != nil else {
             return try attempts(of: item, nil)
         }
-        let turn = try SendTurn(of: item.name, in: spool, at: world.now()) { [tally] in tally.inputOutput($0) }
+        let turn = try SequenceReservation(of: item.name, in: spool, at: world.now()) { [tally] in tally.inputOutput($0)
+        }
         let result: Result
         do throws(SpoolError) {
             if try turn.begin(at: world.now()), try isFirst(item) {
@@ -123,7 +124,7 @@ package final class Sending {
         case refreshed
     }
 
-    private func attempts(of item: SentOperation, _ turn: SendTurn?) throws(SpoolError) -> Result {
+    private func attempts(of item: SentOperation, _ turn: SequenceReservation?) throws(SpoolError) -> Result {
         var item = item
         var isRepeated = false
         // The longest wait for limits, the same as for an answer.
@@ -340,7 +341,7 @@ package final class Sending {
     /// this operation's turn.
     private func waits(
         until end: ContinuousClock.Instant, atMost limit: ContinuousClock.Instant, _ item: SentOperation,
-        _ turn: SendTurn?
+        _ turn: SequenceReservation?
     ) throws(SpoolError) -> Bool {
         let clock = world.clock
         guard end <= limit, !isInterrupted else { return false }

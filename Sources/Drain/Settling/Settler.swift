@@ -59,7 +59,7 @@ final class Settler {
                 setAside(member, error)
                 settlement.disposition = .putBack
             }
-            if !answer.letsOthersGo { goOn(member, after: settlement.disposition) }
+            if !answer.releasesSequence { advance(member, after: settlement.disposition) }
             return settlement
         }
     }
@@ -92,7 +92,7 @@ final class Settler {
     /// Settles an operation without a request, and lets its sequence go on or not.
     func settleUnsent(_ member: Member, _ settlement: Settlement, _ attempt: Attempt) throws(SpoolError) {
         try apply(settlement, member, attempt, isSent: false)
-        goOn(member, after: settlement.disposition)
+        advance(member, after: settlement.disposition)
     }
 
     /// Returns the settlement of an operation that must not be sent, because it has expired or could do harm when sent
@@ -119,7 +119,7 @@ final class Settler {
     }
 
     /// Lets the next operation of a sequence be sent, unless this one still waits.
-    func goOn(_ member: Member, after disposition: Disposition) {
+    func advance(_ member: Member, after disposition: Disposition) {
         guard let sequence = member.sequence else { return }
         let continues =
             switch disposition {

@@ -111,7 +111,7 @@ extension Counters {
         case .attempted(let attempt):
             count(.attempts, at: attempt.destination, now)
             count(attempt, now)
-        case .gaveUp(let attempt): count(attempt, now)
+        case .settledUnsent(let attempt): count(attempt, now)
         case .superseded(_, by: _, let destination): count(.superseded, at: destination, now)
         case .quarantined: countQuarantined(1)
         case .recovered(let recovery): countQuarantined(recovery.quarantined.count)

@@ -65,7 +65,7 @@ package struct WaitReasons {
         let name = entry.name
         let kind = kind(of: name)
         let (route, destination) = (kind.route, kind.destination)
-        let turn = precedence?.turn(of: name, of: route, to: destination) ?? .free
+        let turn = precedence?.position(of: name, of: route, to: destination) ?? .free
         let parkedUntil = kind.parked.isEmpty ? nil : kind.parked[name.id]
         let eligibility = Policy.eligibility(
             of: name, at: now, longestDelay: kind.longestDelay, ignoringBackoff: false)

@@ -39,7 +39,7 @@ final class OperatorCheck {
         do throws(SpoolError) {
             if try spool.isPaused { tally.end(.paused) }
             try book.hear()
-            book.share(with: try claims.company.count + 1)
+            book.share(with: try claims.otherRuns.count + 1)
             conditions.lookAgain()
         } catch {
             tally.inputOutput(error)

@@ -24,7 +24,7 @@ private struct Addition {
 
     let queue: OpenQueue
     let arguments: AddArguments
-    private var admittance: Admittance
+    private var control: AdmissionControl
     private var batch: [OperationInput.Given] = []
     private var batchLength = 0
     /// Values that are no operations. They go to quarantine with the batch.
@@ -35,7 +35,7 @@ private struct Addition {
     init(queue: OpenQueue, arguments: AddArguments) {
         self.queue = queue
         self.arguments = arguments
-        admittance = Admittance(queue.configuration)
+        control = AdmissionControl(queue.configuration)
         refused = RefusedValues(
             queue: queue, verb: "add", isAtomic: arguments.isAtomic, sync: arguments.sync, isJSON: arguments.isJSON)
     }
@@ -107,7 +107,7 @@ private struct Addition {
         let accepted: Accepted
         do throws(SpoolError) {
             accepted = try queue.spool.accept(
-                taken.map(\.submission), within: &admittance, durable: arguments.sync.isDurable,
+                taken.map(\.submission), within: &control, durable: arguments.sync.isDurable,
                 allOrNone: isAtomic)
         } catch {
             throw CommandFailure(

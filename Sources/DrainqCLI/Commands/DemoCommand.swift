@@ -33,8 +33,8 @@ func demo(_ arguments: DemoArguments, environment: [String: String]) throws(Comm
                 body: payload)
             return Submission(operation, hasOwnID: false, at: createdAt, isDated: false)
         }
-        var admittance = Admittance(configuration)
-        _ = try spool.accept(operations, within: &admittance)
+        var control = AdmissionControl(configuration)
+        _ = try spool.accept(operations, within: &control)
         if !arguments.verbosity.isQuiet {
             Messages.notice("\(operations.count) operations in '\(directory.path)', a receiver at \(receiver.url)")
         }

@@ -28,7 +28,7 @@ private struct Importation {
 
     let queue: OpenQueue
     let arguments: ImportArguments
-    private var admittance: Admittance
+    private var control: AdmissionControl
     private var last = Timestamp(microseconds: 0)
     private var batch: [(submission: Submission, text: [UInt8], source: String, line: Int)] = []
     private var bytes = 0
@@ -48,7 +48,7 @@ private struct Importation {
     init(queue: OpenQueue, arguments: ImportArguments) throws {
         self.queue = queue
         self.arguments = arguments
-        admittance = Admittance(queue.configuration)
+        control = AdmissionControl(queue.configuration)
         refused = RefusedValues(
             queue: queue, verb: "import", isAtomic: arguments.isAtomic, sync: arguments.sync, isJSON: arguments.isJSON)
     }
@@ -120,7 +120,7 @@ private struct Importation {
         let accepted: Accepted
         do throws(SpoolError) {
             accepted = try queue.spool.accept(
-                taken.map(\.submission), within: &admittance, durable: arguments.sync.isDurable,
+                taken.map(\.submission), within: &control, durable: arguments.sync.isDurable,
                 allOrNone: isAtomic, replacing: arguments.replaces)
         } catch {
             throw CommandFailure(error, hasBegun: hasAnswered, verb: "import", from: taken[0].line, of: taken[0].source)

@@ -38,7 +38,7 @@ struct NamedOperations {
 
     mutating func take(_ event: RunEvent) {
         switch event {
-        case .attempted(let attempt), .gaveUp(let attempt): told.insert(attempt.id)
+        case .attempted(let attempt), .settledUnsent(let attempt): told.insert(attempt.id)
         case .superseded(let name, by: _, destination: _): told.insert(name.id)
         case .quarantined(let item): if let id = item.name?.id { told.insert(id) }
         case .chosen, .notKept, .destinationHeld, .holdEnded, .parked, .networkAbsent, .dropped, .recovered, .stopping,

@@ -10,9 +10,9 @@ func retry(_ arguments: RetryArguments, environment: [String: String]) throws(Co
         try queue.spool.retry(entry, now: moment.now, notBefore: moment.due) != nil
     }
     action.onQuarantined = { queue, item, moment, isRehearsal in
-        var admittance = Admittance(queue.configuration)
+        var control = AdmissionControl(queue.configuration)
         let readmission = try queue.spool.readmit(
-            item, within: &admittance, now: moment.now, notBefore: moment.due, isRehearsal: isRehearsal)
+            item, within: &control, now: moment.now, notBefore: moment.due, isRehearsal: isRehearsal)
         switch readmission {
         case .refused(let reason): return .refused(reason)
         case .gone: return .gone
@@ -211,7 +211,7 @@ struct Action {
         // A failed sync does not undo the moves.
         defer { hasBegun = hasBegun || !done.isEmpty }
         var work = Result<Void, SpoolError>.success(())
-        try queue.spool.together {
+        try queue.spool.withSharedSyncs {
             work = Result { () throws(SpoolError) in for entry in batch { try perform(on: entry) } }
         }
         // Each answered change is durable, even if the work ended early.

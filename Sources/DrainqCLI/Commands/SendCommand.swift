@@ -151,8 +151,8 @@ private struct Answering {
         do throws(SpoolError) {
             let submission = Submission(
                 postponement.operation, as: postponement.name, hasOwnID: hasOwnID, at: .now(), isDated: true)
-            var admittance = Admittance(queue.configuration)
-            accepted = try queue.spool.accept([submission], within: &admittance)
+            var control = AdmissionControl(queue.configuration)
+            accepted = try queue.spool.accept([submission], within: &control)
         } catch {
             return "\(error)"
         }

@@ -37,7 +37,7 @@ struct RunNews {
                     HookNews(
                         .released, destination, reason: "it was delivered to, or what it was blamed on has changed"))
             }
-        case .attempted(let attempt), .gaveUp(let attempt):
+        case .attempted(let attempt), .settledUnsent(let attempt):
             if attempt.hasFailed {
                 add(HookNews(.failed, attempt.destination, reason: attempt.record.cause, ids: ["\(attempt.id)"]))
             } else if tellsDeliveries, case .delivered = attempt.settlement.disposition {

@@ -25,7 +25,7 @@ package struct CommandFailure: Error, Hashable, Sendable {
             case .permission: hasBegun ? .inputOutput : .permission
             case .untrusted: .permission
             case .newerFormat: .configuration
-            case .io, .notTheFile, .full, .notRemovedAfterDelivery, .lostHold: .inputOutput
+            case .io, .notTheFile, .full, .notRemovedAfterDelivery, .lostLock: .inputOutput
             }
         self.init(status, error.description, hint: error.hint)
     }

@@ -111,7 +111,7 @@ struct ProgressCount: Hashable, Sendable {
     mutating func take(_ event: RunEvent) {
         switch event {
         case .chosen(let count, let leftDue): choose(count, leftDue: leftDue)
-        case .attempted(let attempt), .gaveUp(let attempt): take(attempt.record.outcome)
+        case .attempted(let attempt), .settledUnsent(let attempt): take(attempt.record.outcome)
         default: break
         }
     }

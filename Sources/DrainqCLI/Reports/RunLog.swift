@@ -10,7 +10,7 @@ struct RunLog {
     func take(_ event: RunEvent) {
         switch event {
         case .chosen: break
-        case .attempted(let attempt), .gaveUp(let attempt): write(AttemptView(attempt), attempt.level)
+        case .attempted(let attempt), .settledUnsent(let attempt): write(AttemptView(attempt), attempt.level)
         case .quarantined(let item): write(QuarantineView(item), .error)
         case .destinationHeld(let destination, let record, _): write(HeldView(destination, record), .error)
         case .holdEnded(let destination): write(ReleasedView(destination: destination), .notice)
@@ -42,7 +42,7 @@ struct RunLog {
 }
 
 /// Returns the message about an answer without a value that its route keeps.
-func notKeptMessage(_ id: OperationID, _ name: String, _ reason: Unkept) -> String {
+func notKeptMessage(_ id: OperationID, _ name: String, _ reason: KeepError) -> String {
     "nothing is kept as '\(name)' for the key of '\(id)': \(reason)"
 }
 

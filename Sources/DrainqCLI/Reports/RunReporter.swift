@@ -54,7 +54,7 @@ struct RunReporter {
         if log != nil, voice != .json { return }
         switch event {
         case .chosen: break
-        case .attempted(let attempt), .gaveUp(let attempt): take(attempt)
+        case .attempted(let attempt), .settledUnsent(let attempt): take(attempt)
         case .quarantined(let item): quarantined(item)
         case .destinationHeld(let destination, let record, let byStormGuard):
             let isTold = alarms?.tells(holdOf: destination, for: record, byStormGuard: byStormGuard) ?? true

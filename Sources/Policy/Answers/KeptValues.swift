@@ -2,11 +2,11 @@
 package struct KeptValues: Hashable, Sendable {
     package var values: [String: KeptValue] = [:]
     /// The parts that cannot be kept, and why. Operations that need them wait.
-    package var unkept: [String: Unkept] = [:]
+    package var unkept: [String: KeepError] = [:]
 
     package static let none = KeptValues()
 
-    package init(values: [String: KeptValue] = [:], unkept: [String: Unkept] = [:]) {
+    package init(values: [String: KeptValue] = [:], unkept: [String: KeepError] = [:]) {
         self.values = values
         self.unkept = unkept
     }
@@ -36,7 +36,7 @@ extension SealedReport {
         var answer = JudgedAnswer(head, in: self, limit: route.answerLimit)
         var kept = KeptValues()
         for (name, place) in route.keep {
-            do throws(Unkept) {
+            do throws(KeepError) {
                 kept.values[name] = try value(at: place, of: &answer)
             } catch {
                 kept.unkept[name] = error
@@ -45,7 +45,7 @@ extension SealedReport {
         return kept
     }
 
-    private func value(at place: AnswerPlace, of answer: inout JudgedAnswer) throws(Unkept) -> KeptValue {
+    private func value(at place: AnswerPlace, of answer: inout JudgedAnswer) throws(KeepError) -> KeptValue {
         let value: KeptValue
         switch place {
         case .header(let name):

@@ -29,15 +29,15 @@ package enum Availability: Hashable, Sendable {
 extension DestinationState {
     /// Whether, and how much at once, a destination may be sent.
     ///
-    /// `ignoringCoolDown` (`--now`) overrides an open circuit breaker, never what a person or the server asked for. Clocks
+    /// `ignoringCircuitBreaker` (`--now`) overrides an open circuit breaker, never what a person or the server asked for. Clocks
     /// jump: a wait that lies further ahead than anything could have set it is over, and a probe that was made in the
     /// future is due.
     package func availability(
-        _ settings: DestinationSettings, at now: Timestamp, ignoringCoolDown: Bool = false
+        _ settings: DestinationSettings, at now: Timestamp, ignoringCircuitBreaker: Bool = false
     ) -> Availability {
         if isPaused { return .closed(.init(.paused)) }
         let asked = wait(at: now)
-        let coolDown = ignoringCoolDown ? nil : coolDown(settings, at: now)
+        let coolDown = ignoringCircuitBreaker ? nil : coolDown(settings, at: now)
         if let hold {
             guard let probe = hold.nextProbe(settings, at: now) else { return .closed(.init(.held)) }
             // No hurry: a probe keeps to what else is asked for.

@@ -21,15 +21,15 @@ package struct DestinationAccess: Hashable, Sendable {
     }
 
     /// How many attempts may be in flight.
-    package var allowance: Int {
+    package var concurrencyLimit: Int {
         if block != nil { return 0 }
         if isProbing { return 1 }
         return min(state.window ?? .max, settings.concurrency ?? .max, concurrency?.limit ?? .max)
     }
 
     /// Opens or closes by what is known at `now`.
-    package mutating func open(at now: Timestamp, ignoringCoolDown: Bool) {
-        switch state.availability(settings, at: now, ignoringCoolDown: ignoringCoolDown) {
+    package mutating func open(at now: Timestamp, ignoringCircuitBreaker: Bool) {
+        switch state.availability(settings, at: now, ignoringCircuitBreaker: ignoringCircuitBreaker) {
         case .open:
             block = nil
             isProbing = false
@@ -103,13 +103,13 @@ package struct DestinationAccess: Hashable, Sendable {
     }
 
     /// Takes an event in, for this run at once and for the ledger later.
-    package mutating func note(_ event: DestinationEvent, at now: Timestamp, ignoringCoolDown: Bool) {
+    package mutating func note(_ event: DestinationEvent, at now: Timestamp, ignoringCircuitBreaker: Bool) {
         state.apply(event, settings, at: now)
         // The ledger needs only one of several equal events.
         let saysTheSame = events.last == event && state.window == nil && (event == .answered || event == .delivered)
         if !saysTheSame { events.append(event) }
         switch event {
-        case .delivered: open(at: now, ignoringCoolDown: ignoringCoolDown)
+        case .delivered: open(at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
         case .answered, .resumed, .probed, .parked, .witnessed, .unparked, .failed, .overloaded, .bore: break
         case .unreachable:
             // With --now the cool-down that was there before is ignored, not the one that begins here.
@@ -119,7 +119,7 @@ package struct DestinationAccess: Hashable, Sendable {
         case .retryAfter(let until): block = .init(.retryAfter, until: until)
         case .held, .heldByHand: block = .init(.held)
         case .paused: block = .init(.paused)
-        case .released, .blameChanged, .disproved: open(at: now, ignoringCoolDown: ignoringCoolDown)
+        case .released, .blameChanged, .disproved: open(at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
         }
     }
 }

@@ -6,7 +6,7 @@
 /// has a line, numbered from 0 by the caller.
 ///
 /// An operation behind another of its sequence stands in no line. `next` reads one head for each destination, oldest
-/// first, and at most as many heads as there are slots, besides destinations whose allowance is used up.
+/// first, and at most as many heads as there are slots, besides destinations whose concurrencyLimit is used up.
 package struct DispatchOrder {
     private struct Place {
         var line: Int
@@ -72,10 +72,10 @@ package struct DispatchOrder {
     /// Hands out the next operation to attempt; `nil` if none may be attempted now.
     ///
     /// `free` is the number of attempts that may still begin. `inFlight` returns the attempts in flight of a line, and
-    /// `allowance` their upper bound: 0 if it gets no request now, and then no slot is kept for it. A destination with
+    /// `concurrencyLimit` their upper bound: 0 if it gets no request now, and then no slot is kept for it. A destination with
     /// an attempt in flight gets another only while more slots are free than other destinations wait for their first.
     package mutating func next(
-        free: Int, inFlight: (_ line: Int) -> Int, allowance: (_ line: Int) -> Int = { _ in .max }
+        free: Int, inFlight: (_ line: Int) -> Int, concurrencyLimit: (_ line: Int) -> Int = { _ in .max }
     ) -> Int? {
         guard free > 0 else { return nil }
         var busy: Int?
@@ -83,7 +83,7 @@ package struct DispatchOrder {
         var idleCount = 0
         for head in heads {
             let flying = inFlight(head.line)
-            guard flying < allowance(head.line) else { continue }
+            guard flying < concurrencyLimit(head.line) else { continue }
             if flying > 0 {
                 busy = busy ?? head.position
             } else {

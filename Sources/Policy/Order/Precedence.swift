@@ -23,12 +23,12 @@ package struct Precedence: Sendable {
     package enum Standing: Hashable, Sendable {
         case waiting(Eligibility)
         /// Claimed by a run, set aside by this one, or not asked for: may be sent at any moment, cannot be removed.
-        case outOfReach
+        case untouchable
         /// It waits, and the caller does not send it: no newer operation of its sequence goes before it.
         case passedOver(Eligibility)
     }
 
-    package enum Turn: Hashable, Sendable {
+    package enum Position: Hashable, Sendable {
         /// No operation of its sequence stands before it.
         case free
         /// Older operations of its sequence come first, and all of them are due: it may be chosen with them.
@@ -43,14 +43,14 @@ package struct Precedence: Sendable {
     private struct Group {
         /// The newest age among operations that supersede older ones.
         var newest: Age?
-        var oldestOutOfReach: Age?
+        var oldestUntouchable: Age?
         /// The sum of the marks noted, less the marks met again.
         var unmet: UInt64 = 0
 
         mutating func take(_ age: Age, _ standing: Standing, _ gate: EntryName.Gate, _ mark: UInt64) {
             unmet &+= mark
             if standing.supersedes(gate: gate) { newest = max(newest ?? age, age) }
-            if standing == .outOfReach { oldestOutOfReach = min(oldestOutOfReach ?? age, age) }
+            if standing == .untouchable { oldestUntouchable = min(oldestUntouchable ?? age, age) }
         }
     }
 
@@ -78,7 +78,7 @@ package struct Precedence: Sendable {
     private var groups: [SequenceKey: Group] = [:]
     private var lines: [SequenceKey: Line] = [:]
     /// The sequences first met after `knownAtOnce` others.
-    private var lone = LoneSequences()
+    private var lone = SingleSequences()
     /// The number of sequences and groups that the first listing notes in full.
     private let knownAtOnce: Int
     private var isSecondListing = false
@@ -122,12 +122,12 @@ package struct Precedence: Sendable {
         }
         let age = Age(name)
         // No turn is asked for a name out of reach.
-        let mark = standing == .outOfReach ? 0 : mark
+        let mark = standing == .untouchable ? 0 : mark
         if let group {
             groups[group, default: Group()].take(age, standing, name.gate, isGroup ? mark : 0)
             if isGroup { return }
         }
-        if let group, standing != .outOfReach {
+        if let group, standing != .untouchable {
             lines[sequence, default: Line()].wait(age, group, blocks: standing != .waiting(.due), mark)
         } else {
             lines[sequence, default: Line()].take(age, blocks: standing != .waiting(.due), mark)
@@ -136,30 +136,30 @@ package struct Precedence: Sendable {
 
     /// Returns the turn of a waiting name, and counts the name as met again. Ask for every name that waits: a deferred
     /// one may be superseded too. `free` says nothing about when it is due.
-    package mutating func turn(
+    package mutating func position(
         of name: some SequencedName, of route: Route, to destination: Destination, mark: UInt64 = 0
-    ) -> Turn {
+    ) -> Position {
         guard let sequence = route.sequence(of: name, to: destination) else { return .free }
-        var isOutdated: Turn?
+        var superseded: Position?
         if let key = group(of: name, route, destination), let index = groups.index(forKey: key) {
             let age = Age(name)
             let group = groups.values[index]
-            if let newest = group.newest, age < newest { isOutdated = .superseded(by: newest.id) }
+            if let newest = group.newest, age < newest { superseded = .superseded(by: newest.id) }
             if key == sequence {
                 groups.values[index].unmet = group.unmet &- mark
-                if let isOutdated { return isOutdated }
-                if let oldest = group.oldestOutOfReach, oldest < age { return .blocked(by: oldest.id) }
+                if let superseded { return superseded }
+                if let oldest = group.oldestUntouchable, oldest < age { return .blocked(by: oldest.id) }
                 return .free
             }
         }
         guard let index = lines.index(forKey: sequence) else {
             // It is alone in its sequence, or was not noted at all.
             lone.meet(sequence, mark: mark)
-            return isOutdated ?? .free
+            return superseded ?? .free
         }
         let age = Age(name)
         lines.values[index].unmet &-= mark
-        if let isOutdated { return isOutdated }
+        if let superseded { return superseded }
         if !lines.values[index].undecided.isEmpty { decide(index) }
         let (oldest, blocker) = (lines.values[index].oldest, lines.values[index].oldestBlocker)
         if let blocker, blocker < age { return .blocked(by: blocker.id) }
@@ -186,7 +186,7 @@ package struct Precedence: Sendable {
 extension Precedence.Standing {
     fileprivate func supersedes(gate: EntryName.Gate) -> Bool {
         switch (self, gate) {
-        case (.outOfReach, _), (.waiting(.due), _), (.passedOver(.due), _): true
+        case (.untouchable, _), (.waiting(.due), _), (.passedOver(.due), _): true
         case (.waiting, .notBefore), (.passedOver, .notBefore): false
         case (.waiting, _), (.passedOver, _): true
         }

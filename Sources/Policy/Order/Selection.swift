@@ -1,7 +1,7 @@
 /// Chooses up to `limit` of the due operations, which are offered one at a time in any order.
 ///
 /// The oldest come first (by `createdAt`, then by id). Operations of routes that order the newest first stand behind
-/// them, newest first; "older" and "younger" below, and a `Reach`, mean this rank. Only if more operations are due than
+/// them, newest first; "older" and "younger" below, and a `RankBounds`, mean this rank. Only if more operations are due than
 /// `limit`, each destination first gets an equal share for its oldest; the oldest of the others take the rest. With
 /// more destinations than `limit`, a share is one operation, and those whose oldest has waited longest get one.
 ///
@@ -50,7 +50,7 @@ package struct Selection<Destination: Hashable, Element> {
     @discardableResult
     package mutating func offer(
         _ name: EntryName, by ordering: Ordering = .any, destination: Destination, element: Element
-    ) -> Reach {
+    ) -> RankBounds {
         if limit == 0 { return .nothing }
         offered += 1
         let place = place(of: destination)
@@ -90,8 +90,8 @@ package struct Selection<Destination: Hashable, Element> {
 
     /// Returns the reach of a destination, which only shrinks: the elements of full heaps get older (or newer), shares
     /// get smaller, and a destination that lost its share regains it only with an operation that is older still.
-    private func reach(of place: Int) -> Reach {
-        var reach = Reach.everything
+    private func reach(of place: Int) -> RankBounds {
+        var reach = RankBounds.everything
         guard offered > limit, let oldest = oldest.largest(whereFull: limit) else { return reach }
         let head = shares[place].map { $0.largest(whereFull: self.share)?.key } ?? youngest?.head
         if let head { reach.latest = max(oldest.key, head).age.createdAt }

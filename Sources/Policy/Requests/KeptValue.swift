@@ -11,7 +11,7 @@ package struct KeptValue: Hashable, Sendable {
     package let json: String
 
     /// Makes a value from a part of an answer. Throws the reason if it cannot be kept, such as `it is empty`.
-    package init(_ value: JSONValue, as written: some Collection<UInt8>) throws(Unkept) {
+    package init(_ value: JSONValue, as written: some Collection<UInt8>) throws(KeepError) {
         switch value {
         case .string(let text): json = try Self.json(of: text)
         case .number, .bool:
@@ -21,11 +21,11 @@ package struct KeptValue: Hashable, Sendable {
         }
     }
 
-    package init(text: String) throws(Unkept) {
+    package init(text: String) throws(KeepError) {
         json = try Self.json(of: text)
     }
 
-    private static func json(of text: String) throws(Unkept) -> String {
+    private static func json(of text: String) throws(KeepError) -> String {
         if text.isEmpty { throw .empty }
         if text.utf8.count > Self.longest { throw .tooLong }
         if text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) { throw .control }
@@ -54,7 +54,7 @@ package struct KeptValue: Hashable, Sendable {
 }
 
 /// The reason that a part of an answer is not kept.
-package enum Unkept: Error, Hashable, Sendable, CustomStringConvertible {
+package enum KeepError: Error, Hashable, Sendable, CustomStringConvertible {
     case missing
     case notJSON
     case cut

@@ -65,7 +65,7 @@ package struct Route: Hashable, Sendable {
         retry: BackoffSchedule = .standard, retryRateLimited: BackoffSchedule? = nil,
         timeouts: Timeouts = Timeouts(), classify: [AnswerRule] = [], expiresAfter: Duration? = nil,
         keyTTL: Duration? = nil, coalesce: Bool = false, mergesPayloads: Bool = false, ordering: Ordering = .any,
-        onFailure: OnFailure = .goOn, batch: Batch? = nil,
+        onFailure: OnFailure = .proceed, batch: Batch? = nil,
         redirects: Redirects = .never, headersCommand: [String]? = nil,
         awsSigning: AWSSigning? = nil, overrides: Set<OverridableField> = Set(OverridableField.allCases),
         answerLimit: Int = 65_536
@@ -115,7 +115,7 @@ package struct Route: Hashable, Sendable {
 /// What is done with the operations behind a dead letter of their sequence.
 package enum OnFailure: String, Hashable, Sendable, CaseIterable {
     /// They are sent.
-    case goOn = "continue"
+    case proceed = "continue"
     /// They are held until the dead letter is retried or dropped.
     case hold
 }

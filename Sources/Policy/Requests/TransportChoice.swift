@@ -43,7 +43,7 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
         if let need {
             guard available.contains(.libcurl) else {
                 throw .noTransport(
-                    reason: "\(need) needs libcurl, which is not installed here: install it, or \(need.wayOut)")
+                    reason: "\(need) needs libcurl, which is not installed here: install it, or \(need.remedy)")
             }
             return TransportChoice(.libcurl, reason: need.reason)
         }
@@ -59,7 +59,7 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
         case variable = "DRAINQ_TRANSPORT"
 
         var quoted: String { self == .key ? "'transport'" : rawValue }
-        var wayOut: String { self == .key ? "set it to 'auto'" : "unset it" }
+        var remedy: String { self == .key ? "set it to 'auto'" : "unset it" }
 
         func assignment(of transport: Transport) -> String {
             self == .key ? "'transport: \"\(transport.rawValue)\"'" : "'\(rawValue)=\(transport.rawValue)'"
@@ -76,18 +76,18 @@ package struct TransportChoice: Hashable, Sendable, CustomStringConvertible {
             guard available.contains(.libcurl) else {
                 throw .noTransport(
                     reason: "\(chooser.quoted) is 'libcurl', which is not installed here: install libcurl, "
-                        + "or \(chooser.wayOut)")
+                        + "or \(chooser.remedy)")
             }
         case .urlsession:
             if let need {
                 throw .noTransport(
-                    reason: "\(need) cannot be done by \(chooser.assignment(of: transport)): \(chooser.wayOut), "
-                        + "or \(need.wayOut)")
+                    reason: "\(need) cannot be done by \(chooser.assignment(of: transport)): \(chooser.remedy), "
+                        + "or \(need.remedy)")
             }
             guard available.contains(.urlsession) else {
                 throw .noTransport(
                     reason: "\(chooser.quoted) is 'urlsession', whose program cannot run here: "
-                        + "put drainq-urlsession beside drainq, mount /proc, or \(chooser.wayOut)")
+                        + "put drainq-urlsession beside drainq, mount /proc, or \(chooser.remedy)")
             }
         }
         return TransportChoice(transport, reason: "\(chooser.rawValue) is '\(transport.rawValue)'")
@@ -175,7 +175,7 @@ private enum LibcurlNeed: CustomStringConvertible {
         }
     }
 
-    var wayOut: String {
+    var remedy: String {
         switch self {
         case .proxy: "name the proxy in the environment"
         case .direct: "name the host in the environment's no_proxy"

@@ -26,7 +26,7 @@ extension SpoolDirectory {
     func withIDsLock<Result>(
         freeOf ids: Set<OperationID> = [], _ body: () throws(SpoolError) -> Result
     ) throws(SpoolError) -> Result {
-        if holdsIDs { return try body() }
+        if hasIDsLock { return try body() }
         let path = QueuePath("state/ids.lock")
         let lock = try attempt("lock", path) { () throws(Errno) in
             let lock = if let idsLock { idsLock } else { try LockFile(path, self) }
@@ -35,9 +35,9 @@ extension SpoolDirectory {
             while try !lock.tryLock() { try waiting.pause(system) }
             return lock
         }
-        holdsIDs = true
+        hasIDsLock = true
         defer {
-            holdsIDs = false
+            hasIDsLock = false
             lock.unlock()
         }
         try completeCommittedBatches()

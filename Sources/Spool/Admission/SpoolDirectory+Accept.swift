@@ -17,24 +17,24 @@ extension SpoolDirectory {
     /// crash, one of the two is there, or will be before anything else is added or sent (`CommittedBatch`). An
     /// operation that is in flight stays as it is.
     ///
-    /// A caller that gives more than one batch keeps the `Admittance` between them.
+    /// A caller that gives more than one batch keeps the `AdmissionControl` between them.
     package func accept(
-        _ submissions: [Submission], within admittance: inout Admittance, durable: Bool = true,
+        _ submissions: [Submission], within control: inout AdmissionControl, durable: Bool = true,
         allOrNone: Bool = false, replacing: Bool = false
     ) throws(SpoolError) -> Accepted {
         let ids = submissions.filter(\.hasOwnID).map(\.header.id)
         return try withIDs(ids) { found throws(SpoolError) in
-            try accept(submissions, found, within: &admittance, durable, allOrNone, replacing)
+            try accept(submissions, found, within: &control, durable, allOrNone, replacing)
         }
     }
 
     private func accept(
-        _ submissions: [Submission], _ found: [OperationID: Entry], within admittance: inout Admittance,
+        _ submissions: [Submission], _ found: [OperationID: Entry], within control: inout AdmissionControl,
         _ durable: Bool, _ allOrNone: Bool, _ replacing: Bool
     ) throws(SpoolError) -> Accepted {
         var isDone = false
-        defer { admittance.endBatch(isDone: isDone) }
-        try admittance.beginBatch(self, submissions, allOrNone: allOrNone)
+        defer { control.endBatch(isDone: isDone) }
+        try control.beginBatch(self, submissions, allOrNone: allOrNone)
         var results: [Acceptance] = []
         var taken: [(index: Int, file: IncomingFile)] = []
         var seen: [OperationID: QueueState] = [:]
@@ -56,7 +56,7 @@ extension SpoolDirectory {
                 continue
             }
             var submission = submission
-            switch try admittance.admit(&submission, number: taken.count, replacing: replaced, self) {
+            switch try control.admit(&submission, number: taken.count, replacing: replaced, self) {
             case .failure(.limit(let limit)): results.append(.rejected(limit))
             case .failure(.defect(let reason)): results.append(.refused(reason))
             case .success(var file):
@@ -72,7 +72,7 @@ extension SpoolDirectory {
             return accepted
         }
         if durable { try makeDurable(standing) }
-        let displaced = Set(admittance.victims.compactMap(\.member))
+        let displaced = Set(control.victims.compactMap(\.member))
         if !displaced.isEmpty { taken = taken.enumerated().filter { !displaced.contains($0.offset) }.map(\.element) }
         if !taken.isEmpty {
             let unpublished = try publish(taken.map(\.file), durable: durable, allOrNone: allOrNone)
@@ -86,7 +86,7 @@ extension SpoolDirectory {
                 if old.state == .quarantine { removeReason(QuarantineItem(fileName: old.name.description)) }
             }
         }
-        isDone = remove(admittance.victims, &accepted)
+        isDone = remove(control.victims, &accepted)
         return accepted
     }
 

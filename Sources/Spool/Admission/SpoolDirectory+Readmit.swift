@@ -18,11 +18,11 @@ extension SpoolDirectory {
     ///
     /// Operations that it displaces under `dropOldest` go once it is in. If it throws, the file may be in either place.
     package func readmit(
-        _ item: QuarantineItem, within admittance: inout Admittance, now: Timestamp, notBefore: Timestamp? = nil,
+        _ item: QuarantineItem, within control: inout AdmissionControl, now: Timestamp, notBefore: Timestamp? = nil,
         isRehearsal: Bool = false
     ) throws(SpoolError) -> Readmission {
         guard let name = item.name else {
-            return try readmitForeign(item, within: &admittance, now, isRehearsal)
+            return try readmitForeign(item, within: &control, now, isRehearsal)
         }
         let stored: StoredOperation
         switch try read(item.path, name: name, limit: Self.readLimit) {
@@ -35,7 +35,7 @@ extension SpoolDirectory {
         let result = Self.retried(entry, now, notBefore)
         let submission = Submission(
             stored.operation, as: result.name, hasOwnID: true, at: now, isDated: true)
-        return try judge(submission, of: item, within: &admittance, displaces: !isRehearsal) {
+        return try judge(submission, of: item, within: &control, displaces: !isRehearsal) {
             file throws(SpoolError) in
             if isRehearsal { return true }
             if file.entry.name.createdAt == name.createdAt {
@@ -48,9 +48,9 @@ extension SpoolDirectory {
     }
 
     private func readmitForeign(
-        _ item: QuarantineItem, within admittance: inout Admittance, _ now: Timestamp, _ isRehearsal: Bool
+        _ item: QuarantineItem, within control: inout AdmissionControl, _ now: Timestamp, _ isRehearsal: Bool
     ) throws(SpoolError) -> Readmission {
-        let configuration = admittance.rule.configuration
+        let configuration = control.rule.configuration
         let limit = configuration.limits.operationBytes +| OperationFile.headerLimit
         let submission: Submission
         switch try attempt("read", item.path, { () throws(Errno) in try content(item.path, limit: limit) }) {
@@ -67,7 +67,7 @@ extension SpoolDirectory {
             }
         }
         // The next run makes room for it.
-        var rehearsal = admittance
+        var rehearsal = control
         return try judge(submission, of: item, within: &rehearsal, displaces: false) { _ throws(SpoolError) in
             if isRehearsal { return true }
             guard try moveIfThere(item.path, QueuePath("new/\(item.fileName)"), "retry") else { return false }
@@ -78,7 +78,7 @@ extension SpoolDirectory {
 
     /// Calls `admit` if the submission may enter. `admit` returns false if the file is gone.
     private func judge(
-        _ submission: Submission, of item: QuarantineItem, within admittance: inout Admittance,
+        _ submission: Submission, of item: QuarantineItem, within control: inout AdmissionControl,
         displaces: Bool, _ admit: (IncomingFile) throws(SpoolError) -> Bool
     ) throws(SpoolError) -> Readmission {
         let id = submission.header.id
@@ -89,15 +89,15 @@ extension SpoolDirectory {
                 )
             }
             var isDone = false
-            defer { admittance.endBatch(isDone: isDone) }
-            try admittance.beginBatch(self, [submission], allOrNone: false)
+            defer { control.endBatch(isDone: isDone) }
+            try control.beginBatch(self, [submission], allOrNone: false)
             var submission = submission
-            switch try admittance.admit(&submission, number: 0, self) {
+            switch try control.admit(&submission, number: 0, self) {
             case .failure(let refusal): return .refused(refusal.description)
             case .success(let file):
                 guard try admit(file) else { return .gone }
                 var accepted = Accepted(results: [.accepted(file.entry.name)])
-                isDone = displaces && remove(admittance.victims, &accepted)
+                isDone = displaces && remove(control.victims, &accepted)
                 return .admitted(accepted)
             }
         }

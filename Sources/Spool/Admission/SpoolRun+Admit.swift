@@ -22,13 +22,13 @@ extension SpoolRun {
     /// which must be in one of the configuration's directories: another user could have a file sent that is not theirs
     /// to read.
     package func admitForeign(
-        now: Timestamp, within admittance: inout Admittance
+        now: Timestamp, within control: inout AdmissionControl
     ) throws(SpoolError) -> Admission {
         try confirm()
         var admission = Admission()
         var foreign = try queue.foreignNames(atMost: Self.admissionSize + 1)
         if foreign.isEmpty { return admission }
-        try anchor()
+        try syncRunDirectory()
         if foreign.count > Self.admissionSize {
             foreign.removeLast()
             admission.hasMore = true
@@ -37,17 +37,17 @@ extension SpoolRun {
         var bytes = 0
         for (index, name) in foreign.enumerated() {
             let at = now + .microseconds(index)
-            if let file = read(name, &admission, at, admittance.rule.configuration) {
+            if let file = read(name, &admission, at, control.rule.configuration) {
                 batch.append(file)
                 bytes += file.submission.operation.body.count
             }
             if batch.count == 1024 || bytes > 64 << 20 {
-                admit(batch, &admission, within: &admittance, now)
+                admit(batch, &admission, within: &control, now)
                 batch = []
                 bytes = 0
             }
         }
-        admit(batch, &admission, within: &admittance, now)
+        admit(batch, &admission, within: &control, now)
         try flush()
         return admission
     }
@@ -135,14 +135,15 @@ extension SpoolRun {
     }
 
     private func admit(
-        _ batch: [ForeignFile], _ admission: inout Admission, within admittance: inout Admittance, _ now: Timestamp
+        _ batch: [ForeignFile], _ admission: inout Admission, within control: inout AdmissionControl,
+        _ now: Timestamp
     ) {
         if batch.isEmpty { return }
         let ids = batch.filter(\.submission.hasOwnID).map(\.submission.header.id)
         var copies: Set<QueuePath> = []
         do throws(SpoolError) {
             try queue.withIDs(ids) { found throws(SpoolError) in
-                try admit(batch, found, &admission, within: &admittance, &copies, now)
+                try admit(batch, found, &admission, within: &control, &copies, now)
                 // The ids lock is released only when the ids are durable.
                 if !ids.isEmpty { try flush() }
             }
@@ -156,11 +157,11 @@ extension SpoolRun {
     /// recovers.
     private func admit(
         _ batch: [ForeignFile], _ found: [OperationID: Entry], _ admission: inout Admission,
-        within admittance: inout Admittance, _ copies: inout Set<QueuePath>, _ now: Timestamp
+        within control: inout AdmissionControl, _ copies: inout Set<QueuePath>, _ now: Timestamp
     ) throws(SpoolError) {
         var isDone = false
-        defer { admittance.endBatch(isDone: isDone) }
-        try admittance.beginBatch(queue, batch.map(\.submission), allOrNone: false)
+        defer { control.endBatch(isDone: isDone) }
+        try control.beginBatch(queue, batch.map(\.submission), allOrNone: false)
         var seen: Set<OperationID> = []
         var pending: [(ForeignFile, IncomingFile)] = []
         var isFull = false
@@ -171,7 +172,7 @@ extension SpoolRun {
                 continue
             }
             var submission = file.submission
-            switch try admittance.admit(&submission, number: pending.count, queue) {
+            switch try control.admit(&submission, number: pending.count, queue) {
             case .success(let incoming):
                 seen.insert(id)
                 pending.append((file, incoming))
@@ -186,12 +187,12 @@ extension SpoolRun {
             case .failure(let refusal): quarantine(file, refusal.description, &admission, now)
             }
         }
-        let displaced = Set(admittance.victims.compactMap(\.member))
+        let displaced = Set(control.victims.compactMap(\.member))
         for number in displaced { try remove(pending[number].0.claim) }
         let staying = pending.indices.filter { !displaced.contains($0) }.map { pending[$0] }
         if !staying.isEmpty { try replace(staying, &admission, &copies, now) }
         var accepted = Accepted(results: [])
-        isDone = queue.remove(admittance.victims, &accepted)
+        isDone = queue.remove(control.victims, &accepted)
         admission.dropped += accepted.dropped
         admission.superseded += accepted.superseded
         admission.errors += accepted.errors

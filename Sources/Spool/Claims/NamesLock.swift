@@ -11,7 +11,7 @@ import CSystem
 /// - A process that moves an operation within `new/` and `deferred/`, or back into them, has it for that move: `retry`,
 ///   `hold`, `release`, recovery, and the removal of earlier generations. A run recovers also without `SequenceLock`.
 ///
-/// An operator's command that moves many operations keeps the lock from one to the next (`together`), for at most
+/// An operator's command that moves many operations keeps the lock from one to the next (`withSharedSyncs`), for at most
 /// `longestKept`. Then it leaves the lock free for `shortestGap`, so a run or an `add` that waits for it gets it soon.
 ///
 /// Three kinds of changes need no lock:
@@ -28,9 +28,9 @@ extension SpoolDirectory {
     /// How long a process waits for the names lock: longer than a listing of ten million names takes.
     static let namesPatience: Duration = .seconds(30)
 
-    /// How long `together` keeps the names lock from one move to the next.
+    /// How long `withSharedSyncs` keeps the names lock from one move to the next.
     static let longestKept: Duration = .milliseconds(20)
-    /// How long `together` then leaves the names lock free at least: longer than the first pauses of a waiting process. In
+    /// How long `withSharedSyncs` then leaves the names lock free at least: longer than the first pauses of a waiting process. In
     /// a slow directory it also leaves it free for as long as one move has kept it beyond `longestKept`.
     static let shortestGap: Duration = .milliseconds(2)
 
@@ -39,7 +39,7 @@ extension SpoolDirectory {
     package func withNamesLock<Result>(
         patience: Duration = SpoolDirectory.namesPatience, _ body: () throws(SpoolError) -> Result
     ) throws(SpoolError) -> Result {
-        if holdsNames { return try body() }
+        if hasNamesLock { return try body() }
         if let since = namesKeptSince {
             let excess = system.elapsed() - since - Self.longestKept
             if excess >= .zero {
@@ -51,15 +51,15 @@ extension SpoolDirectory {
             try lockNames(patience)
             if postponed != nil { namesKeptSince = system.elapsed() }
         }
-        holdsNames = true
+        hasNamesLock = true
         defer {
-            holdsNames = false
+            hasNamesLock = false
             if namesKeptSince == nil { namesLock?.unlock() }
         }
         return try body()
     }
 
-    /// Releases the lock that `together` has kept.
+    /// Releases the lock that `withSharedSyncs` has kept.
     func giveNamesBack() {
         if namesKeptSince == nil { return }
         namesKeptSince = nil

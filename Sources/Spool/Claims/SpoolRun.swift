@@ -70,7 +70,7 @@ package final class SpoolRun {
     /// Makes the directory's own name durable, as it must be before anything is moved into it. `claim` does it too, but
     /// then it is too late to report that nothing was attempted. A run that claims nothing syncs nothing. After a sync
     /// has failed a later success proves nothing, so the error stands.
-    package func anchor() throws(SpoolError) {
+    package func syncRunDirectory() throws(SpoolError) {
         try anchored.withLock { (anchored) throws(SpoolError) in
             if anchored == nil {
                 do throws(SpoolError) {
@@ -84,7 +84,7 @@ package final class SpoolRun {
     }
 
     /// Checks, once a second, that the lock is still this run's, before the run does what only the lock's holder may
-    /// do. Throws `lostHold` if it is not: a run that was stopped, on a host that was cut off, learns here that it was
+    /// do. Throws `lostLock` if it is not: a run that was stopped, on a host that was cut off, learns here that it was
     /// taken for dead.
     func confirm() throws(SpoolError) {
         try confirmation.withLock { (last) throws(SpoolError) in
@@ -95,7 +95,7 @@ package final class SpoolRun {
                 last.at = now
             } catch {
                 last.isLost = true
-                throw SpoolError(kind: .lostHold, verb: "keep", path: directory.path.description, code: error.code)
+                throw SpoolError(kind: .lostLock, verb: "keep", path: directory.path.description, code: error.code)
             }
         }
     }
@@ -103,17 +103,17 @@ package final class SpoolRun {
     // MARK: - Order
 
     /// Whether this run has the sequence lock: it may decide an order, and claim operations that have one.
-    package var hasOrder: Bool { sequenceLock != nil }
+    package var hasSequenceLock: Bool { sequenceLock != nil }
 
     /// Takes the sequence lock unless another run has it, then recovers dead runs: their claims are back in their rows
-    /// before this run looks at the order. Returns what recovery found; `hasOrder` says whether this run has the lock.
-    package func takeOrder(now: Timestamp, maximumInterruptions: Int = 5) throws(SpoolError) -> Recovery {
+    /// before this run looks at the order. Returns what recovery found; `hasSequenceLock` says whether this run has the lock.
+    package func takeSequenceLock(now: Timestamp, maximumInterruptions: Int = 5) throws(SpoolError) -> Recovery {
         if sequenceLock == nil { sequenceLock = try queue.lockSequences() }
         return try recover(now: now, maximumInterruptions: maximumInterruptions)
     }
 
     /// Releases the sequence lock. The operations claimed under it have been settled and flushed before.
-    package func giveOrderBack() {
+    package func releaseSequenceLock() {
         sequenceLock?.release()
         sequenceLock = nil
     }
@@ -126,7 +126,7 @@ package final class SpoolRun {
     package func claim(_ entry: Entry) throws(SpoolError) -> Claim? {
         guard entry.state == .new || entry.state == .deferred, !hasClaimed(entry.name) else { return nil }
         try confirm()
-        try anchor()
+        try syncRunDirectory()
         let home = entry.state.path
         let file = entry.name.description.utf8
         let (from, to) = (QueuePath(in: home, file), QueuePath(in: directory.path, file))
@@ -224,7 +224,7 @@ package final class SpoolRun {
     /// Puts back what is still claimed, makes everything durable, and releases its locks. Leaves files that cannot be
     /// put back to the next run. Throws the first error once the rest has been done.
     package func end() throws(SpoolError) {
-        defer { giveOrderBack() }
+        defer { releaseSequenceLock() }
         var first: SpoolError?
         func note(_ body: () throws(SpoolError) -> Void) {
             do throws(SpoolError) { try body() } catch { first = first ?? error }

@@ -46,7 +46,7 @@ extension SpoolDirectory {
     private func forEachName(in directory: QueuePath, _ body: (ListedName) -> Void) throws(SpoolError) -> Int {
         var others = 0
         try attempt("list", directory) { () throws(Errno) in
-            let strangers = try StrangersIn(directory, self)
+            let strangers = try OtherUsersFiles(directory, self)
             try system.list(root, directory.bytes) { bytes in
                 if let name = ListedName(bytes), !strangers.own(bytes) {
                     body(name)
@@ -64,7 +64,7 @@ extension SpoolDirectory {
         let new = QueueState.new.path
         var foreign: [[UInt8]] = []
         try attempt("list", new) { () throws(Errno) in
-            let strangers = try StrangersIn(new, self)
+            let strangers = try OtherUsersFiles(new, self)
             try system.list(root, new.bytes) { name in
                 if ListedName(name) == nil || strangers.own(name) { foreign.append(Array(name)) }
                 return foreign.count < limit
@@ -133,7 +133,7 @@ extension SpoolDirectory {
 
 /// The files of other users in a directory. A canonical name is believed unread: another user's could stand for a newer
 /// value of a key, or for the oldest operation of all.
-private struct StrangersIn {
+private struct OtherUsersFiles {
     private let directory: QueuePath
     private let queue: SpoolDirectory
     /// The users who are not "another user"; `nil` if no other user may write to the directory.

@@ -7,7 +7,7 @@ extension SpoolDirectory {
     /// Carries out an operator's command on many operations, and makes all of it durable after `body` has returned:
     /// syncs each directory once, not for each operation, and keeps the names lock from one to the next. If it throws,
     /// none of it is promised.
-    package func together(_ body: () -> Void) throws(SpoolError) {
+    package func withSharedSyncs(_ body: () -> Void) throws(SpoolError) {
         postponed = ([], [])
         body()
         giveNamesBack()
@@ -123,7 +123,7 @@ extension SpoolDirectory {
         return old.count
     }
 
-    /// Drops a file through a scratch directory of its own, or within `together` through the shared one.
+    /// Drops a file through a scratch directory of its own, or within `withSharedSyncs` through the shared one.
     private func dropByWayOfScratch(_ path: QueuePath) throws(SpoolError) -> Bool {
         if let sharedScratch {
             do throws(SpoolError) { return try drop(path, sharedScratch) } catch let error where error.isFullDisk {
@@ -185,7 +185,7 @@ extension SpoolDirectory {
         return isMoved
     }
 
-    /// Syncs the target first: after a power cut a file is in two places rather than in none. Within `together`
+    /// Syncs the target first: after a power cut a file is in two places rather than in none. Within `withSharedSyncs`
     /// postpones both.
     func syncAfterMove(from source: QueuePath, to target: QueuePath? = nil) throws(SpoolError) {
         if postponed != nil {

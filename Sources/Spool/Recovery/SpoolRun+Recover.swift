@@ -22,7 +22,7 @@ extension SpoolRun {
                     try LockedDirectory.takeOver(path, name: name, queue)
                 }
                 guard let dead else { continue }
-                try anchor()
+                try syncRunDirectory()
                 recovery.deadRuns.append(name)
                 try queue.withNamesLock { () throws(SpoolError) in
                     try recover(from: dead, &recovery, now, maximumInterruptions)

@@ -9,7 +9,7 @@ extension SpoolRun {
     /// Otherwise a power cut after that one's delivery could bring the old one back alone, and its value would be the
     /// last.
     ///
-    /// After an error the run still has the claim, except after `lostHold` and `notRemovedAfterDelivery`. The latter
+    /// After an error the run still has the claim, except after `lostLock` and `notRemovedAfterDelivery`. The latter
     /// means that the run must stop: the server has the operation. The file stays at the error's path, as if the run
     /// had died: the next run counts an interruption, so a file that can never be removed is not sent by every run for
     /// ever.

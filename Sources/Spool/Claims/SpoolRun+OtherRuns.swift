@@ -1,7 +1,7 @@
 extension SpoolRun {
     /// The names of the other runs at the queue. After `recover` these are alive, as far as their locks can be judged.
     /// If one has died since, the next run recovers its claims.
-    package var company: [String] {
+    package var otherRuns: [String] {
         get throws(SpoolError) {
             try queue.names(in: QueueState.claimed.path).map(QueuePath.escaped)
                 .filter { $0 != name && LockedDirectory.isName($0) }
@@ -9,7 +9,7 @@ extension SpoolRun {
     }
 
     /// Whether another run is at the queue. Meaningful after `recover`.
-    package var hasCompany: Bool {
-        get throws(SpoolError) { try !company.isEmpty }
+    package var hasOtherRuns: Bool {
+        get throws(SpoolError) { try !otherRuns.isEmpty }
     }
 }

@@ -9,7 +9,7 @@ package import Policy
 /// add at the same time may together exceed a limit by what they add between two counts.
 ///
 /// A rejected operation changes nothing: the operations that would have made room for it stay.
-package struct Admittance {
+package struct AdmissionControl {
     package let rule: AdmissionRule
     private var limits: Limits { rule.configuration.limits }
     /// The waiting operations and those that earlier batches added; `nil` until they are counted.

@@ -6,7 +6,7 @@ import Spool
 ///
 /// The process has the sequence lock during an attempt. Between two attempts it keeps the operation's place instead, so
 /// that runs can send other sequences.
-package final class SendTurn {
+package final class SequenceReservation {
     private let spool: SpoolDirectory
     private let claims: SpoolRun
     private let name: EntryName
@@ -25,14 +25,14 @@ package final class SendTurn {
 
     /// Takes the sequence lock and recovers dead runs' claims, which may be older. False if another run has it.
     func begin(at now: Timestamp) throws(SpoolError) -> Bool {
-        for error in try claims.takeOrder(now: now).errors { report(error) }
-        return claims.hasOrder
+        for error in try claims.takeSequenceLock(now: now).errors { report(error) }
+        return claims.hasSequenceLock
     }
 
     /// Gives the sequence lock back and keeps the operation's place: runs can send other sequences.
     func pause() throws(SpoolError) {
         if place == nil { place = try spool.keepPlace(of: name) }
-        claims.giveOrderBack()
+        claims.releaseSequenceLock()
     }
 
     /// Ends the turn. Leaves to the next run what cannot be removed.

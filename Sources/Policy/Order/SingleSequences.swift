@@ -4,7 +4,7 @@
 ///
 /// Tells sequences apart by 62 bits of a hash that is seeded anew in each process. Two sequences with the same bits are
 /// crowded, so both are noted in full.
-struct LoneSequences: Sendable {
+struct SingleSequences: Sendable {
     private struct Slot {
         /// The hash with `taken` set, and with `crowded` if a second operation was met; 0 is a free slot.
         var tag: UInt64 = 0

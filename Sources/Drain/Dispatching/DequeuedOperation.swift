@@ -1,5 +1,5 @@
 /// An operation removed from the dispatch order, with the right to begin its attempt.
-struct Turn {
+struct DequeuedOperation {
     let position: Int
     let candidate: Candidate
 }
