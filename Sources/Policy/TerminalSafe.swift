@@ -1,7 +1,7 @@
 /// Returns the text with every scalar escaped that could steer a terminal or forge a line: C0, DEL and C1 controls,
-/// line and paragraph separators, bidirectional controls, invisible marks and tags. Writes `\n`, `\r` and `\t` as such,
-/// the others as `\u{1b}`, and a byte that is not text (`String(raw:)`) as `\xff`. For every text that comes from
-/// names, servers or users, whether or not a terminal reads it.
+/// line and paragraph separators, bidirectional controls, invisible marks and tags. The escapes are `\n`, `\r` and
+/// `\t`, `\u{1b}` for the others, and `\xff` for a byte that is not text (`String(raw:)`). For every text that comes
+/// from names, servers or users, whether or not a terminal reads it.
 package func escapedForDisplay(_ text: some StringProtocol) -> String {
     // Printable ASCII, which almost every text is, needs no escapes.
     var plain = String(text)
