@@ -16,8 +16,7 @@ package struct AlarmLedger: Hashable, Sendable {
     /// The destination of operations that failed for good, and the reason.
     package struct Cause: Hashable, Codable, Sendable {
         package var destination: String
-        /// The status, the error, or, if neither decided, the rule. Never a text from the server: that differs each
-        /// time.
+        /// The status, the error, or, if neither decided, the rule. Never a text from the server: such texts differ.
         package var cause: String
 
         package init(destination: String, cause: String) {
@@ -56,8 +55,8 @@ package struct AlarmLedger: Hashable, Sendable {
 
     package init() {}
 
-    /// Returns whether the cause was reported within the quiet time. A report in the future does not count: the clock
-    /// was set back since.
+    /// Returns whether the cause was reported within the quiet time. A report in the future is by a clock set back
+    /// since.
     package func isQuiet(_ cause: Cause, at now: Timestamp) -> Bool {
         failures[cause].map { $0.told <= now && now - $0.told < Self.quietTime } ?? false
     }

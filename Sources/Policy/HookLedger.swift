@@ -4,8 +4,8 @@
 /// { "version": 1, "entries": { "held https://api.example.com": { "told": time, "owed": { … } } } }
 /// ```
 /// A report that comes sooner after a call than `atMostEvery` allows is kept for a call of a later run. A report that
-/// was undone meanwhile, such as that of a hold that ended, is dropped. Losing the file loses the owed reports, and
-/// costs a call too many.
+/// was undone meanwhile, as by the end of a hold, is dropped. Losing the file loses owed reports and costs a call too
+/// many.
 package struct HookLedger: Hashable, Sendable {
     package static let version = 1
     /// The upper bound of entries. Operations with their own urls may have any number of destinations.

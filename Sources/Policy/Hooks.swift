@@ -45,8 +45,7 @@ package struct HookNews: Hashable, Codable, Sendable {
     package var destination: String?
     /// The reason of the last event for holds, releases and runs; of the first event otherwise.
     package var reason: String
-    /// The number of destinations for `held` and `released`, of runs for `started` and `ended`, otherwise of operations
-    /// or files.
+    /// The number of destinations (`held`, `released`), of runs (`started`, `ended`), otherwise of operations or files.
     package var count: Int
     /// The ids of the first operations or files, at most `idsTold`; empty for destinations and runs.
     package private(set) var ids: [String]

@@ -74,8 +74,7 @@ package struct Operation: Hashable, Sendable {
     /// The place of the body, if it is left in the file of a claimed operation.
     package private(set) var bodyPart: FilePart?
     package var attempts: [AttemptRecord]
-    /// The values kept for the operation's key, for its request; `nil` until a run has looked them up. Not part of the
-    /// file.
+    /// The values kept for the operation's key; `nil` until a run has looked them up. Not part of the file.
     package var kept: [String: KeptValue]?
 
     package init(header: OperationHeader, body: [UInt8], attempts: [AttemptRecord] = []) {
@@ -106,8 +105,7 @@ package struct AttemptRecord: Hashable, Sendable {
     package var duration: Duration
     package var outcome: Outcome
     package var status: Int?
-    /// The name of the network error, if there was no usable answer; or the code of a callable function, such as
-    /// `NOT_FOUND`.
+    /// The name of the network error, if there was no usable answer; or a callable function's code, `NOT_FOUND`.
     package var error: String?
     /// The rule that decided, as `Rule.description` gives it.
     package var rule: String

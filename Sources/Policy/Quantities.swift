@@ -1,7 +1,7 @@
 // Numbers with units, in the one grammar that the command line and the configuration share.
 
 extension Duration {
-    /// Reads `500ms`, `90s`, `5m`, `2h`, `3d`, fractions such as `1.5s`, and combinations in falling order such as `1h30m`.
+    /// Reads `500ms`, `90s`, `5m`, `2h`, `3d`, fractions such as `1.5s`, and combinations in falling order: `1h30m`.
     ///
     /// `nil` for a number without a unit, a sign, spaces, a fraction finer than a microsecond, and for anything beyond
     /// 64 bits of microseconds.
@@ -23,8 +23,7 @@ extension Duration {
 
     /// The shortest text that `init(quantity:)` reads as this duration, in whole microseconds: `1h30m`, `500ms`, `0s`.
     ///
-    /// A negative duration has a leading `-`, which `init(quantity:)` does not read: only relative points in time have
-    /// a sign.
+    /// A negative duration has a leading `-`, which `init(quantity:)` rejects: only relative times have a sign.
     package var quantity: String {
         let microseconds = wholeMicroseconds
         if microseconds == 0 { return "0s" }

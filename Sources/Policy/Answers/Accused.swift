@@ -2,17 +2,13 @@
 package enum Accused: String, Hashable, Sendable, CaseIterable {
     /// This program or this machine ended the attempt, or cannot make the request. The attempt does not count.
     case machine
-    /// The delivery agent died with this attempt alone in it. The attempt counts, also for the destination's circuit
-    /// breaker.
+    /// The delivery agent died with this attempt alone in it. The attempt counts, for the circuit breaker too.
     case agent
-    /// This machine has no network, or a proxy has failed. The attempt does not count, nor does it for a circuit
-    /// breaker.
+    /// This machine has no network, or a proxy has failed. The attempt does not count, nor for the circuit breaker.
     case network
-    /// The server is away, busy or broken. The operation waits as its schedule says; the destination has its circuit
-    /// breaker.
+    /// The server is away, busy or broken. The operation waits by its schedule; a circuit breaker may open.
     case destination
-    /// The server refuses the credentials. The operation is put back; the destination is held if the server refuses
-    /// others too.
+    /// The server refuses the credentials. The operation is put back; the destination is held if others are refused.
     case credentials
     /// The server refused a request of several operations. None of them is charged before it was attempted alone.
     case batch
@@ -48,7 +44,7 @@ extension Verdict {
     }
 
     /// Whether the server refuses the credentials, or this operation with them: 401, 403, 407 and the equivalent codes
-    /// of a callable function. False if the route's rules do not hold for such an answer.
+    /// of a callable function. False if the outcome is not `held`.
     package var isAboutCredentials: Bool {
         if outcome != .held { return false }
         return status.map { [401, 403, 407].contains($0) } ?? false || canonical == .unauthenticated

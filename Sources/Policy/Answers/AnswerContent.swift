@@ -1,6 +1,6 @@
 /// The conditions of a rule on an answer besides its status. All must hold; without conditions every answer matches.
 ///
-/// A new condition goes into `isEmpty`, `objection(to:)`, `isImplied(by:)` and `words`, and into `looksIntoBody` if it
+/// A new condition belongs in `isEmpty`, `objection(to:)`, `isImplied(by:)` and `words`, and in `looksIntoBody` if it
 /// reads the body.
 package struct AnswerContent: Hashable, Sendable {
     /// A condition on the header fields of one name.
@@ -90,8 +90,7 @@ extension AnswerContent {
         }
     }
 
-    /// Returns whether every answer that meets `other` also meets this content, as far as the conditions' texts show
-    /// it.
+    /// Returns whether every answer that meets `other` also meets this content, as far as their texts show it.
     func isImplied(by other: AnswerContent) -> Bool {
         let ofHeaders = headers.allSatisfy { mine in
             other.headers.contains { theirs in
@@ -203,8 +202,8 @@ extension ArraySlice<UInt8> {
 }
 
 extension String {
-    /// Returns whether this value of Content-Type is the wanted type, whatever its parameters; `application/*` matches
-    /// every subtype.
+    /// Returns whether this Content-Type is the wanted one, whatever its parameters; `application/*` matches any
+    /// subtype.
     fileprivate func isMediaType(_ wanted: String) -> Bool {
         let type = String(prefix { $0 != ";" }).trimmingBlanks.lowercased()
         let wanted = wanted.trimmingBlanks.lowercased()

@@ -1,5 +1,5 @@
-/// A set of results of attempts, as the configuration names them: statuses, a network error, or the code of a callable
-/// function.
+/// A set of attempt results, by the names of the configuration: statuses, a network error, or a callable function's
+/// code.
 package enum AnswerPattern: Hashable, Sendable {
     case statuses(ClosedRange<Int>)
     case error(NetworkError)
@@ -36,8 +36,7 @@ extension AnswerPattern: CustomStringConvertible {
         }
     }
 
-    /// The number of statuses in a range; 0 for an error or a code. The pattern with the smaller width is the narrower
-    /// one.
+    /// The number of statuses in a range; 0 for an error or a code. The smaller width is the narrower pattern.
     var width: Int {
         if case .statuses(let range) = self { range.count } else { 0 }
     }

@@ -13,8 +13,7 @@ extension AnswerRule {
     /// The statuses with a default of their own; the ranges are for all others.
     private static let singleStatuses: [Outcome: [Int]] = [
         .held: [401, 403, 407],
-        // 409 is deferred because every request carries our idempotency key: the server may still be processing the
-        // first request.
+        // 409 is deferred: every request carries our idempotency key, and the server may still process the first one.
         .deferred: [408, 409, 421, 423, 425, 429],
         .failed: [501, 505],
     ]

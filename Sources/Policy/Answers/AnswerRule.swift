@@ -1,7 +1,6 @@
 /// A rule about answers: which answers it matches, and their outcome.
 ///
-/// Every key of a route that judges answers becomes such rules, and so do the defaults. The first rule that matches
-/// decides.
+/// Every key of a route that judges answers becomes such rules, and so do the defaults. The first match decides.
 package struct AnswerRule: Hashable, Sendable {
     /// The key that the rule comes from.
     package enum Origin: Hashable, Sendable {
@@ -9,8 +8,7 @@ package struct AnswerRule: Hashable, Sendable {
         case answers(Int)
         case classify(AnswerPattern)
         case accept
-        /// `protocol: "callable"`: the default for this code; `nil` is the rule for an answer with neither a result nor
-        /// a code.
+        /// `protocol: "callable"`: the default for this code; `nil` is for an answer with neither a result nor a code.
         case callable(CanonicalStatus?)
         case results(Results)
         case standard
@@ -48,8 +46,7 @@ package struct AnswerRule: Hashable, Sendable {
     package var content: AnswerContent
     package var sense: Sense
     package var outcome: Outcome
-    /// The place in the answer of the time before which no request goes to the destination; only for a rule that
-    /// defers.
+    /// The place in the answer of the time until which the destination gets no request; only for a rule that defers.
     package var until: AnswerPlace?
 
     package init(
@@ -89,9 +86,9 @@ package struct AnswerRule: Hashable, Sendable {
     static let success = 200...299
 }
 
-/// The line of the configuration's file that a rule stands in; 0 if it stands in none.
+/// The line of the configuration file that contains a rule; 0 if no file contains it.
 ///
-/// All lines are equal, because two rules in different lines can say the same.
+/// All values are equal, so that two rules are equal wherever they are written.
 package struct SourceLine: Hashable, Sendable {
     package var number: Int
 

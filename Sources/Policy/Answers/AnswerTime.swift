@@ -2,7 +2,8 @@
 package enum AnswerTime {}
 
 extension AnswerPlace {
-    /// Returns how long the answer asks for at this place, at most `RetryAfter.longest`; `nil` if no time can be read there.
+    /// Returns how long the answer asks for at this place, at most `RetryAfter.longest`; `nil` if it has no readable
+    /// time there.
     func wait(in answer: inout JudgedAnswer, now: Timestamp) -> Duration? {
         let text: String?
         switch self {
@@ -20,7 +21,7 @@ extension AnswerPlace {
 
 extension AnswerTime {
     /// Returns the time from the moment of the answer on, at most `RetryAfter.longest`. Reads a number of seconds,
-    /// which may have a fraction; seconds or milliseconds since 1970; a date of HTTP or of RFC 3339. `nil` for anything
+    /// which may have a fraction; seconds or milliseconds since 1970; an HTTP or RFC 3339 date. `nil` for anything
     /// else.
     ///
     /// A number from 1,000,000,000 on is since 1970 (no server asks for thirty years), and from 1,000,000,000,000 on in

@@ -34,8 +34,8 @@ extension BackoffSchedule {
         return delay.scaled(by: Double.random(in: (1 - spread)...(1 + spread), using: &generator))
     }
 
-    /// Returns when the attempt after the nth is due, at least `atLeast` from now. Due times are whole milliseconds, as
-    /// in file names.
+    /// Returns when the attempt after the nth is due, at least `atLeast` from now, in whole milliseconds as in file
+    /// names.
     ///
     /// If the schedule's next time is after the end of the age, the last attempt is due exactly at that end. The age is
     /// used up only if that attempt is deferred too, or if the end has passed already. So an operation that waited for
@@ -103,8 +103,8 @@ extension Route {
 }
 
 extension Duration {
-    /// Returns the product, computed in seconds: `Duration * Double` multiplies attoseconds and makes 199,999.99… of
-    /// 200,000 × 1.
+    /// Returns the product, computed in seconds: `Duration * Double` multiplies attoseconds and turns 200,000 × 1 into
+    /// 199,999.99….
     func scaled(by factor: Double) -> Duration {
         .seconds(inSeconds * factor)
     }

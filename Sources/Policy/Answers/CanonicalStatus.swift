@@ -25,8 +25,7 @@ package enum CanonicalStatus: String, Hashable, Sendable, CaseIterable {
         AnswerRule(.callable(self), .statuses(nil), content: AnswerContent(saying: self), defaultOutcome)
     }
 
-    /// The rule for a 2xx answer without a result, or with an error. The function did not send it; perhaps a captive
-    /// portal did.
+    /// The rule for a 2xx answer without a result, or with an error: not the function's, perhaps a captive portal's.
     static let ruleOfOthers = AnswerRule(
         .callable(nil), .statuses([AnswerRule.success]),
         content: AnswerContent(json: [

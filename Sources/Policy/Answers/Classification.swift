@@ -15,8 +15,7 @@ package enum Classification {
         }
     }
 
-    /// Returns the verdict on an answer by these rules: on a whole answer, or on its element for one operation of a
-    /// batch.
+    /// Returns the verdict by these rules on a whole answer, or on its element for one operation of a batch.
     static func verdict(
         on answer: inout JudgedAnswer, by rules: [AnswerRule], route: Route, now: Timestamp
     ) -> Verdict {
@@ -101,7 +100,7 @@ package struct RuleMatch: Hashable, Sendable {
         }
     }
 
-    /// Whether the rule matched the content of the body, which only the server itself can have written.
+    /// Whether the rule matched the content of the body, which shows that the server itself answered.
     var sawTheServer: Bool { rule.sense == .meets && rule.content.looksIntoBody }
 
     /// Whether a rule of `answers` matched the content of the body.

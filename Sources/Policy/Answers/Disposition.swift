@@ -2,11 +2,9 @@
 package enum Disposition: Hashable, Sendable {
     /// Delivered: the file is removed, or moved to `delivered/` if retention keeps copies.
     case delivered(keep: Bool)
-    /// Deferred until then. `countsAttempt` is false if the attempt does not count, as when the server only asked for
-    /// time.
+    /// Deferred until then. `countsAttempt` is false if, for example, the server only asked for time.
     case deferred(until: Timestamp, countsAttempt: Bool)
-    /// Put back to where it was claimed from, under its old name: nothing was attempted, or the operation is not to
-    /// blame.
+    /// Put back to where it was claimed from, under its old name: not attempted, or not to blame.
     case putBack
     /// Put back to where it was claimed from, and held until a person releases it: sending it again could do harm.
     case held

@@ -56,8 +56,7 @@ extension SealedReport {
             guard let range = document.range(at: pointer) else { throw .missing }
             value = try KeptValue(JSONValue(valid: document.bytes[range]), as: document.bytes[range])
         }
-        // The value is complete. With a byte after it, its end does not count as the beginning of a secret that was
-        // cut.
+        // The value is complete: with a byte after it, its end is not taken for the beginning of a secret.
         let bytes = Array(value.json.utf8) + [UInt8(ascii: "\n")]
         if redacted(bytes) != bytes { throw .secret }
         return value

@@ -1,6 +1,5 @@
 extension Operation {
-    /// The time from which the operation's age counts, for `expiresAfter` and a schedule's `maxAge`; `nil` until it is
-    /// known.
+    /// The time from which the age counts, for `expiresAfter` and a schedule's `maxAge`; `nil` until it is known.
     ///
     /// This is the creation time, unless that came from a wrong clock: one that was not set yet, or one that was ahead,
     /// so that the first attempt precedes the creation. Then it is the time of the first attempt by a set clock.

@@ -4,8 +4,7 @@ package enum Outcome: String, Hashable, Sendable, CaseIterable {
     case delivered
     /// The operation is attempted again when the schedule says.
     case deferred
-    /// The destination is held until a person, a new credential or a probe ends the hold; the operation is not to
-    /// blame.
+    /// The destination is held until a person, a new credential or a probe ends that; the operation is not to blame.
     case held
     /// The operation becomes a dead letter.
     case failed
@@ -82,8 +81,8 @@ package struct AttemptReport: Hashable, Sendable {
 
     package var result: Result
     package var duration: Duration
-    /// Whether the attempt ended because its delivery agent died or hung with several attempts in it. Another attempt may
-    /// be to blame, so the operation is attempted again, alone, before it is charged.
+    /// Whether the attempt ended because its delivery agent died or hung with several attempts in it. Another attempt
+    /// may be to blame, so the operation is attempted again, alone, before it is charged.
     package var isSuspect: Bool
 
     package init(result: Result, duration: Duration, isSuspect: Bool = false) {

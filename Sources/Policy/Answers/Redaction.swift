@@ -1,8 +1,8 @@
 /// The replacement of one request's secrets in text that comes back from its server, from a proxy or from the network.
 ///
 /// Finds a secret in capitals or small letters, percent-encoded, escaped as in JSON or HTML, in Base64 at any offset,
-/// and in up to three layers of these. Finds a secret that is Base64 itself, as that of Basic authentication, also
-/// decoded.
+/// and in up to three layers of these; also the decoded text of a secret that is Base64 itself, as in Basic
+/// authentication.
 package struct Redaction: Sendable {
     /// The text that replaces a secret.
     package static let mark = "[secret]"
@@ -49,8 +49,7 @@ package struct Redaction: Sendable {
     private static let shortestBase64 = 6
     /// The least length at which the end of a text that was cut counts as the beginning of a secret.
     private static let shortestBeginning = 4
-    /// The least length of a secret word in a signed field: a shorter word, such as a version or a scheme, is not a
-    /// secret.
+    /// The least length of a secret word in a signed field. Versions and schemes are shorter, and are not secrets.
     private static let shortestWord = 8
     private static let layers = 3
 
@@ -127,8 +126,7 @@ package struct Redaction: Sendable {
         return found
     }
 
-    /// Returns the end of a match that begins at `start`; `nil` if there is none. A byte may stand for itself or be
-    /// escaped.
+    /// Returns the end of a match that begins at `start`; `nil` if there is none. Each byte may be plain or escaped.
     private func end(of needle: [UInt8], in text: [UInt8], from start: Int) -> Int? {
         var open = [(place: start, matched: 0)]
         while let (place, matched) = open.popLast() {

@@ -2,12 +2,10 @@
 package enum RetryAfter {
     /// The longest time that a server gets from one answer.
     package static let longest = Duration.seconds(86_400)
-    /// The upper bound of the jitter added to a wait, so that clients that were asked together do not come back
-    /// together.
+    /// The longest jitter added to a wait, so that clients that were asked together do not come back together.
     static let longestJitter = Duration.seconds(300)
 
-    /// Returns the time asked for, from the moment of the answer on; `nil` if the value is neither a number of seconds
-    /// nor a date.
+    /// Returns the time asked for, from the moment of the answer on; `nil` if the value is neither seconds nor a date.
     ///
     /// A date is measured from the answer's own Date, so neither clock needs to be right, and from `now` only if the
     /// answer has no Date. A date that has passed gives zero. No value gives more than `longest`.
@@ -28,8 +26,7 @@ package enum RetryAfter {
         return parse(single(value), date: answer.header("Date"), now: now)
     }
 
-    /// Returns one of several equal values: a transport may join fields of one name with commas, and a date contains a
-    /// comma.
+    /// Returns one of several equal values: a transport may join fields of one name with commas. Dates contain commas.
     static func single(_ value: String) -> String {
         let parts = value.split(separator: ",", omittingEmptySubsequences: false).map { String($0).trimmingBlanks }
         for size in 1...2 where parts.count > size && parts.count % size == 0 {

@@ -1,6 +1,5 @@
 extension Route {
-    /// Returns the route's rules for whole answers, in the order in which they are tried. If none matches, the defaults
-    /// decide.
+    /// Returns the route's rules for whole answers, in the order in which they are tried. The defaults come after them.
     ///
     /// `answers` comes first, then `classify`, the narrowest line first. On a callable route, lines about a code come
     /// before lines about a status, and these before the default of the code. A 2xx that would be a delivery must then
@@ -21,8 +20,7 @@ extension Route {
         acceptance.filter { $0.covers(status: status) }
     }
 
-    /// Returns the rules for the elements of an answer that are about one operation each, in the order in which they
-    /// are tried.
+    /// Returns the rules for the elements of an answer that are about one operation each, in the same order.
     func answerRules(of results: Batch.Results) -> [AnswerRule] {
         var acceptance: [AnswerRule] = []
         let none = AnswerRule.noStatus...AnswerRule.noStatus

@@ -16,14 +16,11 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     /// No request could be made of the operation; nothing was sent.
     case request(RequestError)
     case interrupted(times: Int)
-    /// This number of answers in a row had this status, in this run and before: the destination is to blame, not the
-    /// operations.
+    /// `answers` answers in a row had this status, in this run and before: the destination is to blame.
     case storm(status: Int, answers: Int)
-    /// An answer that would hold the destination, which has accepted other operations: it is about this operation
-    /// alone.
+    /// An answer that would hold the destination, which accepts other operations: it is about this operation alone.
     case contradicted(Rule, Outcome)
-    /// The server refused this operation, and it is not known yet whether the operation or the credentials are to
-    /// blame.
+    /// The server refused this operation. Whether it or the credentials are to blame is not known yet.
     case parked(Rule)
     /// The server refused an operation that is sent at once, and not queued.
     case refusedAlone(Rule)

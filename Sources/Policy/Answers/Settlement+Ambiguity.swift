@@ -16,8 +16,8 @@ extension Route {
     /// if the server still remembers the key, or if no attempt since the last `retry` can have arrived.
     ///
     /// The time counts from the first attempt whose outcome is unknown: the server may have known the key since then,
-    /// and forgets it `keyTTL` later. An interrupted claim leaves no record; it is known only that it came after the
-    /// last record.
+    /// and forgets it `keyTTL` later. An interrupted claim leaves no record: it counts from the last record, or else
+    /// from the creation.
     package func ambiguity(of operation: Operation, name: EntryName, now: Timestamp) -> Rule? {
         guard let keyTTL else { return nil }
         let records = operation.attempts.sinceRetry(counted: name.attempts)

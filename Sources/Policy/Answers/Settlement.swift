@@ -2,8 +2,7 @@
 package struct Settlement: Hashable, Sendable {
     package var disposition: Disposition
     package var rule: Rule
-    /// The record of the attempt. It is appended to the file unless the operation is put back, unchanged; reports show
-    /// it in both cases.
+    /// The record of the attempt, shown in reports. It is appended to the file unless the operation is put back.
     package var record: AttemptRecord
 
     /// The values that a delivery leaves for later operations of its key.
@@ -76,8 +75,7 @@ package struct Settlement: Hashable, Sendable {
         return unsent(.failed, rule: .expired(at: expiry), now: now)
     }
 
-    /// Returns the time from which on the operation is not sent: its own or the route's, whichever comes first; `nil`
-    /// if there is neither.
+    /// Returns the operation's own expiry or the route's, whichever comes first; `nil` if there is neither.
     package static func expiry(of operation: Operation, route: Route) -> Timestamp? {
         let aged = route.expiresAfter.flatMap { lifetime in operation.ageBegins.map { $0 + lifetime } }
         return [operation.header.expiresAt, aged].compactMap { $0 }.min()
@@ -136,7 +134,7 @@ package struct Settlement: Hashable, Sendable {
     }
 
     /// Returns whether the next attempt may be the operation's last. It is then made alone, so that no other member of
-    /// a batch can end the operation. A first attempt never is: a route whose schedule allows only one still sends
+    /// a batch can end the operation. The first attempt is never the last: a route that allows only one still sends
     /// batches.
     package static func isLastAttempt(
         of operation: Operation, name: EntryName, route: Route, now: Timestamp

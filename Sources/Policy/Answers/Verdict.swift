@@ -4,8 +4,7 @@ package struct Verdict: Hashable, Sendable {
     package var rule: Rule
     /// The wait that the server asked for, at most `RetryAfter.longest`; `nil` without an answer.
     package var retryAfter: Duration?
-    /// Whether the server says that it gets too many requests: 429, `RESOURCE_EXHAUSTED`, or a time at the rule's
-    /// `until`.
+    /// Whether the server says that it gets too much: 429, `RESOURCE_EXHAUSTED`, or a time at the rule's `until`.
     package var isRateLimited: Bool
     /// The code that a callable function returned.
     package var canonical: CanonicalStatus?
@@ -27,8 +26,7 @@ package struct Verdict: Hashable, Sendable {
         self.canonical = canonical
     }
 
-    /// Whether the server only asked for time: 429, `RESOURCE_EXHAUSTED` or 503 with a Retry-After, or a rule's
-    /// `until`.
+    /// Whether the server only asked for time: 429, `RESOURCE_EXHAUSTED` or 503 with Retry-After, or a rule's `until`.
     package var isOnlyAskedToWait: Bool {
         outcome == .deferred && retryAfter ?? .zero > .zero && (isRateLimited || status == 503)
     }

@@ -41,8 +41,7 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
     package private(set) var limit: Int
     /// The number of runs that share the destination.
     private var runs = 1
-    /// Whether a round has ended since the number of runs last changed. Before that, other runs may have more than
-    /// their share.
+    /// Whether a round has ended since the number of runs changed. Before that, other runs may exceed their share.
     private var hasShared = false
     /// The number of attempts begun, and the number of the last attempt whose delivery was noted.
     private var begun = 0
@@ -58,8 +57,7 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
     /// The lower quartile of the fastest round since the last one at the initial limit.
     private var unhindered: Duration?
 
-    /// Creates the limit of one of `runs` runs that share a destination. `overload` is what is known of the
-    /// destination.
+    /// Creates the limit of one of `runs` runs that share a destination with this known `overload`.
     package init(runs: Int = 1, overload: Overload? = nil, at now: Timestamp) {
         self.runs = max(1, runs)
         limit = Self.initial

@@ -33,8 +33,7 @@ package struct CredentialFingerprint: Hashable, Sendable, CustomStringConvertibl
             + Self.digits(of: ["credentials", salt] + credentials)
     }
 
-    /// Returns the first 20 bits of the SHA-256 of the texts, each after its length, so that one text cannot pass for
-    /// two.
+    /// Returns the first 20 bits of the SHA-256 of the texts, each after its length, so that one cannot pass for two.
     private static func digits(of texts: [String]) -> String {
         let bytes = texts.flatMap { Array("\($0.utf8.count):".utf8) + Array($0.utf8) }
         return String(

@@ -68,8 +68,7 @@ package struct DestinationAccess: Hashable, Sendable {
         if block != nil { state.window = 1 }
     }
 
-    /// Notes that an attempt begins. `inFlight` attempts are then in flight. Returns `nil` if the limit is not
-    /// adaptive.
+    /// Notes that an attempt begins as number `inFlight` in flight. Returns `nil` if the limit is not adaptive.
     package mutating func begin(inFlight: Int) -> AdaptiveConcurrency.Start? {
         concurrency?.begin(inFlight: inFlight)
     }

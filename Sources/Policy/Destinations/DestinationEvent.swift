@@ -26,8 +26,7 @@ package enum DestinationEvent: Hashable, Sendable {
     /// The server bore this number of attempts in flight.
     case bore(inFlight: Int)
     case heldByHand(reason: String)
-    /// A person released the destination: the hold, the open circuit breaker and the retry-after end. Only `resumed`
-    /// ends a pause.
+    /// A person ends the hold, the open circuit breaker and the retry-after; only `resumed` ends a pause.
     case released
     /// The configuration or credentials that the hold is blamed on have changed.
     case blameChanged

@@ -7,8 +7,8 @@
 /// `offline` is there from the run that finds this machine without a network to the run that finds a network again.
 /// `DestinationState` documents the fields of a destination. A destination with nothing to remember has no entry.
 /// Reading fails only for a newer version, which may hold operations back that this program would send. A document that
-/// is not a ledger reads as an empty ledger; of a damaged one, the rest is read. Losing the file costs what
-/// `DestinationState` says.
+/// is not a ledger reads as an empty ledger; of a damaged one, the rest is read. Losing the file costs a probe, and a
+/// person's pauses and holds.
 package struct DestinationLedger: Hashable, Sendable {
     package static let version = 1
 

@@ -11,8 +11,7 @@ package struct DestinationSettings: Hashable, Sendable {
     package var holdProbe: Duration?
     /// The number of connection-level failures in a row that opens the circuit breaker; 0 is never.
     package var circuitBreaker: Int
-    /// The longest time that the circuit breaker stays open. The first time is 1 s, each further one in a row twice as
-    /// long.
+    /// The longest time that the circuit breaker stays open: 1 s at first, doubled each further time in a row.
     package var coolDown: Duration
     /// The number of first answers with one permanent status at which the storm guard begins to sample; 0 is never.
     package var stormGuard: Int

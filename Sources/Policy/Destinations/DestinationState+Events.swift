@@ -65,15 +65,14 @@ extension DestinationState {
         coolDowns = 0
     }
 
-    /// Widens the window by one for each delivery: once all attempts that fitted into it are delivered, it is twice as
-    /// wide.
+    /// Widens the window by one for each delivery: once a full window is delivered, it is twice as wide.
     private mutating func widen() {
         guard let window else { return }
         self.window = window + 1 < Self.widest ? window + 1 : nil
     }
 
-    /// Opens the circuit breaker after `circuitBreaker` failures in a row. After a failed probe it opens at once, and
-    /// for longer.
+    /// Opens the circuit breaker after `circuitBreaker` failures in a row; after a failed probe at once, and for
+    /// longer.
     private mutating func openCircuitBreakerIfNeeded(_ settings: DestinationSettings, at now: Timestamp) {
         guard settings.circuitBreaker > 0, coolDowns > 0 || failures >= settings.circuitBreaker else { return }
         // Attempts that were in flight when the circuit breaker opened do not extend its time.
@@ -94,8 +93,7 @@ extension DestinationState {
     /// The upper bound of all counts.
     static let mostCounted = 1_000_000
 
-    /// The time that the circuit breaker stays open first in an outage. It is short, so that a schedule of seconds
-    /// keeps its meaning.
+    /// The first time of the open circuit breaker in an outage. It is short, so that a schedule of seconds works.
     static let firstCoolDown = Duration.seconds(1)
 
     /// Returns how long the circuit breaker stays open after `coolDowns` others in a row: 1 s, doubled each time, at

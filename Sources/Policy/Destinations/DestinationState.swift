@@ -4,18 +4,15 @@
 /// events (`apply`), which are applied to the file's current state under the file's lock: runs that share a destination
 /// do not overwrite each other's knowledge.
 package struct DestinationState: Hashable, Sendable {
-    /// A hold: no operation is sent until a person, a delivered probe or a change of configuration or credentials ends
-    /// it.
+    /// A hold: no operation is sent until a person, a probe, or a change of configuration or credentials ends it.
     package struct Hold: Hashable, Sendable {
         package var reason: String
         package var since: Timestamp
         /// Whether a person made the hold. It is then never probed, and only `release` ends it.
         package var isByHand: Bool
-        /// The status that all refused operations met; `nil` if there was none. A probe that meets it again changes
-        /// nothing.
+        /// The status that all refused operations met, if any. A probe that meets it again changes nothing.
         package var status: Int?
-        /// The fingerprint of configuration and credentials at the beginning, see `CredentialFingerprint`; a change
-        /// ends the hold.
+        /// The `CredentialFingerprint` at the beginning of the hold; a change ends the hold.
         package var blamed: String?
         /// The time at which the last probe began.
         package var lastProbe: Timestamp?

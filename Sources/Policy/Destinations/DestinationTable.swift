@@ -1,5 +1,5 @@
 /// The destinations of a configuration. It finds the destination of an entry by the entry's name alone, for a million
-/// names in a run, and by the configuration of today.
+/// names in a run. The current configuration decides.
 ///
 /// A route leads to the destination that it names, otherwise to the origin of its url. Routes that name the same
 /// destination share it, whatever their origins. An operation with its own url goes to the origin of that url, even if

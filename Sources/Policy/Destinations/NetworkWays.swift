@@ -17,8 +17,7 @@ package struct NetworkWays: Hashable, Sendable {
         self.hasResolver = hasResolver
     }
 
-    /// Returns the missing part of the network that explains the error; `nil` if no part is missing, or has a part in
-    /// the error.
+    /// Returns the missing part of the network that explains the error; `nil` if there is none.
     ///
     /// A missing default route explains only `dns` and `offline`: a server of the machine's own subnet may be away
     /// although the network works.

@@ -1,8 +1,7 @@
-/// The overload of a destination: its server refused attempts because too many were in flight, and said so (429,
+/// The overload of a destination: its server refused attempts, and said that too many were in flight (429,
 /// Retry-After).
 ///
-/// All runs keep below it. After a minute one of them tries as many again; after each further refusal in a row the wait
-/// is twice as long.
+/// All runs keep below it. After a minute one of them tries as many again; each refusal in a row doubles that time.
 package struct Overload: Hashable, Sendable {
     /// The number of attempts of all runs that was too many.
     package var inFlight: Int
@@ -29,8 +28,7 @@ package struct Overload: Hashable, Sendable {
 
     /// Returns the overload after one more refusal at `now`, with `inFlight` attempts in flight.
     package func joined(by inFlight: Int, at now: Timestamp) -> Overload {
-        // A run knows only its own attempts, and assumes as many of each other run: one refusal does not prove less
-        // than half.
+        // A run counts its own attempts, and as many for each other run: one refusal does not prove less than half.
         let fewer = max(inFlight, self.inFlight / 2 + 1)
         if fewer < self.inFlight { return Overload(inFlight: fewer, at: now) }
         guard isToBeTried(at: now) else { return self }

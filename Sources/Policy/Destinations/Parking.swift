@@ -4,8 +4,8 @@
 /// A refused operation is put back, uncharged. The next other operation with the same credentials is its witness, in
 /// this run or a later one. If the witness is delivered, the parked operation alone is refused, and fails at its next
 /// refusal. If the witness is refused with the same status, the credentials are to blame, and the destination is held.
-/// A parked operation stops no other, except those of its own sequence. If no witness comes, it is attempted again by
-/// itself: first after `firstPause`, then as often as a hold is probed.
+/// A parked operation stops only those of its own sequence. Without a witness it is attempted again by itself: first
+/// after `firstPause`, then as often as a hold is probed.
 ///
 /// At most `capacity` operations are parked, those refused last. An operation that was not refused again within
 /// `memory` is forgotten: it is no longer in the queue, or is parked anew by its next refusal.

@@ -4,8 +4,8 @@
 /// { "version": 1, "until": { "https://api.example.com": "2026-11-23T09:15:00.25Z" } }
 /// ```
 /// A process reserves a destination for a short span. Until the span ends, no other process begins attempts there. So
-/// the rate is that of the queue, however many runs there are and however often they start. Losing the file costs a
-/// span.
+/// the rate is that of the queue, whatever the number of runs and their starts. Losing the file allows one span too
+/// many.
 package struct RateLedger: Hashable, Sendable {
     package static let version = 1
 
@@ -33,8 +33,7 @@ package struct RateLedger: Hashable, Sendable {
     /// process comes a little late.
     private static let lateness = Duration.milliseconds(50)
 
-    /// Reserves a destination for attempts with this interval; `isOnly` reserves it for one attempt, if no other
-    /// follows.
+    /// Reserves a destination for attempts with this interval; `isOnly` reserves it for one attempt.
     ///
     /// Ignores an end further away than a span and `skew`: the clock has been set back since, or the rate was lower.
     package mutating func take(

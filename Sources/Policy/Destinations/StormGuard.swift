@@ -7,9 +7,8 @@
 /// attempt, each operation is settled by its own answer.
 ///
 /// An incident costs at most `limit` operations, however slowly they come. The guard counts failures of one status in a
-/// row until a delivery: also those of earlier runs (`before`), and those that were settled after the guard was
-/// cleared. When the count reaches `limit`, the guard watches again, and holds the destination even if there is no
-/// sample.
+/// row until a delivery: also those of earlier runs (`before`), and those settled after the guard was cleared. When the
+/// count reaches `limit`, the guard watches again, and holds the destination even without a sample.
 ///
 /// With a threshold of 1 the guard is for statuses that hold a destination: it shows whether the destination or this
 /// operation alone is refused.
@@ -31,8 +30,7 @@ package struct StormGuard<Element> {
         case sample
         /// Hold the destination; put all of these back uncharged.
         case hold([Element], status: Int)
-        /// The samples were inconclusive: put these back uncharged, and attempt nothing more at the destination in this
-        /// run.
+        /// The samples were inconclusive: put these back uncharged, and leave the destination for this run.
         case putBack([Element])
     }
 
