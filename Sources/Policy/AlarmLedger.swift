@@ -1,21 +1,22 @@
-/// The reports of runs without a terminal, so that one cause is one mail: `state/alarms.json`.
+/// The failures and holds that runs without a terminal have reported: `state/alarms.json`.
 ///
 /// ```
 /// { "version": 1, "failures": [{ "destination": …, "cause": …, "told": time, "untold": 3, "held": true }],
 ///   "holds": [destination] }
 /// ```
-/// Losing the file costs a mail too many.
+/// Keeps later runs from reporting the same cause again within `quietTime`, so that one cause is one mail. Losing the
+/// file costs one report, and so one mail, too many.
 package struct AlarmLedger: Hashable, Sendable {
     package static let version = 1
-    /// The same cause at the same destination is told again after this time at the earliest.
+    /// The minimum time between two reports of the same cause at the same destination.
     package static let quietTime = Duration.seconds(3600)
-    /// With operations that bring their own urls there may be any number of destinations.
+    /// The upper bound of causes and of holds. Operations with their own urls may have any number of destinations.
     static let mostRemembered = 1000
 
-    /// Why operations failed for good, and where.
+    /// The destination of operations that failed for good, and the reason.
     package struct Cause: Hashable, Codable, Sendable {
         package var destination: String
-        /// The status, the error, or the rule where neither decided: never a text of the server's, which differs each time.
+        /// The status, the error, or, if neither decided, the rule. Never a text from the server: such texts differ.
         package var cause: String
 
         package init(destination: String, cause: String) {
@@ -28,19 +29,19 @@ package struct AlarmLedger: Hashable, Sendable {
     struct Failures: Hashable {
         var told: Timestamp
         var untold = 0
-        /// Whether the storm guard holds the destination since then, which was not told.
+        /// Whether the storm guard has held the destination since then. No run has reported that hold.
         var isHeld = false
 
         var isOwed: Bool { untold > 0 || isHeld }
     }
 
-    /// The failures and the hold of one cause that are told when its quiet time is over.
+    /// The unreported failures and hold of one cause, to be reported once its quiet time is over.
     package struct Owed: Hashable, Sendable {
         package var cause: Cause
-        /// The failures that were not told.
+        /// The number of unreported failures.
         package var count: Int
         package var since: Timestamp
-        /// Whether the destination is held for the cause, and nobody was told.
+        /// Whether the storm guard holds the destination for this cause and no run has reported the hold.
         package var isHeld: Bool
 
         package init(cause: Cause, count: Int, since: Timestamp, isHeld: Bool) {
@@ -49,33 +50,34 @@ package struct AlarmLedger: Hashable, Sendable {
     }
 
     private var failures: [Cause: Failures] = [:]
-    /// The destinations whose holds were told, or the cause of them: the end is to be told as well.
+    /// The destinations of which a run has reported the hold or its cause. The end of such a hold is reported as well.
     private var holds: Set<String> = []
 
     package init() {}
 
-    /// Whether the cause was told within the quiet time. A moment in the future is one of a clock that was set back since.
+    /// Returns whether the cause was reported within the quiet time. A report in the future is by a clock set back
+    /// since.
     package func isQuiet(_ cause: Cause, at now: Timestamp) -> Bool {
         failures[cause].map { $0.told <= now && now - $0.told < Self.quietTime } ?? false
     }
 
-    /// Whether the hold of the destination was told, and its end was not.
+    /// Returns whether the hold of the destination was reported and its end was not.
     package func hasTold(holdOf destination: String) -> Bool { holds.contains(destination) }
 
-    /// The failures and holds that were not told and whose quiet time is over, by destination and cause.
+    /// Returns the unreported failures and holds whose quiet time is over, sorted by destination and cause.
     package func owed(at now: Timestamp) -> [Owed] {
         failures.filter { $0.value.isOwed && !isQuiet($0.key, at: now) }
             .map { Owed(cause: $0.key, count: $0.value.untold, since: $0.value.told, isHeld: $0.value.isHeld) }
             .sorted { ($0.cause.destination, $0.cause.cause) < ($1.cause.destination, $1.cause.cause) }
     }
 
-    /// Takes in what a run has said and not said: all that was owed is told with it.
+    /// Records the reports of a run. The run has reported everything that `owed(at:)` returns.
     ///
     /// - Parameters:
-    ///   - failed: how many failed by each cause; those whose cause is quiet were not told.
+    ///   - failed: the number of failures by cause; failures of a quiet cause were not reported.
     ///   - held: the destinations whose holds began.
-    ///   - storms: the causes for which the storm guard began to hold a destination; where the cause is quiet, the hold
-    ///     was not told.
+    ///   - storms: the causes for which the storm guard began to hold a destination; the hold was not reported if the
+    ///     cause is quiet.
     ///   - released: the destinations whose holds ended.
     package mutating func record(
         failed: [Cause: Int], held: Set<String>, storms: Set<Cause> = [], released: Set<String>, at now: Timestamp
@@ -123,7 +125,7 @@ extension AlarmLedger: Codable {
         var held: Bool?
     }
 
-    /// Throws where it is of another version, or damaged.
+    /// Throws if the document has another version or is damaged.
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         guard try fields.decode(Int.self, forKey: .version) == Self.version else {

@@ -1,20 +1,20 @@
-/// A queue's configuration, as values; `DrainqCLI` reads them from drainq.json.
+/// The configuration of a queue, as values. `Sources/Configuration` reads them from drainq.json.
 package struct Configuration: Hashable, Sendable {
     /// The route that every type inherits from; its `url` is `nil` if none is configured.
     package var defaultRoute: Route
-    /// Complete routes: what a type leaves out has been taken from the default route already.
+    /// Complete routes: a key that a type leaves out already has the value of the default route.
     package var routes: [TypeName: Route]
-    /// By the destination's name: an origin such as `https://api.example.com`, or a name that routes use.
+    /// Settings by the destination's name: an origin such as `https://api.example.com`, or a name that routes use.
     package var destinations: [String: DestinationSettings]
     package var secrets: [String: SecretSource]
-    /// Variables of the environment that commands and hooks get besides the usual ones.
+    /// Environment variables that commands and hooks get besides the usual ones.
     package var passEnvironment: [String]
     package var conditions: Conditions
-    /// Directories that files named by `bodyFile` may be in, absolute; none unless set.
+    /// Absolute paths of the directories that may contain the files named by `bodyFile`; empty unless configured.
     package var bodyFileRoots: [String]
     package var limits: Limits
     package var retention: Retention
-    /// The file that each run leaves its metrics in, absolute; `nil` is none.
+    /// The absolute path of the file to which each run writes its metrics; `nil` for none.
     package var metricsTextfile: String?
     package var hooks: Hooks
     /// The transport that `DRAINQ_TRANSPORT` names; `nil` if it names none. Not a key of the file.
@@ -49,24 +49,24 @@ package struct Configuration: Hashable, Sendable {
         defaultRoute.replacesOlder || routes.values.contains(where: \.replacesOlder)
     }
 
-    /// Whether an operation of any route that failed for good holds those behind it.
+    /// Whether any route holds the operations behind one that failed for good.
     package var holdsBehindFailed: Bool {
         defaultRoute.holdsBehindFailed || routes.values.contains { $0.holdsBehindFailed }
     }
 
-    /// All routes, whatever their types.
+    /// The default route and the routes of all types.
     private var allRoutes: [Route] { [defaultRoute] + routes.values }
 
     /// Whether any route keeps parts of answers for later operations.
     package var keepsValues: Bool { allRoutes.contains { !$0.keep.isEmpty } }
 
-    /// Whether any route sends what earlier answers have left.
+    /// Whether any route sends values kept from earlier answers.
     package var sendsKeptValues: Bool { allRoutes.contains { !$0.keptNames.isEmpty } }
 
     /// Whether any route keeps whole answers.
     package var keepsAnswers: Bool { allRoutes.contains(where: \.keepsAnswer) }
 
-    /// How long copies of delivered operations are kept; zero keeps none.
+    /// The time for which copies of delivered operations are kept; zero keeps none.
     package var keepsDeliveredFor: Duration {
         retention.delivered > .zero || !keepsAnswers ? retention.delivered : Retention.answers
     }
@@ -77,20 +77,20 @@ package struct Configuration: Hashable, Sendable {
     }
 }
 
-/// How much a queue takes. `nil` is no limit.
+/// The limits of a queue. `nil` means no limit.
 package struct Limits: Hashable, Sendable {
     package enum WhenFull: String, Hashable, Sendable {
         case reject
         case dropOldest
     }
 
-    /// Waiting operations: `new`, `deferred` and `claimed`.
+    /// The number of waiting operations: those in `new`, `deferred` and `claimed`.
     package var operations: Int?
-    /// Bytes of the files of waiting operations.
+    /// The size of the files of waiting operations, in bytes.
     package var bytes: Int?
-    /// Bytes of one operation's body.
+    /// The size of one operation's body, in bytes.
     package var operationBytes: Int
-    /// Bytes that must stay free on the file system.
+    /// The space that must stay free on the file system, in bytes.
     package var minimumFree: Int?
     package var whenFull: WhenFull
 

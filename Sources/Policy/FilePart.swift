@@ -1,11 +1,11 @@
-/// A body that is left in the file that holds it: the bytes of an open file from a place on.
+/// A body that is left in its file: a range of bytes in an open file.
 package struct FilePart: Hashable, Sendable {
-    /// `nil` until the process that is to read it has received it.
+    /// The open file; `nil` until the process that reads it has received the descriptor.
     package var file: OpenFile?
     package var offset: Int
     package var length: Int
-    /// The CRC-32C of what the file's checksum covers before the bytes, and including them. Who reads them compares: what
-    /// has changed meanwhile never goes out whole.
+    /// The CRC-32C of the bytes that the file's checksum covers before the body; `checksum` includes the body. The
+    /// reader of the body compares, so a body that has changed meanwhile is never sent whole.
     package var checksumBefore: UInt32
     package var checksum: UInt32
 
@@ -17,10 +17,10 @@ package struct FilePart: Hashable, Sendable {
         self.checksum = checksum
     }
 
-    /// The bytes themselves, for a use that needs them in memory.
+    /// The bytes of the body, read into memory.
     ///
-    /// They were there a moment ago, under a claim. If they cannot be read now the process ends: the next run recovers the
-    /// claim, and no request goes out with another body.
+    /// The operation is claimed, and the bytes were readable at that time. If they cannot be read now, the process
+    /// ends: the next run recovers the claim, and no request is sent with another body.
     package var bytes: [UInt8] {
         guard let bytes = file?.bytes(at: offset, length), bytes.count == length else {
             preconditionFailure("the file of a claimed operation can no longer be read")
@@ -29,14 +29,14 @@ package struct FilePart: Hashable, Sendable {
     }
 }
 
-/// A file that stays open as long as something refers to it.
+/// An open file, closed when its last reference goes.
 package final class OpenFile: Hashable, Sendable {
     package let descriptor: Int32
     private let read: Read
     private let close: @Sendable (_ descriptor: Int32) -> Void
 
-    /// Reads once from a place on, as pread(2): returns how many bytes there were, 0 at the end, `nil` where the system
-    /// refuses.
+    /// A function that reads once at an offset, as pread(2). Returns the number of bytes read, 0 at the end of the
+    /// file, `nil` on an error.
     package typealias Read = @Sendable (_ descriptor: Int32, _ offset: Int, UnsafeMutableRawBufferPointer) -> Int?
 
     package init(
@@ -50,12 +50,12 @@ package final class OpenFile: Hashable, Sendable {
 
     deinit { close(descriptor) }
 
-    /// Reads once from a place on.
+    /// Reads once at an offset. Returns the number of bytes read, 0 at the end of the file, `nil` on an error.
     package func read(at offset: Int, into space: UnsafeMutableRawBufferPointer) -> Int? {
         read(descriptor, offset, space)
     }
 
-    /// The bytes from a place on, fewer where the file ends before; `nil` where the system refuses.
+    /// Returns the bytes at an offset, fewer if the file ends before; `nil` on an error.
     package func bytes(at offset: Int, _ count: Int) -> [UInt8]? {
         var isRead = true
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { space, length in

@@ -1,13 +1,14 @@
-/// The reports to hooks, with their times, and the reports that are still owed: `state/hooks.json`.
+/// The times of the last calls of hooks, and the reports that are still owed to them: `state/hooks.json`.
 ///
 /// ```
 /// { "version": 1, "entries": { "held https://api.example.com": { "told": time, "owed": { … } } } }
 /// ```
-/// What comes sooner after a call than `atMostEvery` allows is kept, and told with a later run's call; what has been
-/// undone meanwhile, such as a hold that ended, is not told at all. Losing the file costs a call too many.
+/// A report that comes sooner after a call than `atMostEvery` allows is kept for a call of a later run. A report that
+/// was undone meanwhile, as by the end of a hold, is dropped. Losing the file loses owed reports and costs a call too
+/// many.
 package struct HookLedger: Hashable, Sendable {
     package static let version = 1
-    /// With operations that bring their own urls there may be any number of destinations.
+    /// The upper bound of entries. Operations with their own urls may have any number of destinations.
     static let mostRemembered = 1000
 
     struct Entry: Hashable {
@@ -19,7 +20,7 @@ package struct HookLedger: Hashable, Sendable {
 
     package init() {}
 
-    /// Takes in what happened in a run, and returns what is to be told now, in the order of events and destinations.
+    /// Adds the reports of a run. Returns the reports that are due now, sorted by event and destination.
     package mutating func take(_ news: [HookNews], hooks: Hooks, at now: Timestamp) -> [HookNews] {
         for item in news {
             if let opposite = item.event.opposite, withdraw(opposite, item.destination) { continue }
@@ -45,7 +46,7 @@ package struct HookLedger: Hashable, Sendable {
         return due.sorted { ($0.event.rawValue, $0.destination ?? "") < ($1.event.rawValue, $1.destination ?? "") }
     }
 
-    /// Forgets what is owed but untold; whether there was any.
+    /// Drops the report that is owed for an event. Returns whether there was one.
     private mutating func withdraw(_ event: Hooks.Event, _ destination: String?) -> Bool {
         let key = Self.key(event, destination)
         guard entries[key]?.owed != nil else { return false }
@@ -53,7 +54,8 @@ package struct HookLedger: Hashable, Sendable {
         return true
     }
 
-    /// A call in the future is one of a clock that has been set back since.
+    /// Returns whether the last call is more recent than `atMostEvery` allows. A call in the future does not count: the
+    /// clock was set back since.
     private func isRecent(_ entry: Entry, _ hooks: Hooks, _ now: Timestamp) -> Bool {
         entry.told.map { $0 <= now && now - $0 < hooks.atMostEvery } ?? false
     }
@@ -77,7 +79,7 @@ extension HookLedger: Codable {
         case entries
     }
 
-    /// Throws where it is of another version, or damaged.
+    /// Throws if the document has another version or is damaged.
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         guard try fields.decode(Int.self, forKey: .version) == Self.version else {

@@ -1,13 +1,13 @@
-/// Programs that are told of what has changed, each by its argument vector.
+/// The programs that runs call on events, each by its argument vector.
 package struct Hooks: Hashable, Sendable {
     package enum Event: String, CaseIterable, Codable, Sendable {
-        /// A destination is held from now on.
+        /// A hold of a destination has begun.
         case held
         /// A hold has ended.
         case released
-        /// Operations were given up.
+        /// Operations became dead letters.
         case failed
-        /// Files turned out to be no operations.
+        /// Files were quarantined: they are not operations.
         case quarantined
         /// Operations were delivered.
         case delivered
@@ -27,7 +27,7 @@ package struct Hooks: Hashable, Sendable {
     }
 
     package var commands: [Event: [String]]
-    /// At least this long lies between two calls for the same event of the same destination.
+    /// The minimum time between two calls for the same event of the same destination.
     package var atMostEvery: Duration
 
     package static let defaultAtMostEvery = Duration.seconds(3600)
@@ -41,16 +41,16 @@ package struct Hooks: Hashable, Sendable {
 /// The report of one event at one destination.
 package struct HookNews: Hashable, Codable, Sendable {
     package var event: Hooks.Event
-    /// `nil` for quarantine, and for runs: what is no operation goes nowhere, and a run has many destinations.
+    /// `nil` for quarantined files, which have no destination, and for runs, which have many.
     package var destination: String?
-    /// The reason of the first event; for runs, that of the last one.
+    /// The reason of the last event for holds, releases and runs; of the first event otherwise.
     package var reason: String
-    /// Destinations where they are held or released, runs where they started or ended, else operations or files.
+    /// The number of destinations (`held`, `released`), of runs (`started`, `ended`), otherwise of operations or files.
     package var count: Int
-    /// The first of them; none for destinations and runs.
+    /// The ids of the first operations or files, at most `idsTold`; empty for destinations and runs.
     package private(set) var ids: [String]
 
-    /// More ids than these are a list that nobody reads.
+    /// The upper bound of `ids`. Keeps the list readable.
     package static let idsTold = 10
 
     package init(
@@ -63,7 +63,7 @@ package struct HookNews: Hashable, Codable, Sendable {
         self.ids = Array(ids.prefix(Self.idsTold))
     }
 
-    /// Takes in what happened after it, of the same event and destination.
+    /// Adds a later report of the same event and destination.
     package mutating func add(_ later: HookNews) {
         ids = Array((ids + later.ids).prefix(Self.idsTold))
         switch event {

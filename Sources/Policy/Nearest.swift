@@ -1,7 +1,8 @@
-/// The candidate that was most likely meant by `word`, `nil` when nothing is near.
+/// Returns the candidate that `word` most likely means; `nil` if none is near.
 ///
-/// Near is what a third of the letters, at most three, turn into the candidate (insert, delete, replace, swap two
-/// neighbours), or a beginning of three letters or more that only one candidate has.
+/// A candidate is near if at most three edits turn `word` into it (insert, delete, replace, swap two neighbours), and
+/// at most one edit per three letters, but one is always allowed. The only candidate that begins with a `word` of three
+/// letters or more is near as well.
 package func nearest(to word: String, in candidates: [String]) -> String? {
     var best: (candidate: String, distance: Int)?
     for candidate in candidates {
@@ -13,7 +14,7 @@ package func nearest(to word: String, in candidates: [String]) -> String? {
     return word.utf8.count >= 3 && extended.count == 1 ? extended[0] : nil
 }
 
-/// The Damerau–Levenshtein distance, in its restricted form: no part is edited twice.
+/// Returns the Damerau–Levenshtein distance in its restricted form: no part is edited twice.
 func editDistance(_ left: String, _ right: String) -> Int {
     let (left, right) = (Array(left.utf8), Array(right.utf8))
     if left.isEmpty || right.isEmpty { return max(left.count, right.count) }

@@ -1,4 +1,4 @@
-/// One header field of a request, name and value as they will be sent.
+/// A header field of a request, with name and value as they are sent.
 package struct HeaderField: Hashable, Sendable, Codable {
     package var name: String
     package var value: String
@@ -26,11 +26,11 @@ package struct OperationHeader: Hashable, Sendable {
     package var headers: [HeaderField]
     package var notBefore: Timestamp?
     package var expiresAt: Timestamp?
-    /// The `Idempotency-Key` that the server sees; the id unless the operation names another.
+    /// The operation's own `Idempotency-Key`; `nil` for the one of its route, which is the id by default.
     package var idempotencyKey: String?
-    /// The file that is the body; the operation's own body is empty then.
+    /// The file that is the body; `Operation.body` is then empty.
     package var bodyFile: BodyFile?
-    /// Fields this version does not know, as raw JSON text, kept in every copy.
+    /// Fields that this version does not know, as raw JSON text. Every copy of the file keeps them.
     package var unknown: [UnknownField]
 
     package struct UnknownField: Hashable, Sendable {
@@ -69,12 +69,12 @@ package struct OperationHeader: Hashable, Sendable {
 /// One file of the queue: header, body as it was given, and the attempts made so far.
 package struct Operation: Hashable, Sendable {
     package var header: OperationHeader
-    /// The body, unless it is left in its file.
+    /// The body; empty if it is left in its file.
     private var bytes: [UInt8]
-    /// Where the body is, if it is left in the file of a claimed operation.
+    /// The place of the body, if it is left in the file of a claimed operation.
     package private(set) var bodyPart: FilePart?
     package var attempts: [AttemptRecord]
-    /// The kept values of its key, for its request; `nil` until a run has looked them up. Not part of the file.
+    /// The values kept for the operation's key; `nil` until a run has looked them up. Not part of the file.
     package var kept: [String: KeptValue]?
 
     package init(header: OperationHeader, body: [UInt8], attempts: [AttemptRecord] = []) {
@@ -83,13 +83,13 @@ package struct Operation: Hashable, Sendable {
         self.attempts = attempts
     }
 
-    /// An operation whose body is left in its file.
+    /// Creates an operation whose body is left in its file.
     package init(header: OperationHeader, bodyPart: FilePart, attempts: [AttemptRecord]) {
         self.init(header: header, body: [], attempts: attempts)
         self.bodyPart = bodyPart
     }
 
-    /// The body as it was given; read from its file each time, where it is left there.
+    /// The body as it was given. A body that is left in its file is read each time.
     package var body: [UInt8] {
         get { bodyPart?.bytes ?? bytes }
         set { (bytes, bodyPart) = (newValue, nil) }
@@ -98,26 +98,27 @@ package struct Operation: Hashable, Sendable {
     package var bodyLength: Int { bodyPart?.length ?? bytes.count }
 }
 
-/// One line of an operation file after its body: what one attempt met and what was decided.
+/// The record of one attempt: its result and the decision on it. One line of an operation file, after the body.
 package struct AttemptRecord: Hashable, Sendable {
     package var at: Timestamp
-    /// From the first byte handed to the transport to the last byte of the answer.
+    /// The time from the first byte handed to the transport to the last byte of the answer.
     package var duration: Duration
     package var outcome: Outcome
     package var status: Int?
-    /// The named network error, where there was no usable answer; or what a callable function said, `NOT_FOUND`.
+    /// The name of the network error, if there was no usable answer; or a callable function's code, `NOT_FOUND`.
     package var error: String?
     /// The rule that decided, as `Rule.description` gives it.
     package var rule: String
-    /// The wait that the server asked for in Retry-After, in seconds.
+    /// The wait that the server asked for, by Retry-After or at the rule's `until`, in seconds.
     package var retryAfter: Int?
     /// A cleaned excerpt of the answer or of the error's detail: no control characters, at most 200 characters.
     package var excerpt: String?
-    /// Who is to blame; `nil` for a delivery, for what was not attempted, and in records of earlier versions.
+    /// Who is to blame. `nil` for a delivery, for an operation that was settled before a request was made of it, and in
+    /// records of earlier versions.
     package var accused: Accused?
-    /// Whether it counts as an attempt, where that does not follow from the rest.
+    /// Whether the record counts as an attempt; `nil` if that follows from the other fields.
     package var counted: Bool?
-    /// The whole answer to a delivery, where the route keeps it.
+    /// The whole answer to a delivery, if the route keeps it.
     package var answer: KeptAnswer?
 
     package init(

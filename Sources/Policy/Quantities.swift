@@ -1,7 +1,7 @@
-// The numbers with units that the command line and the configuration share: one grammar, one place.
+// Numbers with units, in the one grammar that the command line and the configuration share.
 
 extension Duration {
-    /// Reads `500ms`, `90s`, `5m`, `2h`, `3d`, fractions such as `1.5s`, and combinations in falling order such as `1h30m`.
+    /// Reads `500ms`, `90s`, `5m`, `2h`, `3d`, fractions such as `1.5s`, and combinations in falling order: `1h30m`.
     ///
     /// `nil` for a number without a unit, a sign, spaces, a fraction finer than a microsecond, and for anything beyond
     /// 64 bits of microseconds.
@@ -23,7 +23,7 @@ extension Duration {
 
     /// The shortest text that `init(quantity:)` reads as this duration, in whole microseconds: `1h30m`, `500ms`, `0s`.
     ///
-    /// A negative duration has a leading `-`, which `init(quantity:)` does not read: only points in time are relative.
+    /// A negative duration has a leading `-`, which `init(quantity:)` rejects: only relative times have a sign.
     package var quantity: String {
         let microseconds = wholeMicroseconds
         if microseconds == 0 { return "0s" }
@@ -97,7 +97,7 @@ package struct ByteCount: Hashable, Comparable, Sendable, CustomStringConvertibl
 }
 
 extension Rate {
-    /// Reads `20/s`, `5/m`, `100/h` or `1000/d`; `nil` for anything else, and for none at all.
+    /// Reads `20/s`, `5/m`, `100/h` or `1000/d`; `nil` for anything else, and for a count of 0.
     package init?(quantity text: some StringProtocol) {
         var scanner = QuantityScanner(text)
         guard let count = scanner.number()?.scaled(by: 1), count > 0, scanner.skip("/"),
@@ -125,7 +125,7 @@ struct QuantityScanner {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// Digits, at least one, with an optional fraction; `nil` where there are none or too many.
+    /// Reads one or more digits, with an optional fraction; `nil` if there are none or too many.
     mutating func number() -> QuantityNumber? {
         guard let whole = digits() else { return nil }
         guard rest.first == UInt8(ascii: ".") else { return QuantityNumber(digits: whole.value, places: 0) }
@@ -140,7 +140,7 @@ struct QuantityScanner {
         return true
     }
 
-    /// The ASCII letters that come next; empty where there are none.
+    /// Reads the ASCII letters that come next; empty if there are none.
     mutating func unit() -> String {
         let letters = rest.prefix { (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) }
         rest = rest.dropFirst(letters.count)
@@ -162,12 +162,12 @@ struct QuantityScanner {
     }
 }
 
-/// A decimal number without rounding: `digits` divided by ten to the power of `places`.
+/// An exact decimal number: `digits` divided by ten to the power of `places`.
 struct QuantityNumber {
     var digits: Int64
     var places: Int
 
-    /// The number times `scale`; `nil` where that is not whole or does not fit.
+    /// Returns the number times `scale`; `nil` if the product is not whole or does not fit.
     func scaled(by scale: Int64) -> Int64? {
         let (wide, low) = digits.multipliedFullWidth(by: scale)
         guard wide == 0, low <= UInt64(Int64.max) else { return nil }

@@ -1,8 +1,8 @@
-/// Arguments, variables and paths are bytes, which are mostly UTF-8. As a `String` they keep all of them: a byte that belongs
-/// to no character is carried as the private scalar U+10FF00 + byte, U+10FF80 to U+10FFFF, and so is each byte of such a scalar
-/// that was there already. The bytes come back where the system gets them (`rawBytes`); `escapedForDisplay` shows `\xNN`.
+/// Texts that carry any bytes: arguments, variables and paths are bytes, mostly UTF-8. A byte that belongs to no
+/// character becomes the private scalar U+10FF00 + byte, U+10FF80 to U+10FFFF, and so does each byte of such a scalar
+/// that is already in the text. `rawBytes` returns the bytes for the system; `escapedForDisplay` shows them as `\xNN`.
 extension String {
-    /// Carries the bytes: any bytes, of which none is lost.
+    /// Creates a text that carries any bytes without loss.
     package init(raw bytes: some Collection<UInt8>) {
         let bytes = Array(bytes)
         if bytes.allSatisfy({ $0 < 0x80 }) {
@@ -28,7 +28,7 @@ extension String {
         }
     }
 
-    /// The bytes that `init(raw:)` was given; of any other text, its UTF-8.
+    /// The bytes that `init(raw:)` was given; for any other text, its UTF-8.
     package var rawBytes: [UInt8] {
         var bytes = Array(utf8)
         guard bytes.contains(0xF4) else { return bytes }
@@ -44,21 +44,21 @@ extension String {
         return bytes
     }
 
-    /// The bytes for a system call, with the NUL that ends them.
+    /// The bytes for a system call, with a final NUL.
     package var rawCString: [CChar] {
         rawBytes.map { CChar(bitPattern: $0) } + [0]
     }
 }
 
 extension Unicode.Scalar {
-    /// The byte that the scalar carries, which is none of a text.
+    /// The byte that the scalar carries; `nil` for an ordinary scalar.
     var carriedByte: UInt8? {
         (0x10FF80...0x10FFFF).contains(value) ? UInt8(truncatingIfNeeded: value) : nil
     }
 }
 
 extension UInt8 {
-    /// How many bytes the scalar has that begins with this one; 0 where none does.
+    /// The number of bytes of a scalar that begins with this byte; 0 if none does.
     fileprivate var lengthOfScalar: Int {
         switch self {
         case ..<0x80: 1

@@ -1,4 +1,4 @@
-/// Returns the text as one word of a POSIX shell: as it is, or in single quotes where a shell would read more into it.
+/// Returns the text as one word of a POSIX shell: unchanged, or in single quotes if a shell would interpret it.
 package func shellWord(_ text: String) -> String {
     isPlain(text) ? text : shellQuoted(text)
 }
@@ -8,7 +8,7 @@ package func shellQuoted(_ text: String) -> String {
     "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
 }
 
-/// Whether a shell takes the word as it is.
+/// Returns whether a shell takes the word unchanged.
 private func isPlain(_ word: String) -> Bool {
     !word.isEmpty
         && word.utf8.allSatisfy { byte in

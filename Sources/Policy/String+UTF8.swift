@@ -1,5 +1,5 @@
 extension String {
-    /// The text of bytes that are valid UTF-8; `nil` for others.
+    /// Creates a text from UTF-8; `nil` if the bytes are not valid.
     package init?(validUTF8 bytes: ArraySlice<UInt8>) {
         // ASCII, the usual case, needs no second check.
         if bytes.allSatisfy({ $0 < 0x80 }) {

@@ -1,9 +1,9 @@
-/// The text with everything escaped that could steer a terminal or forge a line: C0, DEL and C1 controls, line and
-/// paragraph separators, bidirectional controls, invisible marks and tags. `\n`, `\r` and `\t` are written so, the
-/// others as `\u{1b}`, and a byte that is no text (`String(raw:)`) as `\xff`. For every text that comes from names, servers or
-/// users, whether or not a terminal reads it.
+/// Returns the text with every scalar escaped that could steer a terminal or forge a line: C0, DEL and C1 controls,
+/// line and paragraph separators, bidirectional controls, invisible marks and tags. The escapes are `\n`, `\r` and
+/// `\t`, `\u{1b}` for the others, and `\xff` for a byte that is not text (`String(raw:)`). For every text that comes
+/// from names, servers or users, whether or not a terminal reads it.
 package func escapedForDisplay(_ text: some StringProtocol) -> String {
-    // Almost all that is shown, and of a million names all.
+    // Printable ASCII, which almost every text is, needs no escapes.
     var plain = String(text)
     if plain.withUTF8({ $0.allSatisfy { 0x20 <= $0 && $0 <= 0x7E } }) { return plain }
     var result = ""
@@ -30,7 +30,7 @@ package func escapedForDisplay(_ text: some StringProtocol) -> String {
 package func excerpt(of bytes: some Collection<UInt8>, limit: Int = 200) -> String? {
     if bytes.isEmpty { return nil }
     let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }
-    // Cut first, for an answer of any size; four bytes a scalar is the most there is.
+    // Cuts first, because the answer may have any size. A scalar has at most four bytes.
     let head = bytes.lazy.drop(while: isBlank).prefix(limit * 8)
     let words = String(decoding: Array(head), as: UTF8.self).unicodeScalars.split(whereSeparator: {
         $0.isASCII && isBlank(UInt8(ascii: $0))
@@ -42,7 +42,7 @@ package func excerpt(of bytes: some Collection<UInt8>, limit: Int = 200) -> Stri
 }
 
 extension Unicode.Scalar {
-    /// Whether it could steer a terminal or forge a line.
+    /// Whether the scalar could steer a terminal or forge a line.
     var isUnsafeForDisplay: Bool {
         switch value {
         case 0...0x1F, 0x7F...0x9F: true

@@ -212,7 +212,7 @@ private let zeros = String(repeating: "0", count: 32)
 }
 
 @Suite struct `The ways out of this machine` {
-    private func ways(_ machine: Machine) -> NetworkWays { NetworkWays.read(root: machine.root) }
+    private func ways(_ machine: Machine) -> NetworkState { NetworkState.read(root: machine.root) }
 
     @Test(arguments: [
         ([route("eth0")], true, true),

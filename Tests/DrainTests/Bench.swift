@@ -41,7 +41,7 @@ final class Bench {
     var signals: [Int32] = []
     var credentials = Credentials.none
     var surroundings = Surroundings()
-    var networkWays = NetworkWays()
+    var networkState = NetworkState()
     var libcurlDefect: String?
     var gzip: (_ body: [UInt8]) throws(RequestError) -> [UInt8] = { body throws(RequestError) in Array(body.reversed())
     }
@@ -88,7 +88,7 @@ final class Bench {
     func world(_ answer: @escaping (OutgoingRequest) -> AttemptReport.Result) -> World {
         World(
             version: "1", clock: clock, generator: SystemRandomNumberGenerator(), credentials: credentials,
-            surroundings: { _ in self.surroundings }, networkWays: { self.networkWays },
+            surroundings: { _ in self.surroundings }, networkState: { self.networkState },
             gzip: gzip,
             makeSink: { concurrency in
                 let sink = FakeSink(concurrency: concurrency, answer: answer)

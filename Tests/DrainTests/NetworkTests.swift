@@ -6,7 +6,7 @@ import Testing
 @testable import Drain
 
 @Suite struct NetworkTests {
-    private static let away = NetworkWays(hasInterface: false, hasRoute: false, hasDefaultRoute: false)
+    private static let away = NetworkState(hasInterface: false, hasRoute: false, hasDefaultRoute: false)
 
     private func sayings(_ bench: Bench) -> [Bool] {
         bench.events.compactMap { if case .networkAbsent(_, let isNew) = $0 { isNew } else { nil } }
@@ -14,7 +14,7 @@ import Testing
 
     @Test func `runs without a network spend no attempts, say so once, and all is delivered when it is back`() throws {
         let bench = try Bench()
-        bench.networkWays = Self.away
+        bench.networkState = Self.away
         try bench.add(3)
         try bench.add(2, type: "other")
         let first = try bench.run(RunOptions(concurrency: 1)) { _ in .failure(.dns, detail: "") }
@@ -28,9 +28,9 @@ import Testing
         #expect(sayings(bench) == [true])
         #expect(try bench.names(.new).map(\.attempts) == [0, 0, 0, 0, 0])
         #expect(try bench.state(of: "http://one").isBlank)
-        bench.networkWays = NetworkWays()
+        bench.networkState = NetworkState()
         #expect(try bench.run().delivered == 5)
-        bench.networkWays = Self.away
+        bench.networkState = Self.away
         try bench.add(1)
         _ = try bench.run { _ in .failure(.refused, detail: "") }
         #expect(sayings(bench) == [true, true])
@@ -38,7 +38,7 @@ import Testing
 
     @Test func `each destination is asked at most once, whatever the concurrency`() throws {
         let bench = try Bench()
-        bench.networkWays = Self.away
+        bench.networkState = Self.away
         try bench.add(20)
         try bench.add(20, type: "other")
         let summary = try bench.run(RunOptions(concurrency: 5)) { _ in .failure(.unreachable, detail: "") }
@@ -48,7 +48,7 @@ import Testing
 
     @Test func `what looks like no network and is one is used to the full after one attempt`() throws {
         let bench = try Bench()
-        bench.networkWays = NetworkWays(hasDefaultRoute: false)
+        bench.networkState = NetworkState(hasDefaultRoute: false)
         try bench.add(20)
         #expect(try bench.run(RunOptions(concurrency: 5)).delivered == 20)
         #expect(bench.sink?.mostInFlight == 5)
@@ -58,7 +58,7 @@ import Testing
         let bench = try Bench()
         try bench.add(20)
         let summary = try bench.run(RunOptions(concurrency: 5)) { _ in
-            bench.networkWays = Self.away
+            bench.networkState = Self.away
             return .failure(.unreachable, detail: "")
         }
         #expect(summary.attempts <= 5 && summary.waiting == 20)
@@ -67,7 +67,7 @@ import Testing
 
     @Test func `a request that may have left is recorded, and its attempt is not counted`() throws {
         let bench = try Bench()
-        bench.networkWays = Self.away
+        bench.networkState = Self.away
         try bench.add(1)
         let summary = try bench.run { _ in .failure(.timeout, detail: "") }
         #expect(summary.failed == 0)
@@ -79,14 +79,14 @@ import Testing
         }
         #expect(stored.operation.attempts.map(\.accused) == [.network])
         #expect(stored.operation.attempts.map(\.isCounted) == [false])
-        bench.networkWays = NetworkWays()
+        bench.networkState = NetworkState()
         bench.now = bench.now + .seconds(1)
         #expect(try bench.run().delivered == 1)
     }
 
     @Test func `destinations on loopback go on, and theirs are errors as ever`() throws {
         let bench = try Bench()
-        bench.networkWays = Self.away
+        bench.networkState = Self.away
         bench.configuration.routes[TypeName("other")!] = Route(url: "http://127.0.0.1/")
         try bench.add(2)
         try bench.add(2, type: "other")
@@ -102,7 +102,7 @@ import Testing
 
     @Test func `a sample without a network says nothing of the operations that wait for it`() throws {
         let bench = try Bench()
-        bench.networkWays = Self.away
+        bench.networkState = Self.away
         try bench.add(30)
         let summary = try bench.run(RunOptions(limit: 10, concurrency: 1)) {
             Int(String(decoding: $0.body ?? [], as: UTF8.self))! < 5 ? .status(404) : .failure(.dns, detail: "")
@@ -128,7 +128,7 @@ import Testing
 
     @Test func `what is sent at once without a network is queued as it was`() throws {
         let bench = try Bench()
-        bench.networkWays = Self.away
+        bench.networkState = Self.away
         let header = OperationHeader(id: OperationID("a")!, createdAt: bench.now)
         let result = try Sending(
             spool: bench.spool, configuration: bench.configuration, options: Sending.Options(),

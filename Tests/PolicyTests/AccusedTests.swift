@@ -57,12 +57,12 @@ import Testing
 
     // MARK: - No network
 
-    private static let there = NetworkWays()
-    private static let alone = NetworkWays(
+    private static let there = NetworkState()
+    private static let alone = NetworkState(
         hasInterface: false, hasRoute: false, hasDefaultRoute: false, hasResolver: true)
-    private static let unrouted = NetworkWays(hasRoute: false, hasDefaultRoute: false)
-    private static let subnet = NetworkWays(hasDefaultRoute: false)
-    private static let nameless = NetworkWays(hasResolver: false)
+    private static let unrouted = NetworkState(hasRoute: false, hasDefaultRoute: false)
+    private static let subnet = NetworkState(hasDefaultRoute: false)
+    private static let nameless = NetworkState(hasResolver: false)
 
     @Test(
         arguments: [
@@ -73,9 +73,9 @@ import Testing
             (subnet, .dns, .noRoute), (subnet, .offline, .noRoute), (subnet, .unreachable, nil),
             (subnet, .connectTimeout, nil), (subnet, .refused, nil),
             (nameless, .dns, .noResolver), (nameless, .refused, nil),
-        ] as [(NetworkWays, NetworkError, NetworkAbsence?)])
+        ] as [(NetworkState, NetworkError, NetworkAbsence?)])
     func `an error is explained by what the machine lacks`(
-        ways: NetworkWays, error: NetworkError, absence: NetworkAbsence?
+        ways: NetworkState, error: NetworkError, absence: NetworkAbsence?
     ) {
         #expect(ways.absence(behind: error) == absence)
     }

@@ -37,12 +37,12 @@ import Testing
     }
 
     @Test func `the kind of network is what the machine has of it`() {
-        #expect(NetworkWays().kind(isMetered: nil) == .online)
-        #expect(NetworkWays().kind(isMetered: false) == .online)
-        #expect(NetworkWays().kind(isMetered: true) == .metered)
-        #expect(NetworkWays(hasDefaultRoute: false).kind(isMetered: true) == .local)
-        #expect(NetworkWays(hasRoute: false, hasDefaultRoute: false).kind(isMetered: nil) == .none)
-        #expect(NetworkWays(hasInterface: false).kind(isMetered: nil) == .none)
-        #expect(NetworkWays(hasResolver: false).kind(isMetered: nil) == .online)
+        #expect(NetworkState().kind(isMetered: nil) == .online)
+        #expect(NetworkState().kind(isMetered: false) == .online)
+        #expect(NetworkState().kind(isMetered: true) == .metered)
+        #expect(NetworkState(hasDefaultRoute: false).kind(isMetered: true) == .local)
+        #expect(NetworkState(hasRoute: false, hasDefaultRoute: false).kind(isMetered: nil) == .none)
+        #expect(NetworkState(hasInterface: false).kind(isMetered: nil) == .none)
+        #expect(NetworkState(hasResolver: false).kind(isMetered: nil) == .online)
     }
 }

@@ -1,14 +1,14 @@
 import CSystem
 package import Policy
 
-extension NetworkWays {
+extension NetworkState {
     /// Reads the network of this machine: interfaces by getifaddrs(3), routes and name servers from the files of kernel
     /// and resolver, as this process sees them. Whatever cannot be found out counts as present.
     ///
     /// - Parameter root: the directory of /proc, /sys and /etc, for tests. Interfaces are always those of this machine.
-    package static func read(root: String = "") -> NetworkWays {
+    package static func read(root: String = "") -> NetworkState {
         let routes = DefaultRoutes(root: root)
-        return NetworkWays(
+        return NetworkState(
             hasInterface: hasInterface, hasRoute: routes.hasAny, hasDefaultRoute: routes.areThere,
             hasResolver: hasResolver(root: root))
     }

@@ -11,7 +11,7 @@ final class Settler {
     let configuration: Configuration
     private(set) var world: World
     /// The source of jitter, drawn once.
-    private lazy var chance = SharedChance(using: &world.generator)
+    private lazy var chance = SharedGenerator(using: &world.generator)
     let tally: RunTally
     let book: DestinationBook
     let operations: OperationBook
@@ -44,7 +44,7 @@ final class Settler {
     func settle(_ answer: AttemptAnswer, as verdict: Verdict? = nil) -> [Settlement] {
         let now = world.now()
         let attempt = answer.attempt
-        let shared = SharedChance(using: &chance)
+        let shared = SharedGenerator(using: &chance)
         return attempt.members.map { member in
             var chance = shared
             var settlement = Settlement.decide(

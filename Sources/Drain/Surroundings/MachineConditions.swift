@@ -87,7 +87,7 @@ final class MachineConditions {
         let known = network.offline?.error ?? (network.isKnown ? nil : book.offline?.error)
         network.isKnown = true
         guard let known else { return }
-        let absence = world.networkWays().absence(behind: known)
+        let absence = world.networkState().absence(behind: known)
         network.offline = absence.map { ($0, known) }
         if absence == nil, !isPlanning { book.remember(offline: nil) }
     }
@@ -95,7 +95,7 @@ final class MachineConditions {
     /// Whether an attempt is likely to find no network. Looks once in a run.
     private func seemsOffline() -> Bool {
         if let known = network.seemsOffline { return known }
-        let looksSo = world.networkWays().absence(behind: .offline) != nil
+        let looksSo = world.networkState().absence(behind: .offline) != nil
         network.seemsOffline = looksSo
         return looksSo
     }

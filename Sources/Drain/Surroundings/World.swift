@@ -13,7 +13,7 @@ package struct World {
     /// Called only if the configuration has conditions.
     package var surroundings: (Conditions) -> Surroundings
     /// Called only after a network error in this run or an earlier one, or before the first attempt to another machine.
-    package var networkWays: () -> NetworkWays
+    package var networkState: () -> NetworkState
     /// Compresses a body. Called only for routes that say so.
     package var gzip: (_ body: [UInt8]) throws(RequestError) -> [UInt8]
     /// The transports of this build. The sink says whether libcurl can be used.
@@ -23,7 +23,7 @@ package struct World {
         version: String, clock: RunClock, generator: any RandomNumberGenerator,
         credentials: Credentials = .none,
         surroundings: @escaping (Conditions) -> Surroundings = { _ in Surroundings() },
-        networkWays: @escaping () -> NetworkWays = { NetworkWays() },
+        networkState: @escaping () -> NetworkState = { NetworkState() },
         gzip: @escaping (_ body: [UInt8]) throws(RequestError) -> [UInt8] = Gzip.compressed,
         transports: [Transport] = Transport.allCases,
         makeSink: @escaping (_ concurrency: Int) -> any Sink
@@ -33,7 +33,7 @@ package struct World {
         self.generator = generator
         self.credentials = credentials
         self.surroundings = surroundings
-        self.networkWays = networkWays
+        self.networkState = networkState
         self.gzip = gzip
         self.transports = transports
         self.makeSink = makeSink
@@ -47,6 +47,6 @@ package struct World {
         behind error: NetworkError, of destination: Destination, _ settings: DestinationSettings
     ) -> NetworkAbsence? {
         if destination.isReachedLocally(settings) { return nil }
-        return networkWays().absence(behind: error) ?? (error == .offline ? .reported : nil)
+        return networkState().absence(behind: error) ?? (error == .offline ? .reported : nil)
     }
 }

@@ -52,7 +52,7 @@ extension OpenQueue {
             generator: SystemRandomNumberGenerator(),
             credentials: credentials,
             surroundings: { [environment] in Surroundings.read(for: $0, environment: environment) },
-            networkWays: { NetworkWays.read() },
+            networkState: { NetworkState.read() },
             transports: AgentProgram.own(for: .urlsession).canRun ? Transport.allCases : [.libcurl],
             makeSink: { AgentSink(concurrency: $0) })
     }

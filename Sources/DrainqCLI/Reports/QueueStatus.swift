@@ -193,7 +193,7 @@ extension QueueStatus {
         lastSuccess =
             ([counters.lastDelivery] + known.states.values.map(\.lastSuccess)).compactMap { $0 }.max()?.rfc3339
         let asked = queue.configuration.conditions
-        let (ways, surroundings) = (NetworkWays.read(), Surroundings.read(for: asked, environment: queue.environment))
+        let (ways, surroundings) = (NetworkState.read(), Surroundings.read(for: asked, environment: queue.environment))
         network = ways.kind(isMetered: surroundings.isMetered).rawValue
         if case .wait(let reason) = asked.decision(in: surroundings) {
             conditions = reason

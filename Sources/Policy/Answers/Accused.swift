@@ -1,26 +1,26 @@
-/// Who is to blame for an attempt that was no delivery. Only the accused pays: nobody else is held, delayed or charged.
+/// The party to blame for an attempt that was not a delivery. Only the accused is held, delayed or charged.
 package enum Accused: String, Hashable, Sendable, CaseIterable {
-    /// This program or this machine ended the attempt, or cannot make the request. No attempt counts.
+    /// This program or this machine ended the attempt, or cannot make the request. The attempt does not count.
     case machine
-    /// The delivery agent died with this attempt alone in it. The attempt counts, and the destination's circuit breaker too.
+    /// The delivery agent died with this attempt alone in it. The attempt counts, for the circuit breaker too.
     case agent
-    /// This machine has no network, or a proxy on the way has failed. No attempt counts, and no circuit breaker.
+    /// This machine has no network, or a proxy has failed. The attempt does not count, nor for the circuit breaker.
     case network
-    /// The server is away, busy or broken. The operation waits as its schedule says; the destination has its circuit breaker.
+    /// The server is away, busy or broken. The operation waits by its schedule; a circuit breaker may open.
     case destination
-    /// The server refuses the credentials. The operation is put back; the destination is held where others are refused too.
+    /// The server refuses the credentials. The operation is put back; the destination is held if others are refused.
     case credentials
-    /// The request carried several operations and was refused. Each is attempted alone before it pays.
+    /// The server refused a request of several operations. None of them is charged before it was attempted alone.
     case batch
-    /// The server refuses this operation. It alone fails.
+    /// The server refuses this operation. Only this operation fails.
     case operation
 
-    /// Whether the operation had no part in it, whatever becomes of it.
+    /// Whether the attempt does not count for the operation, whatever its outcome.
     var excusesOperation: Bool { self == .machine || self == .network }
 }
 
 extension Verdict {
-    /// Who is to blame; `nil` for a delivery. The one place where that is decided.
+    /// Returns who is to blame; `nil` for a delivery. No other code decides this.
     ///
     /// `members` is the number of operations in the request.
     package func accused(members: Int = 1) -> Accused? {
@@ -43,8 +43,8 @@ extension Verdict {
         }
     }
 
-    /// Whether the server refuses the credentials, or this operation with them: 401, 403, 407 and what a callable function
-    /// says in their place, unless the route makes something else than a hold of them.
+    /// Whether the server refuses the credentials, or this operation with them: 401, 403, 407 and the equivalent codes
+    /// of a callable function. False if the outcome is not `held`.
     package var isAboutCredentials: Bool {
         if outcome != .held { return false }
         return status.map { [401, 403, 407].contains($0) } ?? false || canonical == .unauthenticated
@@ -53,7 +53,7 @@ extension Verdict {
 }
 
 extension NetworkError {
-    /// Who is to blame for it, as long as this machine has a network.
+    /// The party to blame for the error, as long as this machine has a network.
     package var accused: Accused {
         switch self {
         case .dns, .refused, .unreachable, .connectTimeout, .timeout, .deadline, .reset, .emptyAnswer, .truncated,

@@ -1,9 +1,9 @@
-/// The conditions of a rule on an answer besides its status. All must hold; an empty one matches every answer.
+/// The conditions of a rule on an answer besides its status. All must hold; without conditions every answer matches.
 ///
-/// A new condition stands in `isEmpty`, `objection(to:)`, `isImplied(by:)` and `words`, and in `looksIntoBody` if it reads
-/// the body.
+/// A new condition belongs in `isEmpty`, `objection(to:)`, `isImplied(by:)` and `words`, and in `looksIntoBody` if it
+/// reads the body.
 package struct AnswerContent: Hashable, Sendable {
-    /// Something that is true of the header fields of one name, or is not.
+    /// A condition on the header fields of one name.
     package struct Header: Hashable, Sendable {
         package enum Test: Hashable, Sendable {
             /// One of the fields has exactly this value.
@@ -11,7 +11,7 @@ package struct AnswerContent: Hashable, Sendable {
             case exists(Bool)
         }
 
-        /// Compared without case (RFC 9110 §5.1).
+        /// The name, compared without case (RFC 9110 §5.1).
         package var name: String
         package var test: Test
 
@@ -21,12 +21,12 @@ package struct AnswerContent: Hashable, Sendable {
         }
     }
 
-    /// The media type without its parameters, compared without case; `application/*` is any of a kind.
+    /// The media type without its parameters, compared without case; `application/*` matches every subtype.
     package var contentType: String?
     package var headers: [Header]
-    /// An answer that is not JSON meets none.
+    /// Conditions on the body as JSON. A body that is not JSON meets none of them.
     package var json: [JSONCondition]
-    /// A text that the body has in it.
+    /// A text that the body must contain.
     package var text: String?
 
     package init(
@@ -49,20 +49,20 @@ package struct AnswerContent: Hashable, Sendable {
 }
 
 extension AnswerContent {
-    /// The first thing that an answer does not meet.
+    /// The first condition that an answer does not meet.
     package enum Objection: Hashable, Sendable {
         /// The answer's media type, safe to show; `nil` if it has none.
         case contentType(found: RedactedText?, wanted: String)
         case header(Header)
-        /// `found` is the value that ought not to be there, shown safely.
+        /// `found` is the value, safe to show, at a place where the condition wants none; `nil` for other conditions.
         case condition(JSONCondition, found: RedactedText?)
         case notJSON
         case text
-        /// It went on behind the route's `answerLimit`, and nothing looks into what was read of it.
+        /// The body reaches the route's `answerLimit` and may have been cut, so the condition cannot be checked.
         case cut
 
-        /// Whether somebody else than the server may have answered, such as a captive portal.
-        var isFromStranger: Bool {
+        /// Whether another server may have answered, such as a captive portal.
+        var mayBeFromAnotherServer: Bool {
             switch self {
             case .contentType, .notJSON: true
             case .header, .condition, .text, .cut: false
@@ -90,7 +90,7 @@ extension AnswerContent {
         }
     }
 
-    /// Whether every answer that has the other content has this one, as far as their texts show it.
+    /// Returns whether every answer that meets `other` also meets this content, as far as their texts show it.
     func isImplied(by other: AnswerContent) -> Bool {
         let ofHeaders = headers.allSatisfy { mine in
             other.headers.contains { theirs in
@@ -143,14 +143,14 @@ extension AnswerContent.Objection: CustomStringConvertible {
     }
 }
 
-/// An answer as rules see it: a whole one, or the element of one that speaks of a single operation of a batch.
+/// An answer as rules see it: a whole answer, or the element of one that is about a single operation of a batch.
 struct JudgedAnswer {
-    /// Status and header fields.
+    /// The whole answer, for its header fields, and for its body if there is no element.
     let head: AttemptReport.Answer
-    /// 0 for an element without a status where one belongs.
+    /// The status; 0 for an element that should have one and has none.
     let status: Int
     let report: SealedReport
-    /// Whether there may have been more of the body than was read.
+    /// Whether the body may go on beyond the part that was read.
     let isCut: Bool
     private let element: JSONDocument?
 
@@ -170,7 +170,7 @@ struct JudgedAnswer {
         self.element = element
     }
 
-    /// The body as JSON; `nil` where it is none. Read once, when it is asked for.
+    /// The body as JSON; `nil` if it is not JSON. Parsed once, on first use.
     lazy var document: JSONDocument? = element ?? (try? JSONDocument(head.body))
 
     /// The code that a callable function returned.
@@ -179,7 +179,7 @@ struct JudgedAnswer {
         return CanonicalStatus(rawValue: name)
     }()
 
-    /// Whether the body has the text in it; not known of one that was cut, and then it does not.
+    /// Returns whether the body contains the text; false if the body may have been cut.
     func contains(_ text: String) -> Bool {
         if isCut { return false }
         let body = element.map { $0.bytes[$0.range] } ?? head.body[...]
@@ -188,7 +188,7 @@ struct JudgedAnswer {
 }
 
 extension ArraySlice<UInt8> {
-    /// Whether these bytes stand somewhere in it.
+    /// Returns whether the slice contains these bytes.
     fileprivate func contains(_ text: [UInt8]) -> Bool {
         guard let first = text.first else { return true }
         var rest = self
@@ -202,7 +202,8 @@ extension ArraySlice<UInt8> {
 }
 
 extension String {
-    /// Whether the value of a Content-Type is that type, whatever its parameters; `application/*` is any of a kind.
+    /// Returns whether this Content-Type is the wanted one, whatever its parameters; `application/*` matches any
+    /// subtype.
     fileprivate func isMediaType(_ wanted: String) -> Bool {
         let type = String(prefix { $0 != ";" }).trimmingBlanks.lowercased()
         let wanted = wanted.trimmingBlanks.lowercased()

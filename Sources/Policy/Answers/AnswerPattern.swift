@@ -1,4 +1,5 @@
-/// Some of what an attempt can meet, by the names of the configuration: statuses, an error, or a word of a callable function.
+/// A set of attempt results, by the names of the configuration: statuses, a network error, or a callable function's
+/// code.
 package enum AnswerPattern: Hashable, Sendable {
     case statuses(ClosedRange<Int>)
     case error(NetworkError)
@@ -7,8 +8,8 @@ package enum AnswerPattern: Hashable, Sendable {
 }
 
 extension AnswerPattern: CustomStringConvertible {
-    /// `404`, `500-599`, the name of a network error or a canonical status (`NOT_FOUND`), as a configuration writes it;
-    /// `nil` for anything else, for a status outside 100–599, and for `cancelled`, which no answer can mean.
+    /// Reads `404`, `500-599`, the name of a network error or a canonical status (`NOT_FOUND`), as a configuration
+    /// writes it. `nil` for anything else, for a status outside 100–599, and for `cancelled`, which no answer can mean.
     package init?(_ text: some StringProtocol) {
         if let error = NetworkError(rawValue: String(text)) {
             guard error != .cancelled else { return nil }
@@ -35,18 +36,18 @@ extension AnswerPattern: CustomStringConvertible {
         }
     }
 
-    /// How many answers it stands for, as far as that makes one pattern narrower than another.
+    /// The number of statuses in a range; 0 for an error or a code. The smaller width is the narrower pattern.
     var width: Int {
         if case .statuses(let range) = self { range.count } else { 0 }
     }
 }
 
 extension AnswerPattern {
-    /// Everything an answer can be called but its status.
+    /// The names of all patterns that are not statuses.
     package static let errorNames =
         NetworkError.allCases.map(\.rawValue).filter { Self($0) != nil } + CanonicalStatus.allCases.map(\.rawValue)
 
-    /// Those that the route can meet.
+    /// Returns the names in `errorNames` that attempts on the route can meet.
     package static func errorNames(on route: Route) -> [String] {
         switch route.protocol {
         case .callable: errorNames

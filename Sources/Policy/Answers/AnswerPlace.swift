@@ -1,4 +1,4 @@
-/// A place in an answer that a value is read from: a header field, or a place in its JSON.
+/// A place in an answer from which a value is read: a header field, or a place in its JSON.
 package enum AnswerPlace: Hashable, Sendable {
     case header(String)
     case pointer(JSONPointer)

@@ -1,6 +1,6 @@
 extension AnswerRule {
-    /// The last of those rules before this one that leave nothing for it to decide, one alone or several together; `nil`
-    /// where it can decide.
+    /// Returns the rule that keeps this rule from ever deciding; `nil` if this rule can decide. `rules` are those
+    /// before it. If only several of them together leave nothing to decide, returns the last of these.
     package func ruleBefore(in rules: [AnswerRule]) -> AnswerRule? {
         if let one = rules.first(where: { $0.content.isImplied(by: content) && $0.covers(allOf: subject) }) {
             return one

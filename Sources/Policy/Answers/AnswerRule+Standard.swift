@@ -10,28 +10,28 @@ extension AnswerRule {
         AnswerRule(.standard, .errors([error]), defaultOutcome(of: error))
     }
 
-    /// Statuses with a meaning of their own; the ranges stand for all others.
+    /// The statuses with a default of their own; the ranges are for all others.
     private static let singleStatuses: [Outcome: [Int]] = [
         .held: [401, 403, 407],
-        // 409 is deferred because every request carries our idempotency key: the server may still be at the first one.
+        // 409 is deferred: every request carries our idempotency key, and the server may still process the first one.
         .deferred: [408, 409, 421, 423, 425, 429],
         .failed: [501, 505],
     ]
 
     private static let statusRanges: [(range: ClosedRange<Int>, outcome: Outcome)] = [
-        // An interim answer that was never followed by a final one.
+        // An interim answer without a final one.
         (100...199, .deferred),
         (200...299, .delivered),
-        // A redirect that arrives here was not to be followed: a person has to say where the requests should go.
+        // A redirect that arrives here was not followed: a person must say where the requests go.
         (300...399, .held),
-        // Unassigned ones too: the server blames the request (RFC 9110 §15).
+        // Unassigned statuses too: the server blames the request (RFC 9110 §15).
         (400...499, .failed),
         (500...599, .deferred),
     ]
 
     private static func defaultOutcome(ofStatus status: Int) -> (ClosedRange<Int>, Outcome) {
         for (outcome, statuses) in singleStatuses where statuses.contains(status) { return (status...status, outcome) }
-        // Outside 100–599 nothing is HTTP: a server error (RFC 9110 §15).
+        // A status outside 100–599 is not HTTP and counts as a server error (RFC 9110 §15).
         return statusRanges.first { $0.range.contains(status) } ?? (status...status, .deferred)
     }
 

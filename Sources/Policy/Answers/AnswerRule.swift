@@ -1,6 +1,6 @@
-/// A rule about answers: which ones it matches, and what these mean.
+/// A rule about answers: which answers it matches, and their outcome.
 ///
-/// Every key of a route that judges answers becomes such rules, and so do the defaults. The first that matches decides.
+/// Every key of a route that judges answers becomes such rules, and so do the defaults. The first match decides.
 package struct AnswerRule: Hashable, Sendable {
     /// The key that the rule comes from.
     package enum Origin: Hashable, Sendable {
@@ -8,17 +8,17 @@ package struct AnswerRule: Hashable, Sendable {
         case answers(Int)
         case classify(AnswerPattern)
         case accept
-        /// `protocol: "callable"`: what this word means, or an answer that has neither a result nor a word.
+        /// `protocol: "callable"`: the default for this code; `nil` is for an answer with neither a result nor a code.
         case callable(CanonicalStatus?)
         case results(Results)
         case standard
     }
 
-    /// The rules that `batch.results` stands for.
+    /// The rules that `batch.results` becomes.
     package enum Results: Hashable, Sendable {
         /// An element that has an error fails.
         case error
-        /// An element without a status where one belongs is deferred.
+        /// An element that should have a status and has none is deferred.
         case noStatus(JSONPointer)
         /// An element without an error is delivered.
         case noError
@@ -34,7 +34,7 @@ package struct AnswerRule: Hashable, Sendable {
         case errors([NetworkError])
     }
 
-    /// Whether an answer has to meet the content of the rule, or must not.
+    /// Whether the rule matches the answers that meet its content, or those that do not.
     package enum Sense: Hashable, Sendable {
         case meets
         case fails
@@ -46,8 +46,7 @@ package struct AnswerRule: Hashable, Sendable {
     package var content: AnswerContent
     package var sense: Sense
     package var outcome: Outcome
-    /// The place in the answer of the time before which nothing is sent to its destination; only for a rule that
-    /// defers.
+    /// The place in the answer of the time until which the destination gets no request; only for a rule that defers.
     package var until: AnswerPlace?
 
     package init(
@@ -63,7 +62,7 @@ package struct AnswerRule: Hashable, Sendable {
         self.until = until
     }
 
-    /// A line of `classify`.
+    /// Creates the rule for a line of `classify`.
     package static func classify(
         _ pattern: AnswerPattern, outcome: Outcome, line: SourceLine = SourceLine()
     ) -> AnswerRule {
@@ -75,7 +74,7 @@ package struct AnswerRule: Hashable, Sendable {
         }
     }
 
-    /// `accept`: an answer with 2xx that does not have this content is `otherwise`.
+    /// Creates the rule for `accept`: a 2xx answer that does not meet this content gets the outcome `otherwise`.
     package static func accept(
         contentType: String? = nil, json: [JSONCondition] = [], otherwise: Outcome = .deferred
     ) -> AnswerRule {
@@ -87,9 +86,9 @@ package struct AnswerRule: Hashable, Sendable {
     static let success = 200...299
 }
 
-/// The line of the file in which something is written; 0 where it is written in none.
+/// The line of the configuration file that contains a rule; 0 if no file contains it.
 ///
-/// All are equal: where a rule is written is no part of what it says.
+/// All values are equal, so that two rules are equal wherever they are written.
 package struct SourceLine: Hashable, Sendable {
     package var number: Int
 
@@ -107,7 +106,7 @@ extension AnswerRule {
     enum Answer: Hashable {
         case matches(AnswerContent.Objection?)
         case differs
-        /// The answer was cut, and the rule would have to look into the rest of its body.
+        /// The answer may have been cut, and the rule depends on the rest of its body.
         case cut
     }
 
@@ -120,7 +119,7 @@ extension AnswerRule {
         if case .errors(let errors) = subject { errors.contains(error) } else { false }
     }
 
-    /// Whether the rule is about the content of an answer whose status it covers.
+    /// Returns whether the rule's content matches an answer whose status the rule covers.
     func asks(_ answer: inout JudgedAnswer) -> Answer {
         if content.isEmpty { return .matches(nil) }
         let objection = content.objection(to: &answer)
@@ -130,7 +129,7 @@ extension AnswerRule {
         }
     }
 
-    /// The same rule for those of its statuses that are in `ranges`; `nil` if none is.
+    /// Returns the rule for only those of its statuses that are in `ranges`; `nil` if none is.
     func limited(to ranges: [ClosedRange<Int>]) -> AnswerRule? {
         guard case .statuses(let own) = subject else { return nil }
         let common = ranges.flatMap { range in
@@ -146,7 +145,7 @@ extension AnswerRule {
 // MARK: - Words
 
 extension AnswerRule: CustomStringConvertible {
-    /// The rule as a person reads it: `answers[2]: status 409, /code equals "23505": deliver`. Without its line.
+    /// The rule in words: `answers[2]: status 409, /code equals "23505": deliver`. Without its line.
     package var description: String {
         switch origin {
         case .answers(let index): "answers[\(index)]: \(condition): \(meaning)"

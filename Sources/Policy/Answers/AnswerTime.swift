@@ -1,8 +1,9 @@
-/// Times in answers at which a server may be asked again.
+/// The times in answers from which on a server accepts requests again.
 package enum AnswerTime {}
 
 extension AnswerPlace {
-    /// Returns how long the answer asks for at this place, at most `RetryAfter.longest`; `nil` if no time can be read there.
+    /// Returns how long the answer asks for at this place, at most `RetryAfter.longest`; `nil` if it has no readable
+    /// time there.
     func wait(in answer: inout JudgedAnswer, now: Timestamp) -> Duration? {
         let text: String?
         switch self {
@@ -19,18 +20,19 @@ extension AnswerPlace {
 }
 
 extension AnswerTime {
-    /// The time from the moment of the answer: a number of seconds, which may have a fraction; seconds or milliseconds
-    /// since 1970; a date of HTTP or of RFC 3339. `nil` for anything else.
+    /// Returns the time from the moment of the answer on, at most `RetryAfter.longest`. Reads a number of seconds,
+    /// which may have a fraction; seconds or milliseconds since 1970; an HTTP or RFC 3339 date. `nil` for anything
+    /// else.
     ///
     /// A number from 1,000,000,000 on is since 1970 (no server asks for thirty years), and from 1,000,000,000,000 on in
-    /// milliseconds. A moment is taken against the answer's own Date, so neither clock needs to be right.
+    /// milliseconds. A moment is measured from the answer's own Date, so neither clock needs to be right.
     package static func parse(_ text: String, date: String? = nil, now: Timestamp) -> Duration? {
         let text = text.trimmingBlanks
         func until(_ moment: Timestamp) -> Duration {
             let start = date.flatMap { Timestamp(httpDate: $0.trimmingBlanks, now: now) } ?? now
             return min(max(moment - start, .zero), RetryAfter.longest)
         }
-        // Digits, with a fraction and an exponent as JSON has them; `Double` reads hexadecimal digits as well.
+        // Accepts digits, with a fraction and an exponent as in JSON; `Double` would also read hexadecimal digits.
         if text.utf8.first?.isDigit == true, text.utf8.allSatisfy({ $0.isDigit || ".eE+-".utf8.contains($0) }),
             let number = Double(text), number.isFinite
         {

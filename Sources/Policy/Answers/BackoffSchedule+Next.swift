@@ -6,7 +6,7 @@ extension BackoffSchedule {
         case ageUsedUp(Duration)
     }
 
-    /// The delay after the nth attempt (from 1), without jitter and whether or not another attempt is allowed.
+    /// Returns the delay after the nth attempt (from 1), without jitter and whether or not another attempt is allowed.
     package func delay(afterAttempt attempt: Int) -> Duration {
         switch delays {
         case .list(let list):
@@ -15,7 +15,7 @@ extension BackoffSchedule {
         case .exponential(let base, let multiplier, let longest):
             let limit = longest.inSeconds
             var seconds = base.inSeconds
-            // Ends where the limit is reached, or where nothing changes any more (a multiplier of 1, a base of 0).
+            // Stops at the limit, or once the delay no longer changes (a multiplier of 1, a base of 0).
             for _ in 1..<min(max(attempt, 1), 9999) {
                 let product = seconds * multiplier
                 if seconds >= limit || product == seconds { break }
@@ -25,7 +25,7 @@ extension BackoffSchedule {
         }
     }
 
-    /// The delay after the nth attempt (from 1), spread by the jitter; `nil` when the attempts are used up.
+    /// Returns the delay after the nth attempt (from 1), with jitter; `nil` if the attempts are used up.
     package func delay(afterAttempt attempt: Int, using generator: inout some RandomNumberGenerator) -> Duration? {
         if let attempts, attempt >= attempts { return nil }
         let delay = delay(afterAttempt: attempt)
@@ -34,11 +34,12 @@ extension BackoffSchedule {
         return delay.scaled(by: Double.random(in: (1 - spread)...(1 + spread), using: &generator))
     }
 
-    /// When the attempt after the nth is due, in whole milliseconds as a name carries it, at least `atLeast` from now.
+    /// Returns when the attempt after the nth is due, at least `atLeast` from now, in whole milliseconds as in file
+    /// names.
     ///
-    /// The age ends with an attempt, not with a wait: where the schedule's next time lies behind the end of the age,
-    /// the last attempt is due exactly at the end, and only if that one is deferred too (or the end has passed already)
-    /// is the age used up. An operation that waited for a machine to come back still gets its attempt.
+    /// If the schedule's next time is after the end of the age, the last attempt is due exactly at that end. The age is
+    /// used up only if that attempt is deferred too, or if the end has passed already. So an operation that waited for
+    /// a machine to come back still gets its attempt.
     package func next(
         afterAttempt attempt: Int, ageBegins: Timestamp, now: Timestamp, atLeast: Duration = .zero,
         using generator: inout some RandomNumberGenerator
@@ -49,7 +50,7 @@ extension BackoffSchedule {
         return bounded(now + max(delay, atLeast), ageBegins: ageBegins, now: now)
     }
 
-    /// That due time, or the end of the age if it comes first.
+    /// Returns `due`, or the end of the age if that comes first. The age is used up if its end has passed already.
     func bounded(_ due: Timestamp, ageBegins: Timestamp, now: Timestamp) -> Next {
         let due = due.roundedUpToMilliseconds
         guard let maxAge else { return .attempt(at: due) }
@@ -58,7 +59,7 @@ extension BackoffSchedule {
         return .attempt(at: min(due, end))
     }
 
-    /// The furthest that this schedule can put a due time, jitter included.
+    /// The longest delay that this schedule can give, jitter included.
     package var longestDelay: Duration {
         let longest =
             switch delays {
@@ -68,8 +69,9 @@ extension BackoffSchedule {
         return longest.scaled(by: 1 + min(max(jitter, 0), 1))
     }
 
-    /// The 8 of "3 of 8": the attempts, or as many as fit into the age (without jitter), whichever are fewer; `nil`
-    /// where neither ends it, or not within the 9,999 attempts that a name can count.
+    /// The number of attempts that the schedule allows, the 8 of "3 of 8": `attempts`, or as many as fit into the age
+    /// (without jitter) if these are fewer. `nil` if `attempts` is `nil` and the age does not end the schedule within
+    /// the 9,999 attempts that a name can count.
     package var attemptsAllowed: Int? {
         guard let maxAge else { return attempts }
         let most = min(attempts ?? 9999, 9999)
@@ -84,16 +86,16 @@ extension BackoffSchedule {
 }
 
 extension Route {
-    /// The schedule after an answer that says that the server gets too much, or after any other end. A schedule of its
-    /// own for rate limits that names no age is bounded by the age of the other one.
+    /// Returns the schedule after an answer that says that the server gets too many requests, or after any other
+    /// result. A schedule for rate limits that has no age of its own is bounded by the age of the other one.
     package func schedule(isRateLimited: Bool) -> BackoffSchedule {
         guard isRateLimited, var schedule = retryRateLimited else { return retry }
         schedule.maxAge = schedule.maxAge ?? retry.maxAge
         return schedule
     }
 
-    /// The furthest that an attempt on this route can put a due time: a later one was set by a clock that was wrong.
-    /// One millisecond is for the rounding of due times.
+    /// The longest time by which an attempt on this route can put off an operation: a later due time comes from a wrong
+    /// clock. One millisecond is for the rounding of due times.
     package var longestDelay: Duration {
         let schedules = max(retry.longestDelay, retryRateLimited?.longestDelay ?? .zero)
         return max(schedules, RetryAfter.longest + RetryAfter.longestJitter) + .milliseconds(1)
@@ -101,14 +103,15 @@ extension Route {
 }
 
 extension Duration {
-    /// By way of seconds: `Duration * Double` multiplies attoseconds and makes 199,999.99… of 200,000 × 1.
+    /// Returns the product, computed in seconds: `Duration * Double` multiplies attoseconds and turns 200,000 × 1 into
+    /// 199,999.99….
     func scaled(by factor: Double) -> Duration {
         .seconds(inSeconds * factor)
     }
 }
 
 extension Configuration {
-    /// The furthest that an attempt on any route can put a due time.
+    /// The longest time by which an attempt on any route can put off an operation.
     package var longestDelay: Duration {
         routes.values.reduce(defaultRoute.longestDelay) { max($0, $1.longestDelay) }
     }

@@ -11,7 +11,7 @@ extension BackoffSchedule {
     package static let rateLimit = BackoffSchedule(
         delays: .exponential(base: .seconds(5), multiplier: 3, max: .seconds(120)), attempts: 3)
 
-    /// 5 s, 30 s, 2 min, then given up: 4 attempts in all.
+    /// 5 s, 30 s, 2 min, then a dead letter: 4 attempts in all.
     package static let steps = BackoffSchedule(list: [.seconds(5), .seconds(30), .seconds(120)])
 
     /// 5 retries, 1, 2, 4, 8 and 16 s apart, about 31 s in all: 6 attempts.
@@ -24,7 +24,7 @@ extension BackoffSchedule {
         ("steps", .steps), ("doubling", .doubling),
     ]
 
-    /// Each delay once, then given up.
+    /// Creates a schedule of each delay once: one attempt more than there are delays.
     package init(list: [Duration], maxAge: Duration? = nil, jitter: Double = 0) {
         self.init(delays: .list(list), attempts: list.count + 1, maxAge: maxAge, jitter: jitter)
     }

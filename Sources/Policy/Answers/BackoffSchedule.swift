@@ -1,4 +1,4 @@
-/// When a deferred operation is tried again, and when to give up: pure arithmetic on counts and durations.
+/// The delays between the attempts of a deferred operation, and the bounds of their number and of the operation's age.
 package struct BackoffSchedule: Hashable, Sendable {
     package enum Delays: Hashable, Sendable {
         /// `min(base × multiplier^(n − 1), max)` after the nth attempt.
@@ -8,11 +8,11 @@ package struct BackoffSchedule: Hashable, Sendable {
     }
 
     package var delays: Delays
-    /// How many attempts in all, the first included; `nil` when only the age ends it.
+    /// The number of attempts in all, the first included; `nil` if only the age ends the schedule.
     package var attempts: Int?
-    /// From `Operation.ageBegins`; `nil` when only the attempts end it.
+    /// The age that ends the schedule, from `Operation.ageBegins`; `nil` if only the attempts end it.
     package var maxAge: Duration?
-    /// 0.2 means ±20 %.
+    /// The jitter of each delay: 0.2 means ±20 %.
     package var jitter: Double
 
     package init(delays: Delays, attempts: Int? = nil, maxAge: Duration? = nil, jitter: Double = 0) {

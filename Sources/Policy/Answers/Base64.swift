@@ -9,10 +9,10 @@ package enum Base64 {
         return values
     }()
 
-    /// Whether the byte is a letter of either alphabet.
+    /// Returns whether the byte is a letter of either alphabet.
     static func isLetter(_ byte: UInt8) -> Bool { values[Int(byte)] != nil }
 
-    /// The bytes in the first alphabet, padded.
+    /// Returns the bytes in the first alphabet, padded.
     package static func encode(_ bytes: some Collection<UInt8>) -> String {
         var letters: [UInt8] = []
         letters.reserveCapacity((bytes.count + 2) / 3 * 4)
@@ -30,8 +30,8 @@ package enum Base64 {
         return String(decoding: letters, as: UTF8.self)
     }
 
-    /// The letters that stand for these bytes alone where `offset` other bytes (0 to 2) stand before them in a group of
-    /// three, whatever follows. Letters that they share with a neighbour are left out.
+    /// Returns the letters that depend on these bytes alone if `offset` other bytes (0 to 2) come before them in a
+    /// group of three, whatever follows. Leaves out the letters that these bytes share with a neighbour.
     static func letters(of bytes: [UInt8], after offset: Int) -> [UInt8] {
         let bits = (offset * 8, (offset + bytes.count) * 8)
         let padded = [UInt8](repeating: 0, count: offset) + bytes + [0, 0]
@@ -45,7 +45,7 @@ package enum Base64 {
         }
     }
 
-    /// The bytes that a text in the first alphabet stands for, padded, as RFC 4648 §4 has it; `nil` where it is none.
+    /// Returns the bytes of a padded text in the first alphabet (RFC 4648 §4); `nil` if the text is not valid.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         let letters = text.prefix { $0 != UInt8(ascii: "=") }
         let padding = text.dropFirst(letters.count)
@@ -56,7 +56,7 @@ package enum Base64 {
         return bytes(of: letters)
     }
 
-    /// The bytes that a text in either alphabet stands for, padded or not; `nil` where it is none.
+    /// Returns the bytes of a text in either alphabet, padded or not; `nil` if the text is not valid.
     static func decodeLeniently(_ text: some Collection<UInt8>) -> [UInt8]? {
         var letters = Array(text)
         while letters.count > 1, letters.last == UInt8(ascii: "=") { letters.removeLast() }
@@ -71,7 +71,7 @@ package enum Base64 {
         for (index, letter) in letters.enumerated() {
             guard let value = values[Int(letter)] else { return nil }
             collected = (collected << 6 | UInt32(value)) & 0xFFFF
-            // After the second, third and fourth letter of a group a byte is whole.
+            // The second, third and fourth letter of a group each complete a byte.
             if index % 4 != 0 { bytes.append(UInt8(truncatingIfNeeded: collected >> (6 - UInt32(index % 4) * 2))) }
         }
         return bytes

@@ -1,9 +1,9 @@
 extension Batch {
-    /// One verdict a member, in their order, where the route says how answers speak of each; else `nil`:
-    /// `Classification.verdict` is for all of them, and so it is of an answer that is no delivery as a whole.
+    /// Returns one verdict per member, in order. Returns `nil` if the route does not say how an answer speaks of each
+    /// operation, or if the whole answer is not a delivery: then `Classification.verdict` holds for all members.
     ///
-    /// The rules of the route see the whole answer first. Where that is a delivery they see each element as the answer to
-    /// one operation, with a status of its own. Where it is not clear which element is about which operation, all are
+    /// The route's rules judge the whole answer first. If it is a delivery, they judge each element as the answer to
+    /// one operation, with a status of its own. If it is not clear which element is about which operation, all are
     /// deferred. `members` are the operations of the request, in its order.
     package func verdicts(
         on report: SealedReport, members: [OperationID], route: Route, now: Timestamp
@@ -36,16 +36,16 @@ extension Batch {
         }
     }
 
-    /// Whether the halves of a batch are to be sent by themselves to find which of its operations is refused: none of
-    /// them is charged for the batch's permanent failure, and one alone is what it is.
+    /// Returns whether the halves of a batch must be sent separately, to find the operation that the server refuses. A
+    /// permanent failure of a batch charges none of its operations; a request of one operation is not split.
     package static func isToBeSplit(_ verdict: Verdict, members: Int) -> Bool {
         members > 1 && verdict.outcome == .failed
     }
 }
 
 extension Batch.Results {
-    /// The element about each member, in their order, and `nil` for one that the answer does not name. `nil` as a whole
-    /// where it is not clear which element is about which member.
+    /// Returns the element about each member, in order, with `nil` for a member that the answer does not name. Returns
+    /// `nil` if it is not clear which element is about which member.
     fileprivate func elements(of document: JSONDocument, about members: [OperationID]) -> [JSONDocument?]? {
         guard let list = list(in: document) else { return nil }
         guard let match else { return list.count == members.count ? list : nil }
@@ -61,14 +61,14 @@ extension Batch.Results {
         return found
     }
 
-    /// A list of failures may be left out where there is none.
+    /// Returns the list of results; `nil` if there is none. A list of failures that is absent or null is empty.
     private func list(in document: JSONDocument) -> [JSONDocument]? {
         if listsFailures, document.isObject, [nil, .null].contains(document.value(at: pointer)) { return [] }
         return document.elements(at: pointer)
     }
 
-    /// The operations of a batch of at most `most` that this may be the answer to, as far as it names them: the others have
-    /// made-up ids. There is one at least.
+    /// Returns operations that this answer may be about, in a batch of at most `most`: those that it names by id, and
+    /// made-up ids for the others. Returns at least one.
     package func members(in answer: AttemptReport.Answer, most: Int) -> [OperationID] {
         let list = (try? JSONDocument(answer.body)).flatMap { self.list(in: $0) } ?? []
         let names = list.compactMap { element in match.flatMap { element.value(at: $0) } }
@@ -78,7 +78,7 @@ extension Batch.Results {
         return named + (0..<min(count, most)).compactMap { OperationID("\($0)") }
     }
 
-    /// Returns why an answer does not fit a batch of so many members.
+    /// Returns why an answer does not fit a batch of `members` operations.
     func defect(of members: Int) -> String {
         let place = "at '\(escapedForDisplay(pointer.description))'"
         guard let match else { return "no array of \(members) \(place)" }
@@ -87,14 +87,14 @@ extension Batch.Results {
 }
 
 extension JSONValue {
-    /// 200, 200.0 or "200".
+    /// The status that 200, 200.0 or "200" stands for; `nil` for other values and outside 100–599.
     fileprivate var statusNumber: Int? {
         (100...599).first { self == .number("\($0)") || self == .string("\($0)") }
     }
 
     fileprivate var text: String? { if case .string(let text) = self { text } else { nil } }
 
-    /// A whole number from 0, as a place is written.
+    /// The place in the request: a whole number from 0.
     fileprivate var place: Int? {
         guard case .number(let text) = self, let number = Int(text), number >= 0 else { return nil }
         return number

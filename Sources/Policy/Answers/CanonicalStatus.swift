@@ -1,4 +1,4 @@
-/// The error of a callable function in `error.status`: the canonical codes of Google's APIs (google.rpc.Code).
+/// The code of a callable function's error, in `error.status`: the canonical codes of Google's APIs (google.rpc.Code).
 package enum CanonicalStatus: String, Hashable, Sendable, CaseIterable {
     case cancelled = "CANCELLED"
     case unknown = "UNKNOWN"
@@ -25,8 +25,8 @@ package enum CanonicalStatus: String, Hashable, Sendable, CaseIterable {
         AnswerRule(.callable(self), .statuses(nil), content: AnswerContent(saying: self), defaultOutcome)
     }
 
-    /// An answer with 2xx that has no result, or has an error, is not the function's: a captive portal's, perhaps.
-    static let ruleOfOthers = AnswerRule(
+    /// The rule for a 2xx answer without a result, or with an error: not the function's, perhaps a captive portal's.
+    static let unrecognisedAnswerRule = AnswerRule(
         .callable(nil), .statuses([AnswerRule.success]),
         content: AnswerContent(json: [
             JSONCondition(pointer: JSONPointer(tokens: ["result"]), test: .exists(true)),
@@ -37,16 +37,15 @@ package enum CanonicalStatus: String, Hashable, Sendable, CaseIterable {
         switch self {
         // The credential is at fault, as with 401 and 403.
         case .unauthenticated, .permissionDenied: .held
-        // The client is to change the request, or the state of the system, before it tries again (google.rpc.Code).
+        // The client has to change the request, or the state of the system, before it tries again (google.rpc.Code).
         case .invalidArgument, .notFound, .failedPrecondition, .outOfRange, .unimplemented: .failed
-        // Will not become true by trying. It may be our own earlier attempt that made it exist; a route whose function
-        // says so of such repetitions writes `"ALREADY_EXISTS": "deliver"`.
+        // Another attempt does not help. Our own earlier attempt may have made it exist; a route whose function answers
+        // repetitions with this code writes `"ALREADY_EXISTS": "deliver"`.
         case .alreadyExists: .failed
-        // A conflict with something at the same time: the client is to start over, which is what a 409 under our own
-        // key means too.
+        // A conflict with a concurrent change: the client has to start over. A 409 under our own key means the same.
         case .aborted: .deferred
         case .resourceExhausted, .unavailable, .deadlineExceeded: .deferred
-        // Somebody else's failure, of which nobody knows how long it lasts.
+        // A failure on the server's side that may last for any time.
         case .internal, .unknown, .dataLoss, .cancelled: .deferred
         }
     }

@@ -1,9 +1,9 @@
-/// The one place where it is decided what an answer means.
+/// The meaning of the results of attempts, as a `Verdict`. No other code decides it.
 package enum Classification {
-    /// Returns the meaning of the report on this route. `now` is the moment of the answer, for a time without a Date.
+    /// Returns the verdict on the report, on this route. `now` is the moment of the answer, for a time without a Date.
     ///
-    /// The first of the route's rules that matches decides, without one the defaults. No rule can override the meaning
-    /// of an attempt that this program ended itself.
+    /// The first of the route's rules that matches decides; if none matches, the defaults decide. No rule can override
+    /// the meaning of an attempt that this program ended itself.
     package static func verdict(on report: SealedReport, route: Route, now: Timestamp) -> Verdict {
         switch report.original.result {
         case .answer(let answer):
@@ -15,12 +15,12 @@ package enum Classification {
         }
     }
 
-    /// Returns the meaning of an answer by these rules: of a whole one, or of its result for one operation of a batch.
+    /// Returns the verdict by these rules on a whole answer, or on its element for one operation of a batch.
     static func verdict(
         on answer: inout JudgedAnswer, by rules: [AnswerRule], route: Route, now: Timestamp
     ) -> Verdict {
         var match = match(&answer, by: rules)
-        // The word of a callable function may be in the rest of the answer.
+        // The code of a callable function may be in the part that was cut.
         if route.protocol == .callable, answer.isCut, answer.document == nil { match.isCut = true }
         var verdict = Verdict(outcome: match.rule.outcome, rule: .answer(match), isRateLimited: answer.status == 429)
         verdict.status = answer.status
@@ -49,7 +49,7 @@ package enum Classification {
         return RuleMatch(rule: .standard(answer.status), of: .status(answer.status), isCut: isCut)
     }
 
-    /// Returns the meaning of a status without the rest of its answer, by the rules that have no other condition.
+    /// Returns the verdict on a status without the rest of its answer, by the rules that have no other condition.
     package static func verdict(onStatus status: Int, route: Route) -> Verdict {
         let own = route.answerRules().first { $0.content.isEmpty && $0.covers(status: status) }
         let rule = own ?? .standard(status)
@@ -69,7 +69,7 @@ package enum Classification {
     }
 }
 
-/// The rule that matched an answer, and what it saw.
+/// The rule that matched the end of an attempt, and the reason why it matched.
 package struct RuleMatch: Hashable, Sendable {
     package enum End: Hashable, Sendable {
         case status(Int)
@@ -79,9 +79,9 @@ package struct RuleMatch: Hashable, Sendable {
     package var rule: AnswerRule
     /// The end of the attempt.
     package var end: End
-    /// The condition that the answer did not meet, if the rule is one for such answers.
+    /// The condition that the answer did not meet, if the rule matches answers that do not meet its content.
     package var objection: AnswerContent.Objection?
-    /// Whether rules before it did not look into the body because it is longer than what is read.
+    /// Whether an earlier rule could not be checked because the body may have been cut.
     package var isCut: Bool
 
     package init(rule: AnswerRule, of end: End, objection: AnswerContent.Objection? = nil, isCut: Bool = false) {
@@ -91,19 +91,19 @@ package struct RuleMatch: Hashable, Sendable {
         self.isCut = isCut
     }
 
-    /// Whether somebody else than the server may have answered, such as a captive portal.
-    var isFromStranger: Bool {
+    /// Whether another server may have answered, such as a captive portal.
+    var mayBeFromAnotherServer: Bool {
         switch rule.origin {
         case .callable(nil): objection != .cut
-        case .accept: objection?.isFromStranger ?? false
+        case .accept: objection?.mayBeFromAnotherServer ?? false
         case .answers, .classify, .callable, .results, .standard: false
         }
     }
 
-    /// Whether the rule matched words of the server's own.
+    /// Whether the rule matched the content of the body, which shows that the server itself answered.
     var sawTheServer: Bool { rule.sense == .meets && rule.content.looksIntoBody }
 
-    /// Whether a rule of `answers` matched words of the server's own.
+    /// Whether a rule of `answers` matched the content of the body.
     var isOfAnswersWords: Bool {
         if case .answers = rule.origin { sawTheServer } else { false }
     }
@@ -141,7 +141,7 @@ extension RuleMatch: CustomStringConvertible {
 }
 
 extension Outcome {
-    /// `deliver`, `defer`, `hold` or `fail`: the word of a configuration.
+    /// Reads `deliver`, `defer`, `hold` or `fail`, the words of a configuration.
     package init?(verb: some StringProtocol) {
         guard let outcome = Outcome.allCases.first(where: { $0.verb == verb }) else { return nil }
         self = outcome

@@ -1,17 +1,17 @@
 /// The move of a claimed operation's file. `Policy` decides it, `Spool` applies it.
 package enum Disposition: Hashable, Sendable {
-    /// Delivered: the file goes, or into `delivered/` where retention keeps copies.
+    /// Delivered: the file is removed, or moved to `delivered/` if retention keeps copies.
     case delivered(keep: Bool)
-    /// Back to wait until then. `countsAttempt` is false where the server only asked for time.
+    /// Deferred until then. `countsAttempt` is false if, for example, the server only asked for time.
     case deferred(until: Timestamp, countsAttempt: Bool)
-    /// Back to where it was taken from, under the name it had: nothing was tried, or the operation is blameless.
+    /// Put back to where it was claimed from, under its old name: not attempted, or not to blame.
     case putBack
-    /// Back to where it was taken from, held by itself until a person releases it: sending it again could do harm.
+    /// Put back to where it was claimed from, and held until a person releases it: sending it again could do harm.
     case held
-    /// A newer operation of its key stands for it: the file goes, unsent or not delivered.
+    /// Superseded by a newer operation of its key: the file is removed, unsent or not delivered.
     case superseded
-    /// Given up: to `failed/`, with its attempts.
+    /// A dead letter: moved to `failed/`, with its attempts.
     case failed(countsAttempt: Bool)
-    /// No operation after all, or one that interrupts every run.
+    /// Quarantined: the file is not an operation, or interrupts every run.
     case quarantined(reason: String)
 }

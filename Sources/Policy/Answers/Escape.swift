@@ -1,13 +1,13 @@
-/// An escape at a place of a text: `%2F`, `+` for a blank, `\/`, `\u002f`, `\x2f`, `&amp;`, `&#47;`, `&#x2f;`.
+/// An escape in a text: `%2F`, `+` for a blank, `\/`, `\u002f`, `\x2f`, `&amp;`, `&#47;`, `&#x2f;`.
 struct Escape: Hashable {
     /// The bytes that the escape stands for.
     var bytes: [UInt8]
-    /// How many bytes of the text it takes.
+    /// The number of bytes of the text that the escape takes.
     var length: Int
-    /// The text ends within it.
+    /// Whether the text ends within the escape.
     var isCut = false
 
-    /// Whether this is the first byte of an escape.
+    /// Returns whether an escape can begin with this byte.
     static func canBegin(with byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "%"), UInt8(ascii: "+"), UInt8(ascii: "\\"), UInt8(ascii: "&"): true
@@ -15,7 +15,7 @@ struct Escape: Hashable {
         }
     }
 
-    /// `nil` where none begins at `place`.
+    /// Reads the escape that begins at `place`; `nil` if none does.
     init?(in text: [UInt8], at place: Int) {
         let rest = text[place...].prefix(12)
         let found: Escape?
@@ -29,7 +29,7 @@ struct Escape: Hashable {
         if let found {
             self = found
         } else if place + rest.count == text.count, rest.count < 12 {
-            // An incomplete escape may become one.
+            // The text ends within what may become an escape.
             self.init(bytes: [], length: rest.count, isCut: true)
         } else {
             return nil
@@ -65,7 +65,7 @@ struct Escape: Hashable {
         case UInt8(ascii: "u"):
             guard let (value, length) = hexadecimal(text, prefix: 2, digits: 4) else { return nil }
             guard (0xD800..<0xDC00).contains(value) else { return scalar(value, length) }
-            // Half of a surrogate pair, and the other half behind it.
+            // The first half of a surrogate pair. The second half must follow.
             let second = text.dropFirst(length)
             guard second.starts(with: #"\u"#.utf8), let (low, more) = hexadecimal(second, prefix: 2, digits: 4),
                 (0xDC00..<0xE000).contains(low)

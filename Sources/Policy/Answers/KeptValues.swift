@@ -1,4 +1,4 @@
-/// The values that a delivery leaves for later operations of its key: the parts of its answer that its route keeps.
+/// The values that a delivery leaves for later operations of its key: the parts of the answer that the route keeps.
 package struct KeptValues: Hashable, Sendable {
     package var values: [String: KeptValue] = [:]
     /// The parts that cannot be kept, and why. Operations that need them wait.
@@ -14,10 +14,10 @@ package struct KeptValues: Hashable, Sendable {
     package var isEmpty: Bool { values.isEmpty && unkept.isEmpty }
 }
 
-/// The whole answer to a delivery, as its copy in `delivered/` has it.
+/// The whole answer to a delivery, as the copy in `delivered/` contains it.
 package struct KeptAnswer: Hashable, Sendable {
     package var contentType: String?
-    /// Without the secrets of its request.
+    /// The body, without the secrets of its request.
     package var body: [UInt8]
 
     package init(contentType: String? = nil, body: [UInt8]) {
@@ -27,10 +27,10 @@ package struct KeptAnswer: Hashable, Sendable {
 }
 
 extension SealedReport {
-    /// Returns the parts of the answer that a route keeps; none where there is no answer.
+    /// Returns the parts of the answer that a route keeps; none if there is no answer.
     ///
-    /// A part that has a secret of the request in it is not kept: it would stand in a file, and without the secret it would
-    /// be another value.
+    /// A part that contains a secret of the request is not kept: the secret would stand in a file, and without the
+    /// secret the value would be another.
     func kept(of route: Route) -> KeptValues {
         guard !route.keep.isEmpty, case .answer(let head) = original.result else { return .none }
         var answer = JudgedAnswer(head, in: self, limit: route.answerLimit)
@@ -56,13 +56,13 @@ extension SealedReport {
             guard let range = document.range(at: pointer) else { throw .missing }
             value = try KeptValue(JSONValue(valid: document.bytes[range]), as: document.bytes[range])
         }
-        // The value is whole: with a byte behind it, its end is not the beginning of a secret that was cut.
+        // The value is complete: with a byte after it, its end is not taken for the beginning of a secret.
         let bytes = Array(value.json.utf8) + [UInt8(ascii: "\n")]
         if redacted(bytes) != bytes { throw .secret }
         return value
     }
 
-    /// Returns the answer, without the secrets of its request; `nil` where there is none.
+    /// The answer without the secrets of its request; `nil` if there is none.
     var keptAnswer: KeptAnswer? {
         guard case .answer(let answer) = original.result else { return nil }
         let type = answer.header("Content-Type").map { String(decoding: redacted(Array($0.utf8)), as: UTF8.self) }

@@ -1,22 +1,22 @@
 /// The outcome of an attempt. `Classification` alone decides it.
 package enum Outcome: String, Hashable, Sendable, CaseIterable {
-    /// The server took it; the file goes.
+    /// The server accepted the operation.
     case delivered
-    /// Not now; the schedule says when.
+    /// The operation is attempted again when the schedule says.
     case deferred
-    /// The destination waits for a person, a credential or a cool-down; the operation is blameless.
+    /// The destination is held until a person, a new credential or a probe ends that; the operation is not to blame.
     case held
-    /// Given up: dead letter.
+    /// The operation becomes a dead letter.
     case failed
 }
 
-/// Everything that can keep a usable answer from arriving, by name. The names are the configuration's and the record's.
+/// The errors that can keep a usable answer from arriving. The configuration and the records use these names.
 package enum NetworkError: String, Hashable, Sendable, CaseIterable {
     case dns
     case refused
     case unreachable
     case connectTimeout = "connect-timeout"
-    /// No byte for as long as `timeouts.request`.
+    /// No byte passed for the time `timeouts.request`.
     case timeout
     /// The whole attempt took longer than `timeouts.total`.
     case deadline
@@ -31,19 +31,19 @@ package enum NetworkError: String, Hashable, Sendable, CaseIterable {
     /// The URL cannot be requested with this transport; nothing was sent.
     case badURL = "bad-url"
     case offline
-    /// The body file is not, or ceased to be, what it was when the operation was added; nothing arrived whole.
+    /// The body file is no longer what it was when the operation was added; no whole request was sent.
     case bodyFileChanged = "body-file"
-    /// The delivery agent died or had to be killed when this attempt had begun.
+    /// The delivery agent died or was killed after this attempt had begun.
     case agentDied = "agent-died"
-    /// The attempt was cancelled by this program, to stop in time.
+    /// This program cancelled the attempt, to stop in time.
     case cancelled
     /// None of the above; the detail has the transport's own words.
     case other
 
-    /// Whether it is certain that the server saw nothing of the request.
+    /// Whether the server has certainly received nothing of the request.
     package var provesNotSent: Bool {
         switch self {
-        // A proxy that cannot be reached, or makes no connection, has been given no request yet.
+        // A proxy that cannot be reached, or does not connect, has not been given the request yet.
         case .dns, .refused, .badURL, .offline, .unreachable, .connectTimeout, .proxy: true
         case .timeout, .deadline, .reset, .emptyAnswer, .truncated, .malformedAnswer, .tls, .bodyFileChanged,
             .agentDied, .cancelled, .other:
@@ -62,7 +62,7 @@ package struct AttemptReport: Hashable, Sendable {
 
     package struct Answer: Hashable, Sendable {
         package var status: Int
-        /// As received, names in any case.
+        /// The header fields as received, with names in any case.
         package var headers: [HeaderField]
         /// The first bytes of the body, at most the request's `answerLimit`.
         package var body: [UInt8]
@@ -73,7 +73,7 @@ package struct AttemptReport: Hashable, Sendable {
             self.body = body
         }
 
-        /// The first field of that name, compared without case (RFC 9110 §5.1).
+        /// Returns the value of the first field of that name, compared without case (RFC 9110 §5.1).
         package func header(_ name: String) -> String? {
             headers.first { $0.name.lowercased() == name.lowercased() }?.value
         }
@@ -81,8 +81,8 @@ package struct AttemptReport: Hashable, Sendable {
 
     package var result: Result
     package var duration: Duration
-    /// Whether the attempt ended because its delivery agent died or hung with several attempts in it. Another attempt may
-    /// be to blame, so the operation is attempted again, alone, before it is charged.
+    /// Whether the attempt ended because its delivery agent died or hung with several attempts in it. Another attempt
+    /// may be to blame, so the operation is attempted again, alone, before it is charged.
     package var isSuspect: Bool
 
     package init(result: Result, duration: Duration, isSuspect: Bool = false) {

@@ -1,26 +1,28 @@
-/// Replaces the secrets of one request in text that comes back from its server, from a proxy or from the network.
+/// The replacement of one request's secrets in text that comes back from its server, from a proxy or from the network.
 ///
-/// A secret is found as it is, in capitals or small letters, and percent-encoded, escaped as in JSON or HTML, in Base64 at any offset, and in up to
-/// three layers of these. A secret that is Base64 itself, as that of Basic authentication, is found decoded as well.
+/// Finds a secret in capitals or small letters, percent-encoded, escaped as in JSON or HTML, in Base64 at any offset,
+/// and in up to three layers of these; also the decoded text of a secret that is Base64 itself, as in Basic
+/// authentication.
 package struct Redaction: Sendable {
-    /// Stands in the place of a secret.
+    /// The text that replaces a secret.
     package static let mark = "[secret]"
     /// The redaction for a request without secrets.
     package static let none = Redaction(.none)
 
     private struct Needle: Hashable {
-        /// In small letters.
+        /// The bytes in small letters.
         var bytes: [UInt8]
-        /// The whole word around it is the secret with its neighbours.
+        /// Whether a match extends to the whole word around it: Base64 of the secret with its neighbours.
         var isBase64 = false
     }
 
-    /// The longest first.
+    /// The needles, longest first.
     private let needles: [Needle]
-    /// Whether a match can begin with this byte, as it is or escaped.
+    /// Whether a match can begin with a byte, plain or escaped; indexed by the byte.
     private let canBegin: [Bool]
 
-    /// `signed` are the fields that the route's command made: their values are secrets as wholes and in their words.
+    /// Creates the redaction for these secrets. `signed` are the fields that the route's command made: their whole
+    /// values, and the words in these, are secrets too.
     package init(_ secrets: SecretValues, signed: [HeaderField] = []) {
         let plain = secrets.values.values.map { Array($0.utf8) }.filter { !$0.isEmpty }
         let values = plain + signed.flatMap(Self.secrets(in:))
@@ -43,11 +45,11 @@ package struct Redaction: Sendable {
         self.canBegin = canBegin
     }
 
-    /// Fewer letters are found in any text by chance.
+    /// The least number of Base64 letters to look for: any text contains fewer by chance.
     private static let shortestBase64 = 6
     /// The least length at which the end of a text that was cut counts as the beginning of a secret.
     private static let shortestBeginning = 4
-    /// A shorter word of a signed field, such as a version or a scheme, is no secret.
+    /// The least length of a secret word in a signed field. Versions and schemes are shorter, and are not secrets.
     private static let shortestWord = 8
     private static let layers = 3
 
@@ -61,7 +63,7 @@ package struct Redaction: Sendable {
         return ([field.value[...]] + words + parameters).map { Array($0.utf8) }.filter { $0.count >= shortestWord }
     }
 
-    /// Returns the text of a secret that is Base64, and the password of `user:password` by itself.
+    /// Returns the decoded text of a secret that is Base64, and the password of `user:password` by itself.
     private static func decoded(_ secret: [UInt8]) -> [[UInt8]] {
         guard secret.count >= shortestWord, let bytes = Base64.decodeLeniently(secret),
             let text = String(validating: bytes, as: UTF8.self),
@@ -81,13 +83,13 @@ package struct Redaction: Sendable {
 
     // MARK: - Texts
 
-    /// The bytes with a mark in the place of each secret. They may be the beginning of more: their end is redacted where
-    /// it can be the beginning of a secret.
+    /// Returns the bytes with a mark in the place of each secret. They may be the beginning of a longer text: an end
+    /// that can be the beginning of a secret is redacted too.
     package func callAsFunction(_ bytes: [UInt8]) -> [UInt8] {
         if needles.isEmpty || bytes.isEmpty { return bytes }
         var hidden = [Bool](repeating: false, count: bytes.count)
         var text = bytes
-        /// The place in `bytes` at which each byte of `text` begins, and last the end.
+        /// The place in `bytes` at which each byte of `text` begins, followed by the end of `bytes`.
         var places = Array(0...bytes.count)
         for _ in 0..<Self.layers {
             for range in matches(in: text) {
@@ -124,8 +126,7 @@ package struct Redaction: Sendable {
         return found
     }
 
-    /// Returns the end of a match that begins at `start`; `nil` if there is none. A byte may stand for itself or be
-    /// escaped.
+    /// Returns the end of a match that begins at `start`; `nil` if there is none. Each byte may be plain or escaped.
     private func end(of needle: [UInt8], in text: [UInt8], from start: Int) -> Int? {
         var open = [(place: start, matched: 0)]
         while let (place, matched) = open.popLast() {
@@ -145,9 +146,9 @@ package struct Redaction: Sendable {
         return nil
     }
 
-    /// Returns the part of a Base64 text in the same word: the letters that the secret shares with its neighbours.
+    /// Returns the Base64 word around a match, which includes the letters that the secret shares with its neighbours.
     private static func word(around range: Range<Int>, in text: [UInt8]) -> Range<Int> {
-        // A slash or a hyphen before it may as well be a path's.
+        // A slash or a hyphen before the match may belong to a path.
         let isPart: (UInt8) -> Bool = {
             Base64.isLetter($0) && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "-")
         }
@@ -157,7 +158,7 @@ package struct Redaction: Sendable {
         return start..<end
     }
 
-    /// The text with one layer of escapes taken off; `nil` where there is none.
+    /// Returns the text with one layer of escapes removed; `nil` if there is none.
     private static func unescaped(_ text: [UInt8], _ places: [Int]) -> (text: [UInt8], places: [Int])? {
         var inner: [UInt8] = []
         var innerPlaces: [Int] = []
@@ -178,11 +179,11 @@ package struct Redaction: Sendable {
 }
 
 extension UInt8 {
-    /// An ASCII capital as a small letter.
+    /// The byte, with an ASCII capital as a small letter.
     fileprivate var small: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
 }
 
-/// Only the number of secrets is shown, in a dump and in a debugger too.
+/// Descriptions, dumps and debuggers show only whether there are secrets.
 extension Redaction: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     package var description: String { needles.isEmpty ? "Redaction(none)" : "Redaction" }
     package var debugDescription: String { description }

@@ -1,11 +1,12 @@
-/// How long what is done with is kept. `nil` for `failed` is for ever; `.zero` for `delivered` is not at all.
+/// The times for which the files of finished operations, and kept values, stay. `nil` for `failed` is for ever; `.zero`
+/// for `delivered` is not at all.
 package struct Retention: Hashable, Sendable {
     package var delivered: Duration
     package var failed: Duration?
-    /// How long after it was kept a value for a key is there, while no operation of the key is in the queue.
+    /// The time for which a kept value stays while no operation of its key is in the queue.
     package var kept: Duration
 
-    /// How long answers are kept where `delivered` says nothing.
+    /// The time for which answers are kept if `delivered` is zero.
     package static let answers = Duration.seconds(86_400)
     package static let defaultKept = Duration.seconds(7 * 86_400)
 
@@ -15,13 +16,13 @@ package struct Retention: Hashable, Sendable {
         self.kept = kept
     }
 
-    /// A look for what has been in `failed/`, or kept for keys that are done, too long.
+    /// One search for files in `failed/`, and for kept values without operations, that are too old.
     package struct Look: Hashable, Sendable {
-        /// The time before which a file that came to `failed/` is removed.
+        /// Files that came to `failed/` before this time are removed; `nil` removes none.
         package var limit: Timestamp?
-        /// The time before which a value kept for a key without operations is removed.
+        /// Values without operations that were kept before this time are removed; `nil` removes none.
         package var keptLimit: Timestamp?
-        /// Whether `now` is to be given to the next look as the last one.
+        /// Whether the run must store `now` as the `last` of the next search.
         package var isRemembered: Bool
 
         package init(limit: Timestamp?, keptLimit: Timestamp? = nil, isRemembered: Bool) {
@@ -31,12 +32,11 @@ package struct Retention: Hashable, Sendable {
         }
     }
 
-    /// The look that a run takes, if it is time for one.
+    /// Returns the search that a run makes now; `nil` if it is not time for one.
     ///
-    /// Where they are kept for a day or longer there is one look a day, and it removes what the last one found too old
-    /// already: a clock that is ahead for less than a day, by however much, removes nothing before its time.
-    ///
-    /// `keepsValues`: something is kept for keys.
+    /// If files are kept for a day or longer, there is one search a day, which removes only files that were too old at
+    /// the search before. So a clock that is ahead for less than a day, by however much, removes nothing early.
+    /// `keepsValues` says whether values are kept for keys.
     package func look(last: Timestamp?, keepsValues: Bool = false, now: Timestamp) -> Look? {
         let failed = failed.flatMap { Self.look(for: $0, last, now) }
         let kept = keepsValues ? Self.look(for: kept, last, now) : nil

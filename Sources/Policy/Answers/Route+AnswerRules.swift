@@ -1,27 +1,26 @@
 extension Route {
-    /// Returns the route's rules for whole answers, in the order in which they are tried. If none matches the defaults
-    /// decide.
+    /// Returns the route's rules for whole answers, in the order in which they are tried. The defaults come after them.
     ///
-    /// `answers` comes first, then `classify`, the narrowest line first. On a callable route what it says of a word goes
-    /// before what it says of the status, and that before the default of the word. A 2xx that would be a delivery then has
-    /// to agree with `protocol` and `accept`. `word` is what the answer of a callable function says: rules about other
-    /// words do not match, and are left out.
+    /// `answers` comes first, then `classify`, the narrowest line first. On a callable route, lines about a code come
+    /// before lines about a status, and these before the default of the code. A 2xx that would be a delivery must then
+    /// agree with `protocol` and `accept`. `word` is the code in the answer of a callable function: rules about other
+    /// codes cannot match, and are left out.
     func answerRules(saying word: CanonicalStatus? = nil) -> [AnswerRule] {
         if answers.isEmpty, classify.isEmpty, accept == nil, `protocol` == .plain { return [] }
         return rules(accepting: acceptance, saying: word)
     }
 
-    /// The rules that an answer with 2xx has to pass, besides, before it is a delivery.
+    /// The rules of `protocol` and `accept`, which a 2xx must pass to be a delivery.
     private var acceptance: [AnswerRule] {
-        (`protocol` == .callable ? [CanonicalStatus.ruleOfOthers] : []) + (accept.map { [$0] } ?? [])
+        (`protocol` == .callable ? [CanonicalStatus.unrecognisedAnswerRule] : []) + (accept.map { [$0] } ?? [])
     }
 
-    /// Those of them that are about this status.
+    /// Returns the rules of `protocol` and `accept` that cover this status.
     package func acceptance(ofStatus status: Int) -> [AnswerRule] {
         acceptance.filter { $0.covers(status: status) }
     }
 
-    /// The same of the elements of an answer that speak of one operation each.
+    /// Returns the rules for the elements of an answer that are about one operation each, in the same order.
     func answerRules(of results: Batch.Results) -> [AnswerRule] {
         var acceptance: [AnswerRule] = []
         let none = AnswerRule.noStatus...AnswerRule.noStatus
@@ -42,7 +41,7 @@ extension Route {
         return rules(accepting: acceptance)
     }
 
-    /// `acceptance` are rules that a 2xx has to pass before it is a delivery.
+    /// Returns all rules in order. `acceptance` are rules that a 2xx must pass to be a delivery.
     private func rules(accepting acceptance: [AnswerRule], saying word: CanonicalStatus? = nil) -> [AnswerRule] {
         let lines = classify.enumerated().sorted { left, right in
             (left.element.width, -left.offset) < (right.element.width, -right.offset)
@@ -61,7 +60,7 @@ extension Route {
 }
 
 extension AnswerRule {
-    /// The status of an element that has none where one belongs.
+    /// The status of an element that should have one and has none.
     static let noStatus = 0
     fileprivate static let noSuccess = [0...199, 300...999]
 
@@ -69,7 +68,7 @@ extension AnswerRule {
         if case .classify(.canonical) = origin { true } else { false }
     }
 
-    /// The narrowest line of `classify` goes first.
+    /// The width of the pattern: the narrowest line of `classify` goes first.
     fileprivate var width: Int {
         if case .classify(let pattern) = origin { pattern.width } else { 0 }
     }

@@ -1,14 +1,14 @@
-/// The rule that decided about an operation, to be shown: `status 503: default 500-599 defers`.
+/// The rule that decided about an operation, as reports show it: `status 503: default 500-599 defers`.
 package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     /// A rule about answers.
     case answer(RuleMatch)
-    /// The same for one operation of a batch, of which the answer speaks.
+    /// A rule about the element for one operation of a batch.
     case member(Rule)
-    /// A batch's answer does not show which of its results are about which operation.
+    /// A batch's answer does not show which of its results is about which operation.
     case misaligned(Batch.Results, members: Int)
-    /// A batch's answer shows what became of others, and this operation is not among them.
+    /// A batch's answer lists results, and this operation is not in the list.
     case unlisted(Batch.Results)
-    /// This machine has no network, and that is what the error comes of.
+    /// This machine has no network, which explains the error.
     case noNetwork(NetworkError, NetworkAbsence)
     case attemptsUsedUp(allowed: Int, last: Rule)
     case ageUsedUp(Duration, last: Rule)
@@ -16,24 +16,24 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
     /// No request could be made of the operation; nothing was sent.
     case request(RequestError)
     case interrupted(times: Int)
-    /// So many answers in a row were this status, in this run and before: the destination is to blame, and not they.
+    /// `answers` answers in a row had this status, in this run and before: the destination is to blame.
     case storm(status: Int, answers: Int)
-    /// An answer that would hold the destination, which has accepted others since: it is about this operation alone.
+    /// An answer that would hold the destination, which accepts other operations: it is about this operation alone.
     case contradicted(Rule, Outcome)
-    /// The server refused this operation, and nothing shows yet whether it or the credentials are to blame.
+    /// The server refused this operation. Whether it or the credentials are to blame is not known yet.
     case parked(Rule)
-    /// The same of one that is sent at once, and not queued.
+    /// The server refused an operation that is sent at once, and not queued.
     case refusedAlone(Rule)
-    /// No answer has left the value that the request needs.
+    /// No earlier answer has left the value that the request needs.
     case notKept(String)
-    /// An attempt that began at `since`, or was interrupted after it, may have been received, and the server does not
-    /// remember its key any more.
+    /// The server may have received an attempt that began at `since`, or was interrupted after it, and no longer
+    /// remembers its idempotency key.
     case ambiguous(since: Timestamp, wasInterrupted: Bool, keyTTL: Duration)
 
-    /// How the description of `ambiguous` begins: records of it are known by it.
+    /// The beginning of the description of `ambiguous`, which identifies records of it.
     static let ambiguous = "ambiguous:"
 
-    /// The rule about answers that decided; `nil` where none did.
+    /// The rule about answers that decided; `nil` if none did.
     package var match: RuleMatch? {
         switch self {
         case .answer(let match): match
@@ -42,7 +42,7 @@ package indirect enum Rule: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns the reason that a hold stores: the rule, with the network's words if no answer came.
+    /// Returns the reason that a hold stores: the rule, followed by the excerpt if there is one.
     package func reason(excerpt: String?) -> String {
         excerpt.map { "\(self): \($0)" } ?? description
     }

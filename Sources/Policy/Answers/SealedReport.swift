@@ -1,9 +1,9 @@
-/// The report of an attempt behind the door through which text of a server becomes text of ours.
+/// The report of an attempt, sealed so that no text of the server leaves it with a secret of the request.
 ///
-/// Decisions read the original, which nothing outside of this module sees. Every text that comes out, for a rule, a record
-/// or an event, is a `RedactedText`: it has nothing of the request's secrets in it.
+/// Decisions read the original, which only this module sees. Every text that comes out, for a rule, a record or an
+/// event, is a `RedactedText`, in which the secrets are replaced.
 package struct SealedReport: Sendable {
-    /// As it arrived, for decisions alone.
+    /// The report as it arrived, for decisions only.
     let original: AttemptReport
     private let redaction: Redaction
 
@@ -16,7 +16,7 @@ package struct SealedReport: Sendable {
     package var status: Int? { original.status }
     package var error: NetworkError? { original.error }
 
-    /// The part that a person needs to see; `nil` if there is none.
+    /// The part that a report shows: the beginning of the answer's body, or the error's detail. `nil` if there is none.
     package var excerpt: RedactedText? {
         switch original.result {
         case .answer(let answer): excerpt(of: answer.body)
@@ -24,12 +24,12 @@ package struct SealedReport: Sendable {
         }
     }
 
-    /// The bytes with a mark in the place of each secret of the request.
+    /// Returns the bytes with a mark in the place of each secret of the request.
     func redacted(_ bytes: [UInt8]) -> [UInt8] { redaction(bytes) }
 
-    /// The beginning of a text that came with it, cleaned as `Policy.excerpt` does it.
+    /// Returns the beginning of a text of the report, redacted, and cleaned as `Policy.excerpt` does it.
     func excerpt(of bytes: some Collection<UInt8>, limit: Int = 200) -> RedactedText? {
-        // More than is shown, so that a secret at the end of what is shown is found whole.
+        // Takes more than is shown, so that a secret at the end of the excerpt is found whole.
         let head = Array(bytes.lazy.drop(while: { $0 <= 0x20 }).prefix(limit * 16))
         return Policy.excerpt(of: redaction(head), limit: limit).map(RedactedText.init)
     }

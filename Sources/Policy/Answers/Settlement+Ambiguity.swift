@@ -1,6 +1,6 @@
 extension Settlement {
-    /// Settles an operation whose next attempt could make the server do it a second time; `nil` if it may be sent. To
-    /// be asked before every attempt. A person decides: `retry` sends it again, `drop` does not.
+    /// Holds an operation whose next attempt could make the server process it a second time; `nil` if it may be sent.
+    /// Called before every attempt. A person then decides: `retry` sends it again, `drop` does not.
     package static func decide(
         onAmbiguityOf operation: Operation, name: EntryName, route: Route, now: Timestamp
     ) -> Settlement? {
@@ -12,11 +12,12 @@ extension Settlement {
 }
 
 extension Route {
-    /// Why nobody can know whether the operation would be done twice; `nil` where its key is still remembered, or no
-    /// attempt since the last `retry` can have arrived.
+    /// Returns why another attempt may make the server process the operation twice. `nil` if the route has no `keyTTL`,
+    /// if the server still remembers the key, or if no attempt since the last `retry` can have arrived.
     ///
-    /// The first attempt whose outcome is unknown counts: from then on the server may have known the key, and from then
-    /// on it forgets it. Of an interrupted claim nothing is written down but that it was after the last attempt's record.
+    /// The time counts from the first attempt whose outcome is unknown: the server may have known the key since then,
+    /// and forgets it `keyTTL` later. An interrupted claim leaves no record: it counts from the last record, or else
+    /// from the creation.
     package func ambiguity(of operation: Operation, name: EntryName, now: Timestamp) -> Rule? {
         guard let keyTTL else { return nil }
         let records = operation.attempts.sinceRetry(counted: name.attempts)
@@ -31,8 +32,9 @@ extension Route {
 }
 
 extension [AttemptRecord] {
-    /// The records since a person last decided: the last so many that count, those between and behind them that do not,
-    /// and none from before the operation was found ambiguous, for it waits since then until a person has sent it again.
+    /// Returns the records since a person last decided: the last `counted` records that count, with the uncounted ones
+    /// between and after them. Leaves out records up to the one that found the operation ambiguous, because only a
+    /// person has the operation sent after that.
     fileprivate func sinceRetry(counted: Int) -> ArraySlice<AttemptRecord> {
         var counted = counted
         var start = endIndex
@@ -50,7 +52,7 @@ extension [AttemptRecord] {
 }
 
 extension AttemptRecord {
-    /// Whether the server may have received the request without an answer of its having come back.
+    /// Whether the server may have received the request although no answer came back.
     fileprivate var isOfUnknownOutcome: Bool {
         error.flatMap(NetworkError.init(rawValue:)).map { !$0.provesNotSent } ?? false
     }

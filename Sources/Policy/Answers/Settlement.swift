@@ -1,31 +1,32 @@
-/// The result of an operation after an attempt, or instead of one: the move of its file, and the record of the attempt.
+/// The decision on an operation after an attempt, or without one: the move of its file, and the record of the attempt.
 package struct Settlement: Hashable, Sendable {
     package var disposition: Disposition
     package var rule: Rule
-    /// The record of the attempt. It is appended to the file unless the operation is put back, untouched; reports show
-    /// it in both cases.
+    /// The record of the attempt, shown in reports. It is appended to the file unless the operation is put back.
     package var record: AttemptRecord
 
-    /// The values that a delivery leaves for later operations of the key.
+    /// The values that a delivery leaves for later operations of its key.
     package var kept = KeptValues.none
 
     package var isRecorded: Bool { disposition != .putBack }
 
     /// Settles an attempt that began at `start` and was answered at `now`.
     ///
-    /// - delivered: the file goes. held: put back, nothing counted.
-    /// - deferred: due by the schedule, or given up where that is used up, with a rule that says so.
-    /// - A 429, `RESOURCE_EXHAUSTED` or 503 with Retry-After, or a rule with `until`, is no attempt: it is due when the server said, a little later but never earlier,
-    ///   whatever step the schedule is at, and only the age bounds it. With any other status a Retry-After can only
-    ///   extend the schedule's delay. One of 0 asks for nothing.
-    /// - A proxy's own failure is no attempt either: neither the operation nor its server had any part in it.
-    /// - Without a network the operation stays as it was. Where its request may have left before, that is recorded, and the
-    ///   operation is due at once.
-    /// - An attempt that this program ended is none either, and its operation is due at once. From the second in a row on
-    ///   it waits as the schedule says, so that short runs do not send an operation again and again. The age bounds it.
-    /// - An operation that shared its request, as `inBatch` says, is not given up because its attempts or its age are used
-    ///   up: it is due at once, and `isLastAttempt` keeps it from being sent with others again.
-    /// - An operation that expires before its due time is due when it expires, so that it is seen to expire.
+    /// - Delivered: the file is removed or kept as a copy. Held: the operation is put back, and nothing counts.
+    /// - Deferred: the operation is due by the schedule, or fails if the schedule is used up, with a rule that says so.
+    /// - A 429, `RESOURCE_EXHAUSTED` or 503 with Retry-After, or a rule with `until`, does not count as an attempt. The
+    ///   operation is due a little after the time that the server named, never before, whatever step the schedule is
+    ///   at; only the age bounds it. With any other status, a Retry-After can only extend the schedule's delay. One of
+    ///   0 has no effect.
+    /// - A proxy's own failure does not count either: neither the operation nor its server had any part in it.
+    /// - Without a network the operation stays unchanged. If its request may have left before, that is recorded, and
+    ///   the operation is due at once.
+    /// - An attempt that this program ended does not count either, and its operation is due at once. From the second in
+    ///   a row on the operation waits as the schedule says, so that short runs do not keep sending it. The age bounds
+    ///   it.
+    /// - An operation that shared its request, as `inBatch` says, does not fail because its attempts or its age are
+    ///   used up: it is due at once, and `isLastAttempt` keeps it out of further batches.
+    /// - An operation that expires before its due time is due when it expires, so that a run notices the expiry.
     package static func decide(
         on report: SealedReport, verdict: Verdict, of operation: Operation, name: EntryName, route: Route,
         inBatch: Bool, keepsDelivered: Bool, start: Timestamp, now: Timestamp,
@@ -61,27 +62,27 @@ package struct Settlement: Hashable, Sendable {
         return settlement
     }
 
-    /// Settles an operation of which no request can be made.
+    /// Settles an operation for which no request can be made.
     package static func decide(on error: RequestError, now: Timestamp) -> Settlement {
         var settlement = unsent(error.outcome, rule: .request(error), now: now)
         settlement.record.accused = Verdict(outcome: error.outcome, rule: .request(error)).accused()
         return settlement
     }
 
-    /// Settles an operation that has expired; `nil` if it has not. To be asked before every attempt.
+    /// Settles an operation that has expired; `nil` if it has not. Called before every attempt.
     package static func decide(onExpiryOf operation: Operation, route: Route, now: Timestamp) -> Settlement? {
         guard let expiry = expiry(of: operation, route: route), expiry <= now else { return nil }
         return unsent(.failed, rule: .expired(at: expiry), now: now)
     }
 
-    /// From when the operation is not sent any more: its own time or the route's, whichever comes first.
+    /// Returns the operation's own expiry or the route's, whichever comes first; `nil` if there is neither.
     package static func expiry(of operation: Operation, route: Route) -> Timestamp? {
         let aged = route.expiresAfter.flatMap { lifetime in operation.ageBegins.map { $0 + lifetime } }
         return [operation.header.expiresAt, aged].compactMap { $0 }.min()
     }
 
-    /// Settles an operation that waits for a value which is not there; `nil` as long as it may wait: its own expiry and the
-    /// age of its schedule bound the wait as they bound attempts.
+    /// Settles an operation that waits for a kept value that is not there; `nil` while it may wait. The operation's
+    /// expiry and the age of its schedule bound the wait as they bound attempts.
     package static func decide(
         onLackOf kept: String, for operation: Operation, route: Route, now: Timestamp
     ) -> Settlement? {
@@ -112,7 +113,7 @@ package struct Settlement: Hashable, Sendable {
         } else if report.error == .cancelled, cutOffs == 0 {
             next = schedule.bounded(now, ageBegins: ageBegins, now: now)
         } else {
-            // An attempt that is not counted cannot use attempts up.
+            // An attempt that does not count cannot use up the attempts.
             if !countsAttempt { schedule.attempts = nil }
             let step = cutOffs > 0 ? cutOffs : step(verdict.isRateLimited, operation, name, route)
             next = schedule.next(
@@ -132,8 +133,9 @@ package struct Settlement: Hashable, Sendable {
         }
     }
 
-    /// Whether the next attempt may end the operation: then it is made alone, so that no other member of a batch does.
-    /// A first attempt is none: a route whose schedule allows only one still sends batches.
+    /// Returns whether the next attempt may be the operation's last. It is then made alone, so that no other member of
+    /// a batch can end the operation. The first attempt is never the last: a route that allows only one still sends
+    /// batches.
     package static func isLastAttempt(
         of operation: Operation, name: EntryName, route: Route, now: Timestamp
     ) -> Bool {
@@ -146,9 +148,9 @@ package struct Settlement: Hashable, Sendable {
         }
     }
 
-    /// The number of this attempt on its schedule. A schedule of its own for rate limits counts only these, so that a busy
-    /// server does not end an operation that has used its attempts on something else; only attempts since the last
-    /// `retry` are looked at, which are the last ones that the name counts.
+    /// Returns the number of this attempt on its schedule. A separate schedule for rate limits counts only rate-limited
+    /// attempts, so that a busy server does not end an operation that has used its attempts on other failures. Only
+    /// attempts since the last `retry` are considered, which are the last ones that the name counts.
     private static func step(
         _ isRateLimited: Bool, _ operation: Operation, _ name: EntryName, _ route: Route
     ) -> Int {

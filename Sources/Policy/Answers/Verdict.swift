@@ -2,17 +2,17 @@
 package struct Verdict: Hashable, Sendable {
     package var outcome: Outcome
     package var rule: Rule
-    /// The wait that the server asked for, cut to the cap; only with an answer.
+    /// The wait that the server asked for, at most `RetryAfter.longest`; `nil` without an answer.
     package var retryAfter: Duration?
-    /// Whether the server says that it gets too much: 429, `RESOURCE_EXHAUSTED`, or a time at the `until` of the rule.
+    /// Whether the server says that it gets too much: 429, `RESOURCE_EXHAUSTED`, or a time at the rule's `until`.
     package var isRateLimited: Bool
     /// The code that a callable function returned.
     package var canonical: CanonicalStatus?
-    /// Its own status: the one that a batch's answer has for this operation, else that of the answer.
+    /// The status in a batch's answer for this operation, otherwise the status of the answer.
     package var status: Int?
-    /// Why there is no answer.
+    /// The network error, if there is no answer.
     package var error: NetworkError?
-    /// Why this machine has no network, where that kept the answer from coming.
+    /// Why this machine has no network, if that kept the answer from arriving.
     package private(set) var absence: NetworkAbsence?
 
     package init(
@@ -26,27 +26,27 @@ package struct Verdict: Hashable, Sendable {
         self.canonical = canonical
     }
 
-    /// Whether the server has only asked for time: 429, `RESOURCE_EXHAUSTED` or 503 with a Retry-After, or a rule's `until`.
+    /// Whether the server only asked for time: 429, `RESOURCE_EXHAUSTED` or 503 with Retry-After, or a rule's `until`.
     package var isOnlyAskedToWait: Bool {
         outcome == .deferred && retryAfter ?? .zero > .zero && (isRateLimited || status == 503)
     }
 
-    /// Whether this was one of the operation's attempts. File, name, `explain` and metrics all show this decision.
+    /// Whether the attempt counts for the operation. File, name, `explain` and metrics all show this decision.
     ///
-    /// A wait that the server asked for is none, nor is one that the network or this machine is to blame for, or one that
-    /// holds the destination.
+    /// An attempt does not count if the server only asked for time, if the network or this machine is to blame, or if
+    /// the destination is held.
     package var countsAttempt: Bool {
         if accused()?.excusesOperation ?? false { return false }
         return outcome != .held && !isOnlyAskedToWait
     }
 
-    /// Whether the operation stays as it was, due at once: without a network nothing was sent.
+    /// Whether the operation stays unchanged and due at once, because nothing was sent without a network.
     package var isUntouched: Bool {
         outcome == .deferred && (error == .offline || absence != nil && error?.provesNotSent ?? false)
     }
 
-    /// The same end where this machine has no network: it is put off and nobody is charged, unless the route says something
-    /// else of `offline`.
+    /// Returns the verdict on the same error if this machine has no network: the operation is deferred and not charged,
+    /// unless the route decides otherwise on `offline`. The verdict on an answer does not change.
     package func excused(by absence: NetworkAbsence, route: Route) -> Verdict {
         guard let error else { return self }
         var verdict = Classification.verdict(on: .offline, route: route)
@@ -56,7 +56,7 @@ package struct Verdict: Hashable, Sendable {
         return verdict
     }
 
-    /// The same answer with another meaning, and without what it asked for.
+    /// Returns the same answer with another outcome, and without the wait that it asked for.
     package func becoming(_ outcome: Outcome, rule: Rule) -> Verdict {
         var verdict = Verdict(outcome: outcome, rule: rule)
         (verdict.status, verdict.error, verdict.canonical) = (status, error, canonical)
@@ -64,8 +64,8 @@ package struct Verdict: Hashable, Sendable {
         return verdict
     }
 
-    /// Whether the server may have refused the credentials that came with the request: it says so, whatever the route makes of
-    /// that, or the route holds by what the answer says, as in `{"error": "invalid_auth"}`.
+    /// Whether the server may have refused the credentials of the request: it says so, whatever the route decides, or
+    /// the route holds because of the body, as for `{"error": "invalid_auth"}`.
     package var isUnauthenticated: Bool {
         if outcome == .delivered { return false }
         return status == 401 || canonical == .unauthenticated

@@ -1,25 +1,25 @@
-/// How many attempts one run has in flight to one destination where `--concurrency` is `auto`: as many as the server answers
-/// without taking longer for each.
+/// The number of attempts that one run may have in flight to one destination if `--concurrency` is `auto`. It grows as
+/// long as the server answers without taking longer for each.
 ///
-/// A round is as many deliveries as the limit allows attempts, of attempts that began at this limit. After each round:
-/// - If the attempts took about as long as at a lower limit, and as many were in flight as the limit allows, the limit grows:
-///   by half of itself until something has spoken against it (slow start), then by one.
-/// - If they took more than `slower` times as long, requests wait for each other at the server: the limit stays. With more than
-///   `tooSlow` times it falls by a quarter, but not below `initial`.
+/// A round is as many deliveries as the limit allows attempts, of attempts that began in that round. After each round:
+/// - If the attempts took about as long as at a lower limit, and as many were in flight as the limit allows, the limit
+///   grows: by half of itself until a round or a refusal has spoken against it (slow start), then by one.
+/// - If they took more than `slower` times as long, requests wait for each other at the server: the limit stays. If
+///   they took more than `tooSlow` times as long, it falls by a quarter, but not below `initial`.
 ///
-/// A refusal for lack of room (429, 503, Retry-After, a time-out) halves the limit at once, down to one; once for all attempts
-/// that began before the server could have felt that. What a server refuses by saying so the destination's state remembers as
+/// A refusal for lack of room (429, 503, Retry-After, a time-out) halves the limit at once, down to one; once for all
+/// attempts that began before the server could have felt that. The destination's state remembers explicit refusals as
 /// its `Overload`: the limit stays below it until it is time to try again.
 ///
-/// How long attempts take is compared by their lower quartile: a few slow requests and new connections are no sign of a queue.
-/// Additive increase and multiplicative decrease share a server fairly between clients that know nothing of each other (Chiu
-/// and Jain 1989); runs at one queue know their number, and divide what the server bears.
+/// Rounds are compared by the lower quartile of their durations: a few slow requests and new connections are not a sign
+/// of a queue. Additive increase and multiplicative decrease share a server fairly between clients that do not know
+/// each other (Chiu and Jain 1989); runs at one queue know their number, and divide the server's capacity.
 package struct AdaptiveConcurrency: Hashable, Sendable {
-    /// What an attempt knows of the limit that it began at.
+    /// The state of the limit when an attempt began.
     package struct Start: Hashable, Sendable {
         fileprivate let number: Int
         fileprivate let round: Int
-        /// How many attempts were in flight, this one among them.
+        /// The number of attempts in flight, including this one.
         fileprivate let inFlight: Int
     }
 
@@ -28,22 +28,22 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
         var next = 0
     }
 
-    /// The limit at the beginning, which no slow answer takes away.
+    /// The limit at the beginning. Slow answers do not lower the limit below it.
     package static let initial = 5
-    /// The highest limit for all runs at a queue.
+    /// The highest limit of all runs at a queue together.
     package static let highest = 64
-    /// In quarters: 1.5 times.
+    /// The factor of durations above which the limit stops growing, in quarters: 1.5 times.
     private static let slower = 6
-    /// In quarters: twice.
+    /// The factor of durations above which the limit falls, in quarters: twice.
     private static let tooSlow = 8
 
-    /// How many attempts may be in flight.
+    /// The number of attempts that may be in flight.
     package private(set) var limit: Int
-    /// The runs that share the destination.
+    /// The number of runs that share the destination.
     private var runs = 1
-    /// Whether a round has ended since their number is known. Before that the others may have more than their share.
+    /// Whether a round has ended since the number of runs changed. Before that, other runs may exceed their share.
     private var hasShared = false
-    /// The number of attempts begun, and the last one that a delivery was noted of.
+    /// The number of attempts begun, and the number of the last attempt whose delivery was noted.
     private var begun = 0
     private var counted = 0
     private var round = 0
@@ -52,27 +52,27 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
     private var isStarting = true
     /// Whether as many attempts were in flight in this round as the limit allows.
     private var wasReached = false
-    /// How long the deliveries of this round took.
+    /// The durations of the deliveries of this round.
     private var durations: [Duration] = []
-    /// The lower quartile of the fastest round.
+    /// The lower quartile of the fastest round since the last one at the initial limit.
     private var unhindered: Duration?
 
-    /// `runs` share the destination, of which `overload` is known.
+    /// Creates the limit of one of `runs` runs that share a destination with this known `overload`.
     package init(runs: Int = 1, overload: Overload? = nil, at now: Timestamp) {
         self.runs = max(1, runs)
         limit = Self.initial
         keep(below: overload, at: now)
     }
 
-    /// Notes that an attempt begins; `inFlight` are in flight then.
+    /// Notes that an attempt begins. `inFlight` attempts are then in flight.
     package mutating func begin(inFlight: Int) -> Start {
         begun += 1
         if inFlight >= limit { wasReached = true }
         return Start(number: begun, round: round, inFlight: inFlight)
     }
 
-    /// Notes a delivery; of the operations of one attempt the first counts. Returns an overload that has proved to be over: as
-    /// many were borne.
+    /// Notes a delivery; of the operations of one attempt, only the first counts. Returns an overload that is over
+    /// because the server bore as many attempts; `nil` otherwise.
     package mutating func delivered(
         _ start: Start, after duration: Duration, overload: Overload?, at now: Timestamp
     ) -> Overload? {
@@ -86,8 +86,8 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
         return borne
     }
 
-    /// Notes a refusal for lack of room. Returns how many attempts of all runs were too many; `nil` where that cannot be said,
-    /// because the others may not have made room yet for this run.
+    /// Notes a refusal for lack of room. Returns the number of attempts of all runs that were too many; `nil` if it is
+    /// unknown because the other runs may not have made room yet for this run.
     package mutating func refused(_ start: Start) -> Int? {
         if start.round >= lastRefusal.next {
             isStarting = false
@@ -97,11 +97,11 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
             lastRefusal.next = round
         }
         guard runs == 1 || hasShared else { return nil }
-        // One refusal is no proof that half as many are too many.
+        // One refusal does not prove that half as many are too many.
         return max(start.inFlight, lastRefusal.limit / 2 + 1) * runs
     }
 
-    /// Divides what the server bears anew where the number of runs has changed.
+    /// Divides the server's capacity again if the number of runs has changed.
     package mutating func share(with runs: Int, overload: Overload?, at now: Timestamp) {
         let runs = max(1, runs)
         guard runs != self.runs else { return }
@@ -116,7 +116,7 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
         keep(below: overload, at: now)
     }
 
-    /// Keeps the limit below what is known to be too much.
+    /// Keeps the limit below a known overload, and within this run's share of `highest`.
     package mutating func keep(below overload: Overload?, at now: Timestamp) {
         limit = min(limit, max(Self.initial, Self.highest / runs))
         if let overload { limit = max(1, min(limit, overload.bearable(at: now) / runs)) }
@@ -125,7 +125,7 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
     private mutating func adapt() {
         hasShared = true
         let usual = durations.sorted()[durations.count / 4]
-        // At the initial limit nothing is compared: a server that has become slower altogether is not crowded.
+        // Does not compare at the initial limit: a server that has become slower altogether is not crowded.
         if limit <= Self.initial || unhindered.map({ usual < $0 }) ?? true { unhindered = usual }
         let times = unhindered.map { $0 > .zero ? Int(usual * 4 / $0) : 4 } ?? 4
         if times > Self.tooSlow {

@@ -1,9 +1,9 @@
-/// Whether a destination may be sent anything now. `DestinationAccess` decides the same within a run, from what the run learns;
-/// `WaitReason` says it of an operation.
+/// Whether a destination may get attempts now. `DestinationAccess` decides it within a run, from what the run learns;
+/// `WaitReason` tells it for an operation.
 package enum Availability: Hashable, Sendable {
-    /// So many attempts at once.
+    /// Up to this number of attempts at once.
     case open(atOnce: Int)
-    /// One attempt, to see whether it is worth more. A hold is probed with the newest operation that is due.
+    /// One attempt, which shows whether more make sense. A hold is probed with the newest operation that is due.
     case probe
     case closed(Block)
 
@@ -16,7 +16,7 @@ package enum Availability: Hashable, Sendable {
         }
 
         package var reason: Reason
-        /// When it may be asked again; `nil` where only a person ends it.
+        /// The time from which the destination may get attempts again; `nil` if no time ends the block.
         package var until: Timestamp?
 
         package init(_ reason: Reason, until: Timestamp? = nil) {
@@ -27,11 +27,11 @@ package enum Availability: Hashable, Sendable {
 }
 
 extension DestinationState {
-    /// Whether, and how much at once, a destination may be sent.
+    /// Returns whether the destination may get attempts now, and how many at once.
     ///
-    /// `ignoringCircuitBreaker` (`--now`) overrides an open circuit breaker, never what a person or the server asked for. Clocks
-    /// jump: a wait that lies further ahead than anything could have set it is over, and a probe that was made in the
-    /// future is due.
+    /// `ignoringCircuitBreaker` (`--now`) overrides an open circuit breaker, never a stop by an operator or a retry-after.
+    /// Clocks jump: a wait that lies further ahead than anything could have set it is over, and a hold whose last probe
+    /// is in the future is due for a probe.
     package func availability(
         _ settings: DestinationSettings, at now: Timestamp, ignoringCircuitBreaker: Bool = false
     ) -> Availability {
@@ -40,24 +40,24 @@ extension DestinationState {
         let coolDown = ignoringCircuitBreaker ? nil : coolDown(settings, at: now)
         if let hold {
             guard let probe = hold.nextProbe(settings, at: now) else { return .closed(.init(.held)) }
-            // No hurry: a probe keeps to what else is asked for.
+            // A probe also waits for a retry-after and for the circuit breaker.
             let next = [probe, asked, coolDown].compactMap { $0 }.max()!
             return next <= now ? .probe : .closed(.init(.held, until: next))
         }
         if let asked { return .closed(.init(.retryAfter, until: asked)) }
         if let coolDown { return .closed(.init(.circuitBreaker, until: coolDown)) }
-        // After a cool-down the window is one wide.
+        // The window is one wide after the circuit breaker was open.
         if let window, window <= 1 { return .probe }
         return .open(atOnce: max(1, min(window ?? .max, settings.concurrency ?? .max)))
     }
 
-    /// Until when the server asked for time; `nil` where that is over.
+    /// Returns the time until which the server asked for time; `nil` if that is over.
     func wait(at now: Timestamp) -> Timestamp? {
         guard let notBefore, notBefore > now, notBefore - now <= Self.longestWait else { return nil }
         return notBefore
     }
 
-    /// Until when the circuit breaker is open; `nil` where it is not, or where it is turned off.
+    /// Returns the time until which the circuit breaker is open; `nil` if it is closed or turned off.
     func coolDown(_ settings: DestinationSettings, at now: Timestamp) -> Timestamp? {
         guard let coolDownUntil, coolDownUntil > now, settings.circuitBreaker > 0,
             coolDownUntil - now <= settings.coolDown
@@ -70,7 +70,7 @@ extension DestinationState {
 }
 
 extension DestinationState.Hold {
-    /// When it is probed next; `nil` where only a person, or what it is blamed on, ends it.
+    /// Returns the time of the next probe; `nil` if only a person, or a change of what the hold is blamed on, ends it.
     fileprivate func nextProbe(_ settings: DestinationSettings, at now: Timestamp) -> Timestamp? {
         guard !isByHand, let every = settings.holdProbe else { return nil }
         let last = lastProbe ?? since

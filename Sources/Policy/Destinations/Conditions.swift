@@ -1,10 +1,10 @@
-/// When a run may attempt anything at all.
+/// The conditions under which a run makes attempts: the machine's network and power.
 package struct Conditions: Hashable, Sendable {
     package enum Network: String, Hashable, Sendable, CaseIterable {
         case any
-        /// A way out: an interface that is up, and a default route.
+        /// An interface is up, and there is a default route.
         case online
-        /// A way out that is not metered; one of which that is not known counts as unmetered.
+        /// Online, and not metered; unmetered if it is not known.
         case unmetered
     }
 
@@ -12,7 +12,7 @@ package struct Conditions: Hashable, Sendable {
         case any
         /// On mains power; a machine without a battery always is.
         case mains
-        /// On battery, a run waits so long before it sends anything.
+        /// On battery, a run waits for this time before it sends anything.
         case delayOnBattery(Duration)
     }
 
@@ -28,7 +28,7 @@ package struct Conditions: Hashable, Sendable {
 /// The state of the machine at the moment.
 package struct Surroundings: Hashable, Sendable {
     package var isOnline: Bool
-    /// `nil` where nobody knows.
+    /// Whether the network is metered; `nil` if it is not known.
     package var isMetered: Bool?
     package var isOnBattery: Bool
 
@@ -43,11 +43,11 @@ extension Conditions {
     package enum Decision: Hashable, Sendable {
         /// Attempts begin `delay` after the run has found something to send.
         case go(delay: Duration)
-        /// Nothing is attempted, and this is why: `the network is metered, and conditions.network is 'unmetered'`.
+        /// The run makes no attempts, for this reason: `the network is metered, and conditions.network is 'unmetered'`.
         case wait(reason: String)
     }
 
-    /// Whether attempts may be made in these surroundings.
+    /// Returns whether a run may make attempts in these surroundings.
     package func decision(in surroundings: Surroundings) -> Decision {
         if network != .any, !surroundings.isOnline {
             return .wait(reason: "there is no network, and conditions.network is '\(network.rawValue)'")
@@ -63,6 +63,6 @@ extension Conditions {
         }
     }
 
-    /// Whether anything has to be looked at.
+    /// Whether there are no conditions, so that a run does not have to look at the machine.
     package var asksNothing: Bool { network == .any && power == .any }
 }

@@ -1,20 +1,20 @@
-/// The fingerprint of a destination's configuration and credentials, in ten digits. A hold stores it, and ends when it
-/// changes. `5f0a1-9c3e7`: the configuration, then the credentials.
+/// The fingerprint of a destination's configuration and credentials, in ten digits: `5f0a1-9c3e7`, first the
+/// configuration, then the credentials. A hold stores it, and ends when it changes.
 ///
-/// It stands in a file, beside its salt, so it must not help anybody who reads that file to find a secret by trying. Of
-/// either digest only 20 bits are kept: of a million wrong guesses one passes, so whoever has a list of guesses is left
-/// with a thousand of each billion, and can try those only against the server, as without it. A change that goes
-/// unnoticed, one in a million, costs the wait for the next probe, or `drainq release`. The two are apart so that a
-/// configuration which changes often does not give away another 20 bits of the same secret each time; and literal values
-/// in a configuration (a header, a proxy's user) are no better guarded than in the configuration itself, so 20 bits of
-/// these are enough too.
+/// The fingerprint stands in a file, beside its salt, so it must not help a reader of that file to find a secret by
+/// guessing. Each of the two digests keeps only 20 bits: one of a million wrong guesses passes. A list of a billion
+/// guesses still leaves a thousand, and these can be tried only against the server, as without the fingerprint. A
+/// change goes unnoticed one time in a million; that costs the wait for the next probe, or `drainq release`. The two
+/// digests are separate, so that a configuration that changes often does not give away another 20 bits of the same
+/// secret each time. Literal values in a configuration (a header, a proxy's user) are no better guarded in the
+/// configuration itself, so 20 bits are enough there.
 package struct CredentialFingerprint: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
     /// - `leads` are the routes that lead to the destination, see `DestinationTable.routes`.
-    /// - `sources` are those of the secrets that they and the `settings` name; `values` what they are now. A secret that
-    ///   cannot be had is another one than an empty one, and the values of what has effects are left out: a command may answer
-    ///   with another token every time, and each would end the hold.
+    /// - `sources` are the sources of the secrets that they and the `settings` name; `values` are the current values. A
+    ///   missing secret differs from an empty one. The value of a source that has effects is left out: a command may
+    ///   print another token every time, and each would end the hold.
     package init(
         of leads: [DestinationTable.Lead], _ settings: DestinationSettings, sources: [String: SecretSource],
         values: [String: String], salt: String
@@ -33,7 +33,7 @@ package struct CredentialFingerprint: Hashable, Sendable, CustomStringConvertibl
             + Self.digits(of: ["credentials", salt] + credentials)
     }
 
-    /// The first 20 bits of the SHA-256 of the texts, each behind its length, so that none can pass for two.
+    /// Returns the first 20 bits of the SHA-256 of the texts, each after its length, so that one cannot pass for two.
     private static func digits(of texts: [String]) -> String {
         let bytes = texts.flatMap { Array("\($0.utf8.count):".utf8) + Array($0.utf8) }
         return String(
@@ -44,8 +44,8 @@ package struct CredentialFingerprint: Hashable, Sendable, CustomStringConvertibl
 }
 
 extension Route {
-    /// The parts of a route that can lead to a hold; schedules, limits and orders cannot. Only arrays, because the text
-    /// of a set changes from process to process.
+    /// The parts of a route that can lead to a hold; schedules, limits and orders cannot. All are arrays, because the
+    /// text of a set differs from process to process.
     fileprivate var whatMayBeBlamed: [String] {
         [
             "\(url ?? "")", destination ?? "", method, "\(headers)", "\(self.protocol)", body ?? "",

@@ -1,10 +1,8 @@
-/// A named place that requests go to, as a run tells one from another.
+/// A destination of requests: an origin or a configured name, and its digest.
 package struct Destination: Hashable, Sendable {
-    /// The digest of the name: of an origin's text, so that a file name's `o=` and a route's url agree, or of the name
-    /// in the configuration.
+    /// The digest of the origin's text or of the configured name. A file name's `o=` and a route's url agree on it.
     package var digest: Digest
-    /// The origin, or the name that the configuration gives it; where only its digest is known, or where there is no
-    /// url, what stands for it.
+    /// The origin or the configured name; a substitute if there is no url, or if only the digest is known.
     package var name: String
 
     package init(digest: Digest, name: String) {
@@ -18,13 +16,13 @@ package struct Destination: Hashable, Sendable {
 }
 
 extension Destination {
-    /// Whether it is on this machine: the state of the network is no reason not to ask it.
+    /// Returns whether the destination is on this machine, so that the state of the network is no reason to wait.
     package func isLocal(_ settings: DestinationSettings) -> Bool {
         settings.connection.unixSocket != nil || Origin(url: name)?.isLoopback ?? false
     }
 
-    /// Whether a connection to it stays on this machine, as one to a proxy on loopback does: an error is no sign of a network
-    /// that is away.
+    /// Returns whether a connection to the destination stays on this machine, as one to a proxy on loopback does. An
+    /// error is then not a sign of a missing network.
     package func isReachedLocally(_ settings: DestinationSettings) -> Bool {
         if settings.connection.unixSocket == nil, case .url(let proxy) = settings.connection.proxy {
             // `socks5h://user:password@127.0.0.1:1080`

@@ -1,15 +1,15 @@
-/// The attempts that a destination may get within a run: its state when the run began, and the events since.
+/// The attempts that a destination may get within one run, by its state when the run began and the events since.
 package struct DestinationAccess: Hashable, Sendable {
     package let settings: DestinationSettings
-    /// As the ledger has it, with what this run has learned since.
+    /// The state in the ledger, with what this run has learned since.
     package var state: DestinationState
     /// The events that are not in the ledger yet.
     package var events: [DestinationEvent] = []
-    /// Why nothing more goes there in this pass.
+    /// Why the destination gets no more attempts in this pass; `nil` if it may get some.
     package var block: Availability.Block?
-    /// One attempt has to succeed before there are more.
+    /// Whether one attempt must succeed before the destination gets more.
     package private(set) var isProbing = false
-    /// Where `--concurrency` is `auto`.
+    /// The adaptive limit; `nil` unless `--concurrency` is `auto`.
     package private(set) var concurrency: AdaptiveConcurrency?
 
     package init(
@@ -20,14 +20,14 @@ package struct DestinationAccess: Hashable, Sendable {
         self.concurrency = concurrency
     }
 
-    /// How many attempts may be in flight.
+    /// The number of attempts that may be in flight.
     package var concurrencyLimit: Int {
         if block != nil { return 0 }
         if isProbing { return 1 }
         return min(state.window ?? .max, settings.concurrency ?? .max, concurrency?.limit ?? .max)
     }
 
-    /// Opens or closes by what is known at `now`.
+    /// Opens or blocks the destination by its state at `now`.
     package mutating func open(at now: Timestamp, ignoringCircuitBreaker: Bool) {
         switch state.availability(settings, at: now, ignoringCircuitBreaker: ignoringCircuitBreaker) {
         case .open:
@@ -40,8 +40,7 @@ package struct DestinationAccess: Hashable, Sendable {
         }
     }
 
-    /// Takes over what a person has said since, as the ledger has it: a pause, or a hold by hand. No later answer opens
-    /// the destination again.
+    /// Takes over an operator's pause or hold by hand from the ledger. No later answer opens the destination again.
     package mutating func hear(_ told: DestinationState) {
         if told.isPaused {
             state.isPaused = true
@@ -53,8 +52,8 @@ package struct DestinationAccess: Hashable, Sendable {
         }
     }
 
-    /// Takes over what another run has learned since, as the ledger has it: the server asks for time, or the circuit breaker
-    /// has opened. What this run knew when its pass began, and ignores (`--now`), it goes on ignoring.
+    /// Takes over from the ledger what other runs have learned: a retry-after, an open circuit breaker, an overload.
+    /// This run goes on ignoring a block that it knew when its pass began, and ignored (`--now`).
     package mutating func learn(_ told: DestinationState, at now: Timestamp) {
         state.overload = told.overload
         concurrency?.keep(below: state.overload, at: now)
@@ -69,19 +68,19 @@ package struct DestinationAccess: Hashable, Sendable {
         if block != nil { state.window = 1 }
     }
 
-    /// Notes that an attempt begins; `inFlight` are in flight then. `nil` where their number does not adapt.
+    /// Notes that an attempt begins as number `inFlight` in flight. Returns `nil` if the limit is not adaptive.
     package mutating func begin(inFlight: Int) -> AdaptiveConcurrency.Start? {
         concurrency?.begin(inFlight: inFlight)
     }
 
-    /// Takes in what the end of an attempt, by its `events`, says of how many the server bears at once.
+    /// Adapts the limit to the end of an attempt, as its `events` describe it.
     package mutating func adapt(
         to events: [DestinationEvent], of start: AdaptiveConcurrency.Start, after duration: Duration, at now: Timestamp
     ) {
         let asksForTime = events.contains { if case .retryAfter = $0 { true } else { false } }
         let isAway = events.contains { if case .unreachable = $0 { true } else { false } }
         if asksForTime || isAway {
-            // A server that is away says nothing of its limits.
+            // A server that is away does not show its limits.
             if let tooMany = concurrency?.refused(start), asksForTime { learn(.overloaded(inFlight: tooMany), at: now) }
         } else if events.contains(.delivered) {
             let overload = state.overload
@@ -97,12 +96,12 @@ package struct DestinationAccess: Hashable, Sendable {
         concurrency?.keep(below: state.overload, at: now)
     }
 
-    /// Divides what the server bears among so many runs.
+    /// Divides the server's capacity among this number of runs.
     package mutating func share(with runs: Int, at now: Timestamp) {
         concurrency?.share(with: runs, overload: state.overload, at: now)
     }
 
-    /// Takes an event in, for this run at once and for the ledger later.
+    /// Applies an event to this run at once, and keeps it for the ledger.
     package mutating func note(_ event: DestinationEvent, at now: Timestamp, ignoringCircuitBreaker: Bool) {
         state.apply(event, settings, at: now)
         // The ledger needs only one of several equal events.
@@ -112,7 +111,7 @@ package struct DestinationAccess: Hashable, Sendable {
         case .delivered: open(at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
         case .answered, .resumed, .probed, .parked, .witnessed, .unparked, .failed, .overloaded, .bore: break
         case .unreachable:
-            // With --now the cool-down that was there before is ignored, not the one that begins here.
+            // `--now` ignores a circuit breaker that was open before, not one that opens here.
             if state.coolDownUntil.map({ $0 > now }) ?? false {
                 block = .init(.circuitBreaker, until: state.coolDownUntil)
             }

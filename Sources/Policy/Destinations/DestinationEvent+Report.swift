@@ -1,12 +1,13 @@
 extension DestinationEvent {
-    /// What an attempt's end says of its destination, in the order in which it is to be applied; nothing where it says
-    /// nothing: what the network, a proxy or this program is to blame for.
+    /// Returns what the end of an attempt says about its destination, as events in the order in which they apply.
+    /// Returns none if the network, a proxy or this program is to blame.
     ///
-    /// - A connection that fails in any way, and a 502, 503 or 504 without Retry-After, say that nobody is there. So does
-    ///   a 2xx that looks like somebody else's (`accept`): a captive portal's page is not the server.
-    /// - 429, `RESOURCE_EXHAUSTED`, and every deferral with Retry-After ask for time; without one it is the first delay
-    ///   of the schedule for it. Nothing is asked for longer than `RetryAfter.longest`.
-    /// - A held verdict holds, and the hold is remembered by what the report says; `blamed` is what configuration and credentials were, see `DestinationState.Hold`.
+    /// - A connection failure of any kind, and a 502, 503 or 504 without Retry-After, say that the server is away. So
+    ///   does a 2xx that looks like another server's (`accept`): a captive portal's page does not come from the server.
+    /// - 429, `RESOURCE_EXHAUSTED`, and every deferral with Retry-After ask for time; without Retry-After this is the
+    ///   first delay of the schedule for rate limits. No wait is longer than `RetryAfter.longest`.
+    /// - A held verdict holds the destination, with the report's words as the reason. `blamed` is the fingerprint of
+    ///   configuration and credentials, see `DestinationState.Hold`.
     package static func events(
         of report: SealedReport, _ verdict: Verdict, route: Route, settings: DestinationSettings, blamed: String?,
         now: Timestamp
@@ -40,12 +41,12 @@ extension DestinationEvent {
         return min(route.schedule(isRateLimited: true).delay(afterAttempt: 1), RetryAfter.longest)
     }
 
-    /// Why the server seems not to be there although something has answered.
+    /// Returns why the server seems to be away although an answer came; `nil` if it does not.
     private static func absence(_ status: Int, _ verdict: Verdict) -> String? {
-        // The function's own words: it is there.
+        // The function itself has answered: the server is there.
         if let canonical = verdict.canonical { return canonical == .unavailable ? canonical.rawValue : nil }
         if let match = verdict.rule.match {
-            if match.isFromStranger { return "not accepted" }
+            if match.mayBeFromAnotherServer { return "not accepted" }
             if match.sawTheServer { return nil }
         }
         return [502, 503, 504].contains(status) ? "status \(status)" : nil

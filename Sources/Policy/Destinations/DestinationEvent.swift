@@ -1,19 +1,19 @@
 /// An event that changes a destination's state.
 package enum DestinationEvent: Hashable, Sendable {
-    /// An answer came, and it is none of those below: the server is there.
+    /// An answer other than a delivery came: the server is there. Another event may follow.
     case answered
     case delivered
     /// A connection-level failure, by its name, or a 502, 503 or 504: the server behind a gateway is away.
     case unreachable(String)
-    /// The server asked for time until then; besides `unreachable` where that is so too.
+    /// The server asked for time until then.
     case retryAfter(until: Timestamp)
-    /// `status` is what all met, where it was a status.
+    /// The destination is held. `status` is the status that all refused operations met; `nil` if there was none.
     case held(reason: String, status: Int? = nil, blamed: String?)
-    /// A probe of the hold begins: whatever comes of it, the next one is not before its time.
+    /// A probe of the hold begins. Whatever its result, the next probe waits for its time.
     case probed
-    /// A probe has met another end than the one that it is held for, though it was not delivered: the hold is over.
+    /// A probe was not delivered, but met another end than the one for which the destination is held: the hold is over.
     case disproved
-    /// One operation was refused at that time, and waits for another one to show who is to blame.
+    /// The server refused one operation at that time. The operation waits for a witness to show who is to blame.
     case parked(Parking.Refusal, at: Timestamp)
     /// An operation was delivered with these credentials while others were parked; its attempt began at that time.
     case witnessed(credentials: String, began: Timestamp)
@@ -21,14 +21,14 @@ package enum DestinationEvent: Hashable, Sendable {
     case unparked(OperationID)
     /// An operation failed for good with this status.
     case failed(status: Int)
-    /// The server has refused attempts, and said so, when so many of all runs were in flight.
+    /// The server refused attempts for lack of room, when all runs together had this number in flight.
     case overloaded(inFlight: Int)
-    /// It has borne so many.
+    /// The server bore this number of attempts in flight.
     case bore(inFlight: Int)
     case heldByHand(reason: String)
-    /// By a person: ends hold, cool-down and the server's wait; a pause is ended by `resumed` alone.
+    /// A person ends the hold, the open circuit breaker and the retry-after; only `resumed` ends a pause.
     case released
-    /// The cause of the hold has changed.
+    /// The configuration or credentials that the hold is blamed on have changed.
     case blameChanged
     case paused
     case resumed

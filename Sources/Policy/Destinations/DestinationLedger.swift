@@ -4,10 +4,11 @@
 /// { "version": 1, "salt": "…", "offline": { "since": "…", "error": "dns" },
 ///   "destinations": { "https://api.example.com": { … } } }
 /// ```
-/// `offline` is there from the run that finds this machine without a network to the one that finds it with one.
-/// The fields of a destination stand with `DestinationState`. Of a destination of which there is nothing to remember
-/// there is no entry. Reading fails only for a newer version, which may hold back what this program would let go;
-/// a document that is none is an empty ledger, and of a damaged one the rest is read. Losing it costs a probe.
+/// `offline` is there from the run that finds this machine without a network to the run that finds a network again.
+/// `DestinationState` documents the fields of a destination. A destination with nothing to remember has no entry.
+/// Reading fails only for a newer version, which may hold operations back that this program would send. A document that
+/// is not a ledger reads as an empty ledger; of a damaged one, the rest is read. Losing the file costs a probe, and a
+/// person's pauses and holds.
 package struct DestinationLedger: Hashable, Sendable {
     package static let version = 1
 
@@ -20,11 +21,11 @@ package struct DestinationLedger: Hashable, Sendable {
         }
     }
 
-    /// The salt of this ledger's fingerprints; `nil` until one is drawn.
+    /// The salt of this ledger's fingerprints; `nil` until it is drawn.
     package private(set) var salt: String?
-    /// Since when this machine has no network, and the error that showed it; `nil` where it has one.
+    /// The time since which this machine has no network, and the error that showed it; `nil` if it has one.
     package var offline: Offline?
-    /// By name; none is blank.
+    /// The states by name, without blank ones.
     package private(set) var destinations: [String: DestinationState]
 
     package struct Offline: Hashable, Sendable {
@@ -41,7 +42,7 @@ package struct DestinationLedger: Hashable, Sendable {
         destinations = [:]
     }
 
-    /// The state of a destination; a blank one where nothing is remembered.
+    /// The state of a destination; a blank one if nothing is remembered.
     package subscript(name: String) -> DestinationState {
         destinations[name] ?? DestinationState()
     }
@@ -54,7 +55,7 @@ package struct DestinationLedger: Hashable, Sendable {
         destinations[name] = state.isBlank ? nil : state
     }
 
-    /// The salt, which is drawn where there is none yet.
+    /// Returns the salt, and draws it if there is none yet.
     package mutating func salt(using generator: inout some RandomNumberGenerator) -> String {
         if let salt { return salt }
         let drawn = (0..<4).map { _ in
@@ -65,15 +66,15 @@ package struct DestinationLedger: Hashable, Sendable {
         return drawn
     }
 
-    /// Takes a salt over where there is none yet.
+    /// Takes over a salt if there is none yet.
     package mutating func adopt(salt drawn: String) {
         salt = salt ?? drawn
     }
 
-    /// Forgets destinations that nobody has met for a while, and beyond a number of them those that were met first: with
-    /// operations that bring their own urls there may be any number. Those of which only a success is known go before the
-    /// others: what is known of a destination that fails does not depend on how many others are delivered to. Holds and
-    /// pauses are never forgotten.
+    /// Forgets destinations that no run has met for `longestMemory`, and beyond `mostRemembered` those that were met
+    /// longest ago: operations with their own urls may have any number of destinations. Destinations of which only a
+    /// success is known go first, so that the memory of a failing destination does not depend on how many others
+    /// succeed. Never forgets a hold or a pause.
     package mutating func forgetStale(at now: Timestamp) {
         let idle = destinations.filter { $0.value.hold == nil && !$0.value.isPaused }
         for (name, state) in idle where state.lastMet.map({ now - $0 > Self.longestMemory }) ?? false {
@@ -81,7 +82,7 @@ package struct DestinationLedger: Hashable, Sendable {
         }
         let excess = destinations.count - Self.mostRemembered
         guard excess > 0 else { return }
-        // Computed once for each: comparisons are many.
+        // Computes each key once, because sorting compares often.
         let left = idle.filter { destinations[$0.key] != nil }.map { name, state in
             (state.hasOnlySucceeded ? 0 : 1, state.lastMet?.microseconds ?? 0, name)
         }.sorted { $0 < $1 }
@@ -93,10 +94,10 @@ package struct DestinationLedger: Hashable, Sendable {
 }
 
 extension DestinationState {
-    /// Whether nothing but a success is known.
+    /// Whether only a success is known.
     fileprivate var hasOnlySucceeded: Bool { self == DestinationState(lastSuccess: lastSuccess) }
 
-    /// The last time that anything is known of.
+    /// The latest time in the state.
     fileprivate var lastMet: Timestamp? {
         ([lastSuccess, lastFailureAt, notBefore, coolDownUntil, storm?.at, overload?.at] + parking.entries.map(\.asked))
             .compactMap {
@@ -113,7 +114,7 @@ extension DestinationLedger: Codable {
         case destinations
     }
 
-    /// An entry that may be anything.
+    /// An entry of any form; `state` is `nil` if it cannot be read.
     private struct Entry: Decodable {
         var state: DestinationState?
 
@@ -122,7 +123,7 @@ extension DestinationLedger: Codable {
         }
     }
 
-    /// Throws `NewerVersion` and nothing else.
+    /// Throws only `NewerVersion`.
     package init(from decoder: any Decoder) throws {
         self.init()
         guard let fields = try? decoder.container(keyedBy: CodingKeys.self),

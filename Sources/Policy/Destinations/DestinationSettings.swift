@@ -1,19 +1,19 @@
-/// How a destination is to be treated; what the configuration says under `destinations`.
+/// The settings of a destination, as the configuration has them under `destinations`.
 package struct DestinationSettings: Hashable, Sendable {
-    /// Attempts at once, besides the run's own bound.
+    /// The number of attempts in flight at most, besides the run's own limit.
     package var concurrency: Int?
     package var rate: Rate?
     package var connection: ConnectionOptions
     package var transport: TransportPreference
-    /// The transport that `DRAINQ_TRANSPORT` names. It stands in place of `auto`.
+    /// The transport that `DRAINQ_TRANSPORT` names. It replaces `auto`.
     package var transportOfEnvironment: Transport?
-    /// How often a held destination is probed with one operation; `nil` is never.
+    /// The time between two probes of a held destination, of one operation each; `nil` is never.
     package var holdProbe: Duration?
-    /// After so many connection-level failures in a row the circuit breaker opens; 0 is never.
+    /// The number of connection-level failures in a row that opens the circuit breaker; 0 is never.
     package var circuitBreaker: Int
-    /// The longest cool-down. The first lasts 1 s, each further one in a row twice as long.
+    /// The longest time that the circuit breaker stays open: 1 s at first, doubled each further time in a row.
     package var coolDown: Duration
-    /// So many first answers of one permanent status arouse suspicion; 0 is never.
+    /// The number of first answers with one permanent status at which the storm guard begins to sample; 0 is never.
     package var stormGuard: Int
 
     package init(
@@ -32,7 +32,7 @@ package struct DestinationSettings: Hashable, Sendable {
     }
 }
 
-/// So many in so much time, evenly: `20/s`, `90/m`.
+/// A number of attempts per time, evenly spaced: `20/s`, `90/m`.
 package struct Rate: Hashable, Sendable {
     package var count: Int
     package var per: Duration
@@ -42,27 +42,27 @@ package struct Rate: Hashable, Sendable {
         self.per = per
     }
 
-    /// From the start of one attempt to the start of the next.
+    /// The time from the start of one attempt to the start of the next.
     package var interval: Duration { per / max(count, 1) }
 }
 
-/// How a connection is made, where it is not made the usual way.
+/// The options of connections to a destination.
 package struct ConnectionOptions: Hashable, Sendable {
     package enum Proxy: Hashable, Sendable {
         /// The proxy that `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` name.
         case environment
-        /// None, whatever the environment says.
+        /// No proxy, whatever the environment says.
         case direct
-        /// `http://host:port`, `https://…`, `socks5h://…`; user information may have `${secret:NAME}` in it.
+        /// `http://host:port`, `https://…`, `socks5h://…`; the user information may contain `${secret:NAME}`.
         case url(String)
     }
 
     package struct ClientCertificate: Hashable, Sendable {
         /// PEM.
         package var certificateFile: String
-        /// PEM; `nil` where it is in the certificate's file.
+        /// PEM; `nil` if the key is in the certificate's file.
         package var keyFile: String?
-        /// The key's passphrase, `${secret:NAME}` as a rule.
+        /// The key's passphrase, usually `${secret:NAME}`.
         package var passphrase: String?
 
         package init(certificateFile: String, keyFile: String? = nil, passphrase: String? = nil) {
@@ -73,10 +73,10 @@ package struct ConnectionOptions: Hashable, Sendable {
     }
 
     package var proxy: Proxy
-    /// PEM; instead of the system's.
+    /// The certificate authorities, PEM; `nil` for the system's.
     package var caFile: String?
     package var clientCertificate: ClientCertificate?
-    /// Connect to this socket, whatever the url's host is.
+    /// The socket to connect to, whatever the url's host is.
     package var unixSocket: String?
 
     package init(
@@ -90,13 +90,13 @@ package struct ConnectionOptions: Hashable, Sendable {
     }
 }
 
-/// Which transport makes attempts.
+/// The transport that makes attempts.
 package enum Transport: String, Hashable, Sendable, CaseIterable {
     case urlsession
     case libcurl
 }
 
-/// Which transport the configuration asks for.
+/// The transport that the configuration asks for.
 package enum TransportPreference: String, Hashable, Sendable, CaseIterable {
     /// The first of `TransportChoice.order` that is installed and can carry the request.
     case auto

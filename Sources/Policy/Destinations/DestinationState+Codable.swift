@@ -1,4 +1,4 @@
-/// A destination's state as an object of the ledger's file; what is not so is not there.
+/// The state of a destination as an object of the ledger's file. A field whose value is `nil`, false or 0 is left out.
 ///
 /// ```
 /// hold            { reason, since, byHand, status, blamed, lastProbe }
@@ -6,15 +6,15 @@
 /// notBefore       until when the server asked for time
 /// failures        connection-level failures in a row
 /// lastFailure     the name of the last one, or its status; lastFailureAt its time
-/// coolDownUntil   time; `suspendedUntil` in files of earlier versions
-/// coolDowns       in a row; `suspensions` there
+/// coolDownUntil   until when the circuit breaker is open; `suspendedUntil` in files of earlier versions
+/// coolDowns       how often it opened in a row; `suspensions` in files of earlier versions
 /// window          how many attempts may be in flight after a failure
 /// lastSuccess     time
 /// storm           { status, count, at }: failures for good in a row, of one status
 /// overload        { inFlight, at, times }, see `Overload`
 /// parked          { blamed, operations }, see `Parking`
 /// ```
-/// Times are RFC 3339 in UTC. A field that cannot be read is as if it were not there, an unknown one is ignored.
+/// Times are RFC 3339 in UTC. A field that cannot be read counts as absent, an unknown one is ignored.
 extension DestinationState: Codable {
     private enum CodingKeys: String, CodingKey {
         case hold
@@ -25,7 +25,7 @@ extension DestinationState: Codable {
         case lastFailureAt
         case coolDownUntil
         case coolDowns
-        /// The names that earlier versions have written.
+        /// The names in files of earlier versions.
         case suspendedUntil
         case suspensions
         case window
@@ -35,7 +35,7 @@ extension DestinationState: Codable {
         case overload
     }
 
-    /// Throws only where it is no object.
+    /// Throws only if the value is not an object.
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -102,7 +102,7 @@ extension DestinationState.Hold: Codable {
         case lastProbe
     }
 
-    /// One without a beginning began long ago: it is probed at once, unless it is a person's own.
+    /// Reads a hold. One without `since` counts as old: it is probed at once, unless a person made it.
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -124,8 +124,8 @@ extension DestinationState.Hold: Codable {
 }
 
 extension KeyedDecodingContainer {
-    /// Returns a field; `nil` if it is not there or cannot be read. A field that is not there costs no error: most fields of
-    /// most destinations are not there, and errors are most of the time that a ledger takes.
+    /// Returns a field; `nil` if it is absent or cannot be read. An absent field costs no error: most fields of most
+    /// destinations are absent, and errors take most of the time of reading a ledger.
     func value<Value: Decodable>(_ key: Key) -> Value? {
         contains(key) ? try? decode(Value.self, forKey: key) : nil
     }
@@ -134,7 +134,7 @@ extension KeyedDecodingContainer {
         value(key).flatMap { Timestamp(rfc3339: $0) }
     }
 
-    /// A number from 1 on.
+    /// Returns a number from 1 on, at most `most`; `nil` if it is absent, smaller, or cannot be read.
     func count(_ key: Key, upTo most: Int) -> Int? {
         guard let number: Int = value(key), number > 0 else { return nil }
         return min(number, most)

@@ -1,5 +1,5 @@
 extension DestinationState {
-    /// The state after an event at `now`. Pure; the same events in another order of runs lead to a state that is as safe.
+    /// Applies an event at `now`. If the events of several runs are applied in another order, the state is as safe.
     package mutating func apply(_ event: DestinationEvent, _ settings: DestinationSettings, at now: Timestamp) {
         forgetImpossibleWaits(settings, at: now)
         switch event {
@@ -65,43 +65,45 @@ extension DestinationState {
         coolDowns = 0
     }
 
-    /// One more at once for each delivery: when all that fitted into the window are delivered, it is twice as wide.
+    /// Widens the window by one for each delivery: once a full window is delivered, it is twice as wide.
     private mutating func widen() {
         guard let window else { return }
         self.window = window + 1 < Self.widest ? window + 1 : nil
     }
 
-    /// Opens the circuit breaker after so many failures in a row; after the one of a probe at once, and for longer.
+    /// Opens the circuit breaker after `circuitBreaker` failures in a row; after a failed probe at once, and for
+    /// longer.
     private mutating func openCircuitBreakerIfNeeded(_ settings: DestinationSettings, at now: Timestamp) {
         guard settings.circuitBreaker > 0, coolDowns > 0 || failures >= settings.circuitBreaker else { return }
-        // Attempts that were in flight when it opened do not extend the cool-down.
+        // Attempts that were in flight when the circuit breaker opened do not extend its time.
         if let coolDownUntil, coolDownUntil > now { return }
         coolDownUntil = now + Self.coolDown(after: coolDowns, settings)
         coolDowns = min(coolDowns, Self.mostCounted - 1) + 1
         window = 1
     }
 
-    /// The clock has jumped back since they were set.
+    /// Drops waits that are too far ahead: the clock has jumped back since they were set.
     private mutating func forgetImpossibleWaits(_ settings: DestinationSettings, at now: Timestamp) {
         notBefore = wait(at: now) ?? notBefore.flatMap { $0 <= now ? $0 : nil }
         coolDownUntil = coolDown(settings, at: now) ?? coolDownUntil.flatMap { $0 <= now ? $0 : nil }
     }
 
-    /// From this width on the window is as good as open.
+    /// The width from which on the window counts as open.
     static let widest = 64
-    /// Further than that nothing is counted.
+    /// The upper bound of all counts.
     static let mostCounted = 1_000_000
 
-    /// The first cool-down of an outage. It is short, so that a schedule of seconds keeps its meaning.
+    /// The first time of the open circuit breaker in an outage. It is short, so that a schedule of seconds works.
     static let firstCoolDown = Duration.seconds(1)
 
-    /// The length of a cool-down after so many others in a row: 1 s, twice as long each time, at most `coolDown`.
+    /// Returns how long the circuit breaker stays open after `coolDowns` others in a row: 1 s, doubled each time, at
+    /// most `settings.coolDown`.
     package static func coolDown(after coolDowns: Int, _ settings: DestinationSettings) -> Duration {
         var length = firstCoolDown
         for _ in 0..<min(coolDowns, mostDoublings) where length < settings.coolDown { length *= 2 }
         return min(length, settings.coolDown)
     }
 
-    /// From a millisecond these pass any duration that a configuration can name.
+    /// The number of doublings that takes a millisecond beyond any duration that a configuration can name.
     private static let mostDoublings = 64
 }

@@ -1,20 +1,20 @@
 /// The state of a destination from one run to the next, in a `DestinationLedger`. `status` shows it.
 ///
-/// Losing it costs a probe, never an operation; only what a person asked for (`pause`, a hold by hand) is lost with it.
-/// It changes by events alone (`apply`), which are applied to what the file says at that moment under its lock: runs that
-/// share a destination do not overwrite each other's knowledge.
+/// Losing the state costs a probe, never an operation; it also loses a person's pauses and holds. It changes only by
+/// events (`apply`), which are applied to the file's current state under the file's lock: runs that share a destination
+/// do not overwrite each other's knowledge.
 package struct DestinationState: Hashable, Sendable {
-    /// Why nothing is sent until somebody or something ends it.
+    /// A hold: no operation is sent until a person, a probe, or a change of configuration or credentials ends it.
     package struct Hold: Hashable, Sendable {
         package var reason: String
         package var since: Timestamp
-        /// A person's own; never probed, and ended by `release` alone.
+        /// Whether a person made the hold. It is then never probed, and only `release` ends it.
         package var isByHand: Bool
-        /// The status that all met; `nil` where it was none. A probe that meets it again has learned nothing.
+        /// The status that all refused operations met, if any. A probe that meets it again changes nothing.
         package var status: Int?
-        /// The configuration and credentials when it began, see `CredentialFingerprint`; a change ends it.
+        /// The `CredentialFingerprint` at the beginning of the hold; a change ends the hold.
         package var blamed: String?
-        /// When the last probe began.
+        /// The time at which the last probe began.
         package var lastProbe: Timestamp?
 
         package init(
@@ -30,12 +30,12 @@ package struct DestinationState: Hashable, Sendable {
         }
     }
 
-    /// Operations that failed for good, one after the other, with one status and no delivery between them: what an incident
-    /// has cost so far, see `StormGuard`.
+    /// Operations that failed for good in a row, with one status and no delivery between them: the cost of an incident
+    /// so far, see `StormGuard`.
     package struct Storm: Hashable, Sendable {
         package var status: Int
         package var count: Int
-        /// When the last one failed.
+        /// The time of the last failure.
         package var at: Timestamp
 
         package init(status: Int, count: Int, at: Timestamp) {
@@ -46,26 +46,26 @@ package struct DestinationState: Hashable, Sendable {
     }
 
     package var hold: Hold?
-    /// A person has asked for a pause.
+    /// Whether a person has paused the destination.
     package var isPaused: Bool
-    /// The server has asked for time until then.
+    /// The time until which the server asked for time.
     package var notBefore: Timestamp?
-    /// Connection-level failures in a row.
+    /// The number of connection-level failures in a row.
     package var failures: Int
-    /// The last failure; both are `nil` if there is none.
+    /// The name of the last failure or its status, and below its time; both are `nil` if there is none.
     package var lastFailure: String?
     package var lastFailureAt: Timestamp?
-    /// The circuit breaker is open until then.
+    /// The time until which the circuit breaker is open.
     package var coolDownUntil: Timestamp?
-    /// Cool-downs in a row, without an answer in between.
+    /// The number of times in a row that the circuit breaker opened, without an answer in between.
     package var coolDowns: Int
-    /// How many attempts may be in flight after a failure: 1, 2, 4, …; `nil` for as many as ever.
+    /// The number of attempts that may be in flight after a failure: 1, 2, 4, …; `nil` for no such limit.
     package var window: Int?
     package var lastSuccess: Timestamp?
-    /// Operations that were refused, and that wait for a witness.
+    /// The operations that were refused and wait for a witness.
     package var parking: Parking
     package var storm: Storm?
-    /// How many attempts at once were too many for the server.
+    /// The number of attempts in flight that was too many for the server.
     package var overload: Overload?
 
     package init(

@@ -1,10 +1,9 @@
-/// The destinations of a configuration, and the destination of an entry from its name alone, for a million names in a
-/// run: the route's as the configuration is today, or the operation's own.
+/// The destinations of a configuration. It finds the destination of an entry by the entry's name alone, for a million
+/// names in a run. The current configuration decides.
 ///
-/// A route leads to the place that it names with `destination`, else to the origin of its url. Routes that name the same
-/// place share it, whatever their origins: so the user has said. An operation with a url of its own goes to the
-/// destination that is that origin, also where its route names another; but where the origin is the route's own, to the
-/// route's.
+/// A route leads to the destination that it names, otherwise to the origin of its url. Routes that name the same
+/// destination share it, whatever their origins. An operation with its own url goes to the origin of that url, even if
+/// its route names a destination. If that origin is the route's own, the operation goes to the route's destination.
 package struct DestinationTable: Sendable {
     package struct Lead: Hashable, Sendable {
         /// `nil` for the default route.
@@ -34,10 +33,10 @@ package struct DestinationTable: Sendable {
     private let settings: [Digest: DestinationSettings]
     private let transportOfEnvironment: Transport?
     private let leads: [Digest: [Lead]]
-    /// The routes whose operations may bring a url of their own.
+    /// The routes whose operations may have their own url.
     private let open: [Lead]
 
-    /// `names` are those of destinations that are known from elsewhere, for entries that carry only a digest.
+    /// Creates the table. `names` are destinations known from elsewhere, for entries that carry only a digest.
     package init(_ configuration: Configuration, knowing names: [String] = []) {
         let fallback = Place(configuration.defaultRoute)
         let byType = configuration.routes.mapValues { Place($0) }
@@ -46,7 +45,7 @@ package struct DestinationTable: Sendable {
 
         var known: [Digest: String] = [:]
         var settings: [Digest: DestinationSettings] = [:]
-        // In order, so that of two spellings of one origin always the same decides.
+        // Sorted, so that of two spellings of one origin the same one always decides.
         for (name, value) in configuration.destinations.sorted(by: { $0.key < $1.key }) {
             let name = Origin(url: name)?.description ?? name
             settings[Digest(of: name)] = value
@@ -80,19 +79,19 @@ package struct DestinationTable: Sendable {
         return destination(of: digest)
     }
 
-    /// The destination of that digest, by whatever name is known for it.
+    /// Returns the destination with that digest, under its name if that is known.
     package func destination(of digest: Digest) -> Destination {
         Destination(digest: digest, name: names[digest] ?? "origin \(digest)")
     }
 
-    /// The destination that a person means by that name: one that is known, or any origin (`https://api.example.com`, in
-    /// any spelling); else `nil`.
+    /// Returns the destination that a person means by a name: a known one, or any origin (`https://api.example.com`, in
+    /// any spelling); otherwise `nil`.
     package func destination(named name: String) -> Destination? {
         if names[Digest(of: name)] != nil { return Destination(named: name) }
         return (Origin(url: name)?.description).map { Destination(named: $0) }
     }
 
-    /// How it is to be treated; the usual way where the configuration says nothing of it.
+    /// Returns the settings of a destination; the defaults if the configuration has none.
     package func settings(of destination: Destination) -> DestinationSettings {
         var settings = settings[destination.digest] ?? DestinationSettings()
         settings.transportOfEnvironment = transportOfEnvironment
@@ -104,15 +103,15 @@ package struct DestinationTable: Sendable {
         Origin(url: oauth2.tokenURL).map { settings(of: Destination(named: $0.description)) } ?? DestinationSettings()
     }
 
-    /// The routes by which operations get there, the default route first, then in the order of their types: what a hold
-    /// can be blamed on. Where no route leads there by itself, those whose operations may bring their own url.
+    /// Returns the routes that lead to the destination, which a hold can be blamed on: the default route first, then in
+    /// the order of their types. If no route leads there, returns those whose operations may have their own url.
     package func routes(of destination: Digest) -> [Lead] {
         leads[destination] ?? open
     }
 }
 
 extension Route {
-    /// The origin of the route's url; `nil` where it has no url, or one that cannot be requested.
+    /// The origin of the route's url; `nil` if there is no url, or one that cannot be requested.
     package var origin: Origin? {
         url.flatMap { Origin(url: $0) }
     }

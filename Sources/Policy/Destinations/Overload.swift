@@ -1,13 +1,13 @@
-/// A destination whose server has refused attempts because too many were in flight, and said so (429, Retry-After).
+/// The overload of a destination: its server refused attempts, and said that too many were in flight (429,
+/// Retry-After).
 ///
-/// All runs keep below it. After a while one of them tries as many again: after a minute, then after twice as long each time
-/// that they are refused again.
+/// All runs keep below it. After a minute one of them tries as many again; each refusal in a row doubles that time.
 package struct Overload: Hashable, Sendable {
-    /// So many attempts of all runs were too many.
+    /// The number of attempts of all runs that was too many.
     package var inFlight: Int
-    /// When that was found last.
+    /// The time at which this was last found.
     package var at: Timestamp
-    /// How often in a row.
+    /// The number of times in a row that this was found.
     package var times: Int
 
     package init(inFlight: Int, at: Timestamp, times: Int = 1) {
@@ -16,26 +16,26 @@ package struct Overload: Hashable, Sendable {
         self.times = times
     }
 
-    /// How many attempts the server is believed to bear at `now`.
+    /// Returns the number of attempts that the server is believed to bear at `now`.
     package func bearable(at now: Timestamp) -> Int {
         max(1, isToBeTried(at: now) ? inFlight : inFlight -| 1)
     }
 
-    /// Whether it is time to try as many again. A clock that has jumped back does not put that off.
+    /// Returns whether it is time to try as many again. A clock that has jumped back does not put that off.
     package func isToBeTried(at now: Timestamp) -> Bool {
         now < at || now >= at + Self.wait(after: times)
     }
 
-    /// The overload after one more refusal at `now`, of so many attempts in flight.
+    /// Returns the overload after one more refusal at `now`, with `inFlight` attempts in flight.
     package func joined(by inFlight: Int, at now: Timestamp) -> Overload {
-        // A run knows its own attempts, and takes the others to have as many: one refusal is no proof of less than half.
+        // A run counts its own attempts, and as many for each other run: one refusal does not prove less than half.
         let fewer = max(inFlight, self.inFlight / 2 + 1)
         if fewer < self.inFlight { return Overload(inFlight: fewer, at: now) }
         guard isToBeTried(at: now) else { return self }
         return Overload(inFlight: self.inFlight, at: now, times: min(times, Self.mostTimes) + 1)
     }
 
-    /// 1, 2, 4, 8, and then 16 minutes.
+    /// Returns the wait after `times` refusals in a row: 1, 2, 4, 8, and then 16 minutes.
     private static func wait(after times: Int) -> Duration {
         .seconds(60 << min(max(times, 1) - 1, mostTimes - 1))
     }

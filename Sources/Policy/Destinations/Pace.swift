@@ -1,22 +1,22 @@
-/// Spaces the beginnings of attempts evenly; time is the caller's monotonic clock.
+/// An even spacing of the starts of attempts. Times are those of the caller's monotonic clock.
 package struct Pace: Sendable {
     package let interval: Duration
     private var next: Duration?
 
-    /// `nil` is as fast as it goes.
+    /// Creates a spacing; an interval of `nil` delays nothing.
     package init(interval: Duration?) {
         self.interval = interval ?? .zero
     }
 
-    /// Whether it delays anything.
+    /// Whether the spacing delays anything.
     package var isSpaced: Bool { interval > .zero }
 
-    /// How long until one more may begin, from `elapsed` on; zero for now.
+    /// Returns how long the next attempt must wait from `elapsed` on; zero if it may begin now.
     package func wait(at elapsed: Duration) -> Duration {
         max(.zero, (next ?? elapsed) - elapsed)
     }
 
-    /// One begins. What was missed is not made up for: after a quiet time there is no burst.
+    /// Notes that an attempt begins. Missed starts are not made up for: after a quiet time there is no burst.
     package mutating func begin(at elapsed: Duration) {
         guard isSpaced else { return }
         next = max(next ?? elapsed, elapsed) + interval

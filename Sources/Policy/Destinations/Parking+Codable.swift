@@ -1,11 +1,12 @@
-/// As an object of the ledger's file: `{ blamed, operations: [{ id, status, credentials, since, asked, times, witnessed }] }`.
+/// The parked operations as an object of the ledger's file: `{ blamed, operations: [{ id, status, credentials, since,
+/// asked, times, witnessed }] }`.
 extension Parking: Codable {
     private enum CodingKeys: String, CodingKey {
         case blamed
         case operations
     }
 
-    /// An entry that may be anything.
+    /// An entry of any form; `entry` is `nil` if it cannot be read.
     private struct Read: Decodable {
         var entry: Entry?
 
@@ -14,7 +15,7 @@ extension Parking: Codable {
         }
     }
 
-    /// Throws only where it is no object. What is no entry is not there.
+    /// Throws only if the value is not an object. Skips entries that cannot be read.
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         let read = (try? fields.decode([Read].self, forKey: .operations)) ?? []

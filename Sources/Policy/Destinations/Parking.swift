@@ -1,26 +1,27 @@
-/// The operations of a destination that were refused with credentials which may be good: parked until another operation
-/// shows whether they, or the credentials, are to blame.
+/// The operations of a destination that were refused with credentials that may be good. Each is parked until another
+/// operation shows whether the operation or the credentials are to blame.
 ///
-/// A refused operation is put back, uncharged. The next other one with the same credentials is its witness, in this run or a
-/// later one: delivered, it shows that the parked one alone is refused, which then fails; refused alike, it shows that the
-/// credentials are to blame, and the destination is held. A parked operation stops no other, but for those of its own
-/// sequence. Where no witness comes it is asked again by itself, first after `firstPause`, then as often as a hold is probed.
+/// A refused operation is put back, uncharged. The next other operation with the same credentials is its witness, in
+/// this run or a later one. If the witness is delivered, the parked operation alone is refused, and fails at its next
+/// refusal. If the witness is refused with the same status, the credentials are to blame, and the destination is held.
+/// A parked operation stops only those of its own sequence. Without a witness it is attempted again by itself: first
+/// after `firstPause`, then as often as a hold is probed.
 ///
-/// Bounded: `capacity` operations, those that were asked last. One that was not asked for `memory` is forgotten: it has gone
-/// meanwhile, or is asked anew.
+/// At most `capacity` operations are parked, those refused last. An operation that was not refused again within
+/// `memory` is forgotten: it is no longer in the queue, or is parked anew by its next refusal.
 package struct Parking: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package var id: OperationID
         /// The status of the refusal.
         package var status: Int
-        /// The names of the credentials that it was sent with, see `RequestForm.credentials`.
+        /// The names of the credentials that the operation was sent with, see `RequestForm.credentials`.
         package var credentials: String
         package var since: Timestamp
-        /// When it was asked last.
+        /// The time of the last refusal.
         package var asked: Timestamp
-        /// How many times it was refused.
+        /// The number of refusals.
         package var times: Int
-        /// Another one has been delivered with the same credentials since.
+        /// Whether another operation with the same credentials has been delivered since.
         package var isWitnessed: Bool
 
         package init(
@@ -37,12 +38,12 @@ package struct Parking: Hashable, Sendable {
         }
     }
 
-    /// An operation that the server has refused the credentials of.
+    /// The refusal of the credentials of one operation.
     package struct Refusal: Hashable, Sendable {
         package var id: OperationID
         package var status: Int
         package var credentials: String
-        /// The configuration and credentials of the destination, see `CredentialFingerprint`.
+        /// The fingerprint of the destination's configuration and credentials, see `CredentialFingerprint`.
         package var blamed: String
 
         package init(id: OperationID, status: Int, credentials: String, blamed: String) {
@@ -54,17 +55,17 @@ package struct Parking: Hashable, Sendable {
     }
 
     package enum Decision: Hashable, Sendable {
-        /// Nobody knows yet: the operation waits for a witness.
+        /// It is not known yet who is to blame: the operation waits for a witness.
         case park
-        /// Others were delivered with the same credentials: the operation alone is refused.
+        /// Another operation was delivered with the same credentials: this operation alone is refused.
         case fail
-        /// Another one was refused alike: the credentials are to blame.
+        /// Another operation was refused with the same status: the credentials are to blame.
         case hold
     }
 
-    /// In the order in which they were asked.
+    /// The parked operations, in the order of their last refusals.
     package private(set) var entries: [Entry]
-    /// The configuration and credentials at the last refusal. If they change, all entries are void.
+    /// The fingerprint of configuration and credentials at the last refusal. If it changes, all entries are void.
     package private(set) var blamed: String?
 
     package static let capacity = 100
@@ -80,7 +81,7 @@ package struct Parking: Hashable, Sendable {
 
     package subscript(id: OperationID) -> Entry? { entries.first { $0.id == id } }
 
-    /// Decides on a refusal where no other operation can be asked at once.
+    /// Decides on a refusal if no other operation can be attempted at once.
     package func decision(on refusal: Refusal) -> Decision {
         guard blamed == refusal.blamed else { return .park }
         let alike = entries.filter { $0.credentials == refusal.credentials }
@@ -103,8 +104,8 @@ package struct Parking: Hashable, Sendable {
         entries.removeFirst(max(0, entries.count - Self.capacity))
     }
 
-    /// One was delivered with these credentials. Where its attempt began before another one was refused, the credentials may
-    /// have been revoked in between: it says nothing of that one.
+    /// Notes a delivery with these credentials. It says nothing about an operation that was refused after the delivered
+    /// attempt began: the credentials may have been revoked in between.
     mutating func witness(_ credentials: String, began: Timestamp) {
         for index in entries.indices
         where entries[index].credentials == credentials && entries[index].asked <= began {
@@ -117,7 +118,7 @@ package struct Parking: Hashable, Sendable {
         if entries.isEmpty { blamed = nil }
     }
 
-    /// Until when each waits for a witness; those that may be sent are not there.
+    /// Returns the time until which each operation waits for a witness. Leaves out operations that may be sent.
     package func waits(_ settings: DestinationSettings, at now: Timestamp) -> [OperationID: Timestamp] {
         var waits: [OperationID: Timestamp] = [:]
         for entry in entries where !entry.isWitnessed && entry.asked <= now {

@@ -1,14 +1,15 @@
-/// Until when each destination with a `rate` is taken: `state/rates.json`.
+/// The times until which destinations with a `rate` are reserved: `state/rates.json`.
 ///
 /// ```
 /// { "version": 1, "until": { "https://api.example.com": "2026-11-23T09:15:00.25Z" } }
 /// ```
-/// A process takes a destination for a short span, and until the span ends nobody else begins attempts there. So the rate
-/// is that of the queue, however many runs there are and however often they start. Losing the file costs a span.
+/// A process reserves a destination for a short span. Until the span ends, no other process begins attempts there. So
+/// the rate is that of the queue, whatever the number of runs and their starts. Losing the file allows one span too
+/// many.
 package struct RateLedger: Hashable, Sendable {
     package static let version = 1
 
-    /// For how long from now on a destination is taken, and whose it is.
+    /// The time from now on for which a destination is reserved, by this process or by another one.
     package enum Span: Hashable, Sendable {
         case own(Duration)
         case others(Duration)
@@ -18,23 +19,23 @@ package struct RateLedger: Hashable, Sendable {
 
     package init() {}
 
-    /// The time for which a process takes a destination: that of a tenth of a second's attempts, at least of one. An unused span
-    /// loses no more than this.
+    /// Returns the time for which a process reserves a destination: that of a tenth of a second's attempts, at least of
+    /// one. An unused span loses no more than this.
     static func span(of interval: Duration) -> Duration {
         let attempts = Duration.milliseconds(100).wholeMicroseconds / max(1, interval.wholeMicroseconds)
         return interval * max(1, Int(clamping: attempts))
     }
 
-    /// How far the clock of another host may be ahead.
+    /// The longest time by which the clock of another host may be ahead.
     private static let skew = Duration.seconds(10)
 
-    /// The delay after a span within which the next span begins at its end: the rate is reached although each process comes a
-    /// little late.
+    /// The delay after a span within which the next span still begins at its end. The rate is reached although each
+    /// process comes a little late.
     private static let lateness = Duration.milliseconds(50)
 
-    /// Takes a destination for attempts with this interval; for one of them where no other follows.
+    /// Reserves a destination for attempts with this interval; `isOnly` reserves it for one attempt.
     ///
-    /// An end further away than a span and `skew` is one of a clock that has been set back since, or of a lower rate.
+    /// Ignores an end further away than a span and `skew`: the clock has been set back since, or the rate was lower.
     package mutating func take(
         _ destination: String, every interval: Duration, isOnly: Bool = false, at now: Timestamp
     ) -> Span {
@@ -55,7 +56,7 @@ extension RateLedger: Codable {
         case until
     }
 
-    /// What cannot be read, or is of another version, is as if it were not there.
+    /// Throws if the document is damaged. Ignores a document of another version, and times that cannot be read.
     package init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         guard try fields.decode(Int.self, forKey: .version) == Self.version else { return }

@@ -1,43 +1,43 @@
-/// Keeps a bad deploy or an expired token from emptying a queue into `failed/`: what the answers of one destination mean
-/// together.
+/// The guard that keeps a bad deploy or an expired token from emptying a queue into `failed/`. It judges the answers of
+/// one destination together.
 ///
-/// The first permanent answers are not acted on at once. If `threshold` of them are the same status and nothing
-/// succeeded, a few operations from elsewhere in the queue are tried, the newest first. If these meet the same end, the
-/// destination is to be held and all of them put back. If one succeeds or meets another end, or if there is none to try,
-/// each is settled by its own answer.
+/// The first permanent answers are withheld. If `threshold` of them have the same status and nothing succeeded, the run
+/// attempts a few samples from elsewhere in the queue, the newest first. If the samples meet the same end, the
+/// destination is held and all of them are put back. If one succeeds or meets another end, or if there is none to
+/// attempt, each operation is settled by its own answer.
 ///
-/// An incident costs at most `limit` operations, however slowly they come. Failures of one status in a row are counted until
-/// something is delivered: those of earlier runs (`before`) too, and those that were settled after the guard was cleared.
-/// When the count reaches `limit` the guard watches again, and holds the destination even where nothing else can be tried.
+/// An incident costs at most `limit` operations, however slowly they come. The guard counts failures of one status in a
+/// row until a delivery: also those of earlier runs (`before`), and those settled after the guard was cleared. When the
+/// count reaches `limit`, the guard watches again, and holds the destination even without a sample.
 ///
-/// With a threshold of 1 it is for statuses that hold a destination: whether it is the destination or this operation
-/// alone.
+/// With a threshold of 1 the guard is for statuses that hold a destination: it shows whether the destination or this
+/// operation alone is refused.
 package struct StormGuard<Element> {
     package enum Answer: Hashable, Sendable {
         case delivered
-        /// A status of the kind that is watched for, or another one that ends an operation.
+        /// A status that the guard watches for, or another one that ends an operation.
         case permanent(Int)
-        /// Anything else: put off, held, no answer. It says nothing of the others, and is acted on at once.
+        /// Anything else: deferred, held, no answer. It says nothing about the others, and takes effect at once.
         case other
     }
 
     package enum Step {
-        /// Act on these, in order: each as its own answer decided.
+        /// Settle these in order, each as its own answer decided.
         case settle([Element])
-        /// Nothing yet.
+        /// Do nothing yet.
         case wait
-        /// Attempt up to `samples` others, the newest first, and nothing else of this destination meanwhile.
+        /// Attempt up to `samples` other operations, the newest first, and nothing else of this destination meanwhile.
         case sample
         /// Hold the destination; put all of these back uncharged.
         case hold([Element], status: Int)
-        /// The samples have said nothing: put these back uncharged, and leave the destination for this run.
+        /// The samples were inconclusive: put these back uncharged, and leave the destination for this run.
         case putBack([Element])
     }
 
     package enum Phase: Hashable, Sendable {
         case watching
         case sampling
-        /// The server tells operations apart: whatever comes is acted on at once.
+        /// The server tells operations apart: every answer takes effect at once.
         case cleared
         /// An operation that meets the same status is put back.
         case held
@@ -47,20 +47,20 @@ package struct StormGuard<Element> {
 
     package let threshold: Int
     package private(set) var phase: Phase
-    /// The answers that have had no effect yet.
+    /// The elements whose answers have had no effect yet.
     package private(set) var withheld: [Element] = []
     private var status: Int?
     private let limit: Int
-    /// Failures of one status that were acted on, with no delivery between them.
+    /// The failures of one status that took effect, with no delivery between them.
     private var row: (status: Int, count: Int)?
-    /// Samples that met the same end.
+    /// The number of samples that met the same end.
     private var alike = 0
     private var saidNothing = 0
 
-    /// Whether a permanent answer is not acted on at once.
+    /// Whether the guard withholds a permanent answer.
     package var withholds: Bool { phase == .watching || phase == .sampling }
 
-    /// A threshold of 0 lets everything pass. `before` is what the runs before have failed in a row.
+    /// Creates a guard; a threshold of 0 turns it off. `before` is the storm that earlier runs have left.
     package init(threshold: Int, limit: Int = .max, before: DestinationState.Storm? = nil) {
         self.threshold = threshold
         self.limit = threshold > 0 ? limit : .max
@@ -68,11 +68,11 @@ package struct StormGuard<Element> {
         phase = threshold > 0 ? .watching : .cleared
     }
 
-    /// How many have failed in a row with this status.
+    /// Returns the number of failures in a row with this status.
     package func failed(with status: Int) -> Int { row?.status == status ? row?.count ?? 0 : 0 }
 
-    /// Takes the next answer in, in whatever order they come. `isSample` says that the operation was attempted because of
-    /// `sample`: others that were in flight by then meet their end beside the first ones and prove nothing.
+    /// Takes the next answer, in any order. `isSample` says that the operation was attempted because of `sample`. Other
+    /// attempts that were in flight by then meet their end beside the first ones and prove nothing.
     package mutating func take(_ element: Element, _ answer: Answer, isSample: Bool = false) -> Step {
         switch phase {
         case .cleared:
@@ -105,8 +105,9 @@ package struct StormGuard<Element> {
         return alike < Self.samples ? .wait : hold()
     }
 
-    /// Nothing else of this destination waits or is in flight: what is withheld is acted on, or held for where samples
-    /// have met the same end. Afterwards it watches anew.
+    /// Concludes when no other operation of this destination waits or is in flight. Settles the withheld answers by
+    /// themselves, holds the destination if samples met the same end or `limit` is reached, or puts the operations back
+    /// if the samples were inconclusive. Then watches again, unless the destination is held.
     package mutating func nothingElse() -> Step {
         guard phase == .watching || phase == .sampling else { return .settle([]) }
         if alike > 0 { return hold() }
@@ -122,13 +123,13 @@ package struct StormGuard<Element> {
         return wasInVain ? .putBack(abandon()) : .settle(abandon())
     }
 
-    /// The run ends, or the destination is held for another reason: what is withheld is returned, to be put back.
+    /// Returns the withheld elements, to be put back: the run ends, or the destination is held for another reason.
     package mutating func abandon() -> [Element] {
         defer { withheld = [] }
         return withheld
     }
 
-    /// Counts what is acted on, and watches again where that is as much as one incident may cost.
+    /// Counts an answer that takes effect. Watches again when the count reaches what one incident may cost.
     private mutating func count(_ answer: Answer) {
         switch answer {
         case .other: break

@@ -1,13 +1,13 @@
-/// The chance that the operations of one request share: each copy draws the same numbers, so that they wait equally long
-/// and go together again.
-package struct SharedChance: RandomNumberGenerator, Sendable {
+/// A random number generator that the operations of one request share. Each copy draws the same numbers, so the
+/// operations get equal delays and are sent together again.
+package struct SharedGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     package init(using generator: inout some RandomNumberGenerator) {
         state = generator.next()
     }
 
-    /// SplitMix64.
+    /// Returns the next number, by SplitMix64.
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state

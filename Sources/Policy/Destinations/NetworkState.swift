@@ -1,11 +1,11 @@
-/// The network of this machine, without loopback.
-package struct NetworkWays: Hashable, Sendable {
-    /// An interface that is up and has an address of more than link-local scope.
+/// The parts of this machine's network that are there, without loopback.
+package struct NetworkState: Hashable, Sendable {
+    /// Whether an interface is up that has an address of more than link-local scope.
     package var hasInterface: Bool
-    /// A route over such an interface, if only to its own subnet.
+    /// Whether there is a route over such an interface, if only to its own subnet.
     package var hasRoute: Bool
     package var hasDefaultRoute: Bool
-    /// A name server is configured.
+    /// Whether a name server is configured.
     package var hasResolver: Bool
 
     package init(
@@ -17,10 +17,10 @@ package struct NetworkWays: Hashable, Sendable {
         self.hasResolver = hasResolver
     }
 
-    /// Returns what is missing that explains the error; `nil` where the network is there, or has no part in the error.
+    /// Returns the missing part of the network that explains the error; `nil` if there is none.
     ///
-    /// Without a default route only names that cannot be resolved are explained: a server of the own subnet may be away
-    /// with its network in good order.
+    /// A missing default route explains only `dns` and `offline`: a server of the machine's own subnet may be away
+    /// although the network works.
     package func absence(behind error: NetworkError) -> NetworkAbsence? {
         switch error {
         case .tls, .malformedAnswer, .badURL, .bodyFileChanged, .agentDied, .cancelled: return nil
@@ -40,15 +40,15 @@ package struct NetworkWays: Hashable, Sendable {
 package enum NetworkKind: String, Hashable, Sendable, CaseIterable {
     /// No interface but loopback is up, or there is no route.
     case none
-    /// Its own subnets alone: there is no default route.
+    /// Only the machine's own subnets can be reached: there is no default route.
     case local
     case online
-    /// Online, and what is sent costs.
+    /// Online, and traffic costs money.
     case metered
 }
 
-extension NetworkWays {
-    /// The kind of network. `isMetered` is `nil` where nobody knows, which counts as not metered.
+extension NetworkState {
+    /// Returns the kind of network. `isMetered` is `nil` if it is not known, which counts as not metered.
     package func kind(isMetered: Bool?) -> NetworkKind {
         if !hasInterface || !hasRoute { return .none }
         if !hasDefaultRoute { return .local }
@@ -61,7 +61,7 @@ package enum NetworkAbsence: String, Hashable, Sendable, CaseIterable, CustomStr
     case noInterface
     case noRoute
     case noResolver
-    /// The transport has it from the system.
+    /// The system has told the transport.
     case reported
 
     package var description: String {
