@@ -7,28 +7,28 @@ extension ConfigurationKeys {
             "status", .statuses, example: #"[408, "500-599"]"#, "a status, a range, a list, any",
             """
             The status of the answer: a number such as 409, a range such as "500-599", a list of these, or "any". A \
-            rule without a status, but with another condition, matches any.
+            rule without a status, but with another condition, matches any status.
             """,
             set: { $0.statuses = $1 }),
         ConfigurationKey(
             "error", .errors, example: #""timeout""#, "the name of an error",
             """
-            Why there is no answer: a name of NAMES OF ERRORS, a list of these, or "any". A rule with an error has \
-            no condition on an answer.
+            The error of an attempt without an answer: a name of NAMES OF ERRORS, a list of these, or "any". A rule \
+            with an error has no condition on an answer.
             """,
             set: { $0.errors = $1 }),
         ConfigurationKey(
             "header", .answerHeaders, example: #"{ "x-ratelimit-remaining": "0" }"#, "fields of the answer",
             """
-            Header fields of the answer, by name: text is the exact value of the field; with true the field must be \
-            there, with false it must not. All conditions must hold.
+            Header fields of the answer, by name: a text is the exact value of the field; true requires the field; \
+            false forbids it. All conditions must hold.
             """,
             set: { $0.content.headers = $1 }),
         ConfigurationKey(
             "json", .conditions, example: #"{ pointer: "/code", equals: "23505" }"#, "conditions on the body",
             """
-            A condition or a list of them, see CONDITIONS ON JSON: all of them must hold. An answer that is not JSON meets \
-            none.
+            A condition or a list of them, see CONDITIONS ON JSON: all of them must hold. An answer that is not JSON \
+            meets no condition.
             """,
             set: { $0.content.json = $1 }),
         ConfigurationKey(
@@ -37,15 +37,15 @@ extension ConfigurationKeys {
             set: { $0.content.text = $1 }),
         ConfigurationKey(
             "is", .outcome, example: #""defer""#, "deliver, defer, hold or fail",
-            "What the answer, or the error, means: deliver, defer, hold or fail. It has to be there.",
+            "The meaning of the answer or error: deliver, defer, hold or fail. Required.",
             set: { $0.outcome = $1 }),
         ConfigurationKey(
-            "until", .answerPlace, example: #""x-ratelimit-reset""#, "where the answer has a time",
+            "until", .answerPlace, example: #""x-ratelimit-reset""#, "the place of a retry time",
             """
-            Where the answer says when to try again: the name of a header field, or a JSON Pointer. The time is a \
-            number of seconds, seconds or milliseconds since 1970, or a date. It delays the whole destination as \
-            Retry-After does, and no attempt is counted. Without such a time Retry-After counts. Only a rule that \
-            defers may have this key.
+            The place in the answer of the time of the next attempt: the name of a header field, or a JSON Pointer. \
+            The time is a number of seconds, seconds or milliseconds since 1970, or a date. The time delays the whole \
+            destination, as Retry-After does, and no attempt is counted. If the answer has no such time, Retry-After \
+            applies. Only a rule that defers may have this key.
             """,
             set: { $0.until = $1 }),
     ]
@@ -54,14 +54,14 @@ extension ConfigurationKeys {
     static let accept: [ConfigurationKey<AnswerRule>] = [
         ConfigurationKey(
             "contentType", optional: .mediaType, example: #""application/json""#, "the answer's media type",
-            "The media type of the answer, without parameters; application/* is any of a kind.",
+            "The media type of the answer, without parameters; application/* matches every subtype.",
             into: \.content.contentType),
         ConfigurationKey(
             "json", .conditions, default: "[]", example: #"{ pointer: "/success", equals: true }"#,
             "conditions on the answer",
             """
-            A condition or a list of them, see CONDITIONS ON JSON: all of them must hold. An answer that is not JSON meets \
-            none.
+            A condition or a list of them, see CONDITIONS ON JSON: all of them must hold. An answer that is not JSON \
+            meets no condition.
             """,
             into: \.content.json),
         ConfigurationKey(
@@ -75,13 +75,13 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "pointer", .pointer, example: #""/result/success""#, "a place in the document",
             """
-            The place in the document, as RFC 6901 has it: \"\" is the whole, \"/result/success\" a member of a member, \
-            \"/items/0\" the first element of a list.
+            The place in the document, a JSON Pointer (RFC 6901): \"\" is the whole document, \"/result/success\" a \
+            member of a member, \"/items/0\" the first element of a list.
             """,
             set: { $0.pointer = $1 }),
         ConfigurationKey(
             "exists", .truth, example: "true", "whether there is a value",
-            "With true there must be a value there, which may be null; with false there must be none.",
+            "true: the place must have a value, which may be null. false: it must have none.",
             set: { $0.tests.append(.exists($1)) }),
         ConfigurationKey(
             "equals", .json, example: "true", "the value that must be there",
@@ -91,12 +91,12 @@ extension ConfigurationKeys {
             """,
             set: { $0.tests.append(.equals($1)) }),
         ConfigurationKey(
-            "contains", .plainText, example: #""Throttling""#, "a text that must be in it",
+            "contains", .plainText, example: #""Throttling""#, "a text within the value",
             "The value must be text that contains this text.",
             set: { $0.tests.append(.contains($1)) }),
         ConfigurationKey(
-            "notEmpty", .onlyTrue, example: "true", "whether there is something in it",
-            "There must be a value, and it must not be null, \"\", white space alone, [] or {}. Always true.",
+            "notEmpty", .onlyTrue, example: "true", "the value must not be empty",
+            "There must be a value, and it must not be null, \"\", white space alone, [] or {}. The only value of this key is true.",
             set: { draft, _ in draft.tests.append(.notEmpty) }),
     ]
 }

@@ -6,15 +6,17 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "concurrency", optional: .count(1...1_000), example: "5", "attempts at once",
             """
-            The most attempts in flight at once, over all runs and all \"drainq send\" of the queue, besides the run's own \
-            --concurrency. A run that gets no slot for ten seconds leaves the destination to the others. No limit unless set.
+            The most attempts in flight at once, over all runs and all \"drainq send\" of the queue, besides the run's \
+            own --concurrency. A run that gets no slot for ten seconds leaves the destination to the other runs. No \
+            limit unless set.
             """,
             into: \.concurrency),
         ConfigurationKey(
-            "rate", optional: .rate, example: #""20/s""#, "attempts in so much time",
+            "rate", optional: .rate, example: #""20/s""#, "attempts per second, minute or hour",
             """
-            The most attempts that begin in a time, over all runs and all \"drainq send\" of the queue, evenly spaced and \
-            without a burst after a quiet time: \"20/s\", \"90/m\", \"1000/h\". No limit unless set.
+            The most attempts that begin per second, minute or hour, over all runs and all \"drainq send\" of the \
+            queue, evenly spaced and without a burst after a quiet time: \"20/s\", \"90/m\", \"1000/h\". No limit \
+            unless set.
             """,
             into: \.rate),
         ConfigurationKey(
@@ -22,13 +24,13 @@ extension ConfigurationKeys {
             example: #""http://user:${secret:proxy}@proxy.example.com:3128""#,
             "environment, direct, or a URL",
             """
-            The proxy: environment, what http_proxy, https_proxy, all_proxy and no_proxy say; direct, none; or a URL \
-            with http, https, socks5 or socks5h, a host and a port. Its user information may be ${secret:NAME}. A \
-            failure of the proxy itself does not count against the destination.
+            The proxy: environment, the one that http_proxy, https_proxy, all_proxy and no_proxy name; direct, no \
+            proxy; or a URL with http, https, socks5 or socks5h, a host and a port. Its user information may be \
+            ${secret:NAME}. A failure of the proxy itself does not count against the destination.
             """,
             into: \.connection.proxy),
         ConfigurationKey(
-            "caFile", optional: .path, example: #""ca.pem""#, "replaces the system's",
+            "caFile", optional: .path, example: #""ca.pem""#, "replaces the system's authorities",
             "The certificate authorities to trust, as PEM, instead of the system's.",
             into: \.connection.caFile),
         ConfigurationKey(
@@ -49,36 +51,38 @@ extension ConfigurationKeys {
             """,
             into: \.transport),
         ConfigurationKey(
-            "holdProbe", optional: .positiveDuration, default: #""1h""#, example: #""1h""#, "null: none",
+            "holdProbe", optional: .positiveDuration, default: #""1h""#, example: #""1h""#, "null: no probes",
             """
-            How often a run tries a held destination with one operation, and a parked operation again. With null only \
-            drainq release ends a hold, or a change of the credentials or the configuration that it was blamed on. A \
-            run never tries a destination that a person holds.
+            The interval at which a run probes a held destination with one operation, and attempts a parked operation \
+            again. With null a hold ends only by drainq release, or by a change of the credentials or the \
+            configuration that caused it. A run never probes a destination that a person holds.
             """,
             into: \.holdProbe),
         ConfigurationKey(
-            "circuitBreaker", .count(0...1_000), default: "5", "0: never",
+            "circuitBreaker", .count(0...1_000), default: "5", "failures in a row, 0: never opens",
             """
-            After so many failures in a row the circuit breaker opens: this run and later ones send nothing to the \
-            destination for a cool-down. A failure is an attempt without a usable answer, with 502, 503 or 504, or \
-            with an answer that another server seems to have sent. No attempt is counted for the operations that wait. \
-            With 0 it never opens.
+            The failures in a row that open the circuit breaker: this run and later ones then send nothing to the \
+            destination until the breaker is half-open. A failure is an attempt without a usable answer, with 502, 503 \
+            or 504, or with an answer that another server seems to have sent. Waiting operations keep their attempt \
+            counts. With 0 it never opens.
             """,
             into: \.circuitBreaker),
         ConfigurationKey(
-            "coolDown", .positiveDuration, default: #""30m""#, "the longest cool-down",
+            "coolDown", .positiveDuration, default: #""30m""#, "the longest time that it stays open",
             """
-            The longest cool-down. The first lasts one second, and each further failure doubles it: 1 s, 2 s, 4 s and \
-            so on. It ends with one attempt; if that is delivered, two follow at once, then four, and so on.
+            The longest time that the circuit breaker stays open. The first time is one second, and each further \
+            failure doubles it: 1 s, 2 s, 4 s and so on. It ends with one attempt; if that attempt delivers, two \
+            follow at once, then four, and so on.
             """,
             into: \.coolDown),
         ConfigurationKey(
-            "stormGuard", .count(0...1_000), default: "5", "0: never",
+            "stormGuard", .count(0...1_000), default: "5", "operations per incident, 0: no guard",
             """
-            The most operations that one incident costs. If so many answers in a row, in one run or in several, are \
-            the same permanent status and nothing is delivered between them, a run tries a few operations from \
-            elsewhere in the queue before any more fail. If these meet the same status, or more have failed than that \
-            and there are no others, the destination is held and all are put back. With 0 there is no such guard.
+            The most operations that one incident may cost. If this many answers in a row, in one run or in several, \
+            have the same permanent status, with no delivery between them, the storm guard samples operations from \
+            elsewhere in the queue before any more fail. If the samples get the same status, or more operations have \
+            failed and no sample exists, the run holds the destination and puts all operations back. With 0 there is \
+            no storm guard.
             """,
             into: \.stormGuard),
     ]
@@ -87,15 +91,15 @@ extension ConfigurationKeys {
     static let clientCertificate: [ConfigurationKey<ConnectionOptions.ClientCertificate>] = [
         ConfigurationKey(
             "certificate", .path, example: #""client.pem""#, "as PEM",
-            "The certificate, as PEM. It has to be there.",
+            "The certificate, as PEM. Required.",
             set: { $0.certificateFile = $1 }),
         ConfigurationKey(
             "key", optional: .path, example: #""client.key""#, "as PEM",
-            "The key, as PEM, where it is not in the file of the certificate.",
+            "The key, as PEM, if the file of the certificate does not contain it.",
             into: \.keyFile),
         ConfigurationKey(
-            "passphrase", optional: .template(.setting), example: #""${secret:passphrase}""#, "of the key",
-            "The passphrase of the key, ${secret:NAME} as a rule.",
+            "passphrase", optional: .template(.setting), example: #""${secret:passphrase}""#, "the key's passphrase",
+            "The passphrase of the key, usually ${secret:NAME}.",
             into: \.passphrase),
     ]
 
@@ -120,15 +124,15 @@ extension ConfigurationKeys {
             """,
             set: { $0.add("credential", .credential($1)) }),
         ConfigurationKey(
-            "command", .command, example: #"["/usr/local/bin/token", "api"]"#, "what a command writes",
+            "command", .command, example: #"["/usr/local/bin/token", "api"]"#, "the output of a command",
             """
             A command, as a list of its name and arguments, that writes the secret to standard output. No shell is \
             involved. A run runs it again after an answer with 401.
             """,
             set: { $0.add("command", .command($1, ttl: SecretDraft.defaultTTL)) }),
         ConfigurationKey(
-            "ttl", .duration, default: #""5m""#, example: #""50m""#, "how long it is kept",
-            "How long a run keeps what the command wrote before it runs it again. Only with command.",
+            "ttl", .duration, default: #""5m""#, example: #""50m""#, "lifetime of the output",
+            "The time for which a run keeps the output of the command before it runs the command again. Only with command.",
             set: { $0.ttl = $1 }),
         ConfigurationKey(
             "oauth2", .oauth2,
@@ -145,22 +149,21 @@ extension ConfigurationKeys {
     /// The keys of an object of `oauth2`.
     static let oauth2: [ConfigurationKey<OAuth2>] = [
         ConfigurationKey(
-            "tokenUrl", .endpoint, example: #""https://id.example.com/token""#, "where tokens come from",
-            "The url of the endpoint. It has to be there.",
+            "tokenUrl", .endpoint, example: #""https://id.example.com/token""#, "the token endpoint",
+            "The URL of the token endpoint. Required.",
             set: { $0.tokenURL = $1 }),
         ConfigurationKey(
             "clientId", .keyTemplate, example: #""drainq""#, "the client's id",
-            "The client's id, as it is or ${secret:NAME}. It has to be there.",
+            "The client's id, literal or ${secret:NAME}. Required.",
             set: { $0.clientID = $1 }),
         ConfigurationKey(
             "clientSecret", .keyTemplate, example: #""${secret:client}""#, "the client's secret",
             """
-            The client's secret, ${secret:NAME} as a rule: another secret, which is no token itself. It has to be \
-            there.
+            The client's secret, usually ${secret:NAME}: a secret that is not a token. Required.
             """,
             set: { $0.clientSecret = $1 }),
         ConfigurationKey(
-            "scope", optional: .plainText, example: #""orders.write""#, "what the token is for",
+            "scope", optional: .plainText, example: #""orders.write""#, "the token's scope",
             "The scope of the token: words with blanks between them.",
             into: \.scope),
     ]

@@ -3,18 +3,18 @@ import Policy
 extension ConfigurationKeys {
     static let route: [ConfigurationKey<Route>] = [
         ConfigurationKey(
-            "url", optional: .urlTemplate, example: #""https://api.example.com/v1/{type}""#, "where requests go",
+            "url", optional: .urlTemplate, example: #""https://api.example.com/v1/{type}""#, "the URL of requests",
             """
-            Where requests go: an absolute URL, http or https. Its path and query are a template, see TEMPLATES; \
-            values are percent-encoded. A secret is safer in a header, because servers and proxies log what is in a \
-            URL. An operation's own url takes precedence.
+            The URL of requests: absolute, http or https. Its path and query are a template, see TEMPLATES; values are \
+            percent-encoded. A secret is safer in a header, because servers and proxies log URLs. An operation's own \
+            url takes precedence.
             """,
             into: \.url),
         ConfigurationKey(
-            "destination", optional: .destination, example: #""reports""#, "a name for where requests go",
+            "destination", optional: .destination, example: #""reports""#, "the destination's name",
             """
             The name of the destination that the requests of this route belong to, for holds, pauses, rates and \
-            connections. Unless set it is the origin of the url, and routes to one origin share it. A name is 1 to 64 \
+            connections. If not set, it is the origin of the url, and routes to one origin share it. A name is 1 to 64 \
             letters, digits, '_', '-' and '.', or an origin.
             """,
             into: \.destination),
@@ -31,9 +31,9 @@ extension ConfigurationKeys {
             "as in { Accept: \"application/json\" }",
             """
             Header fields of the request, by name. A route keeps inherited fields that it does not name; null removes \
-            one. Host, Content-Length, Transfer-Encoding, Connection, Expect, Accept-Encoding, TE, Trailer, Upgrade, \
-            Keep-Alive, Proxy-Connection, Idempotency-Key and Drainq-Attempt are refused: drainq writes them itself. A \
-            value is a template, see TEMPLATES.
+            a field. Host, Content-Length, Transfer-Encoding, Connection, Expect, Accept-Encoding, TE, Trailer, \
+            Upgrade, Keep-Alive, Proxy-Connection, Idempotency-Key and Drainq-Attempt are refused: drainq writes them \
+            itself. A value is a template, see TEMPLATES.
             """,
             set: { HeaderChange.apply($1, to: &$0.headers) }),
         ConfigurationKey(
@@ -50,30 +50,30 @@ extension ConfigurationKeys {
                 #"{ service: "sqs", region: "eu-central-1", accessKey: "AKIDEXAMPLE", secretKey: "${secret:api}" }"#,
             "signed for AWS",
             """
-            Signs each attempt for a service of AWS: Signature Version 4. See SIGNED REQUESTS. A route that has one \
-            replaces an inherited one as a whole.
+            Signs each attempt for a service of AWS: Signature Version 4. See SIGNED REQUESTS. A route's own signature \
+            replaces the inherited one as a whole.
             """,
             into: \.awsSigning),
         ConfigurationKey(
             "overrides", .overrides, default: #"["method", "url", "headers"]"#, example: #"["headers"]"#,
-            "what operations may bring",
+            "fields that operations may replace",
             """
             The fields of an operation that may replace the route's: any of method, url and headers. drainq add \
-            refuses an operation that has another of them; one that came another way fails unsent. With [] an \
-            operation may have none.
+            refuses an operation with another of these fields; an operation from elsewhere fails without an attempt. \
+            With [] an operation may replace none.
             """,
             into: \.overrides),
         ConfigurationKey(
             "protocol", .word, default: #""plain""#, example: #""callable""#, "plain or callable",
             """
-            The form of payloads and answers: plain, the body is sent as it is, and the status decides; or callable, \
+            The form of payloads and answers: plain: the body is sent unchanged, and the status decides; or callable, \
             the convention of Firebase callable functions: drainq sends {\"data\": payload}, and result or the name in \
             error.status of the answer decides, see CALLABLE FUNCTIONS.
             """,
             into: \.protocol),
         ConfigurationKey(
             "body", optional: .template(.body(.json), hint: "a body is text: '{ \"event\": {payload} }'"),
-            example: #"'{ "event": {payload}, "id": {id} }'"#, "what is sent",
+            example: #"'{ "event": {payload}, "id": {id} }'"#, "the body",
             """
             The body of a request: a template, see TEMPLATES. It makes JSON, unless the header Content-Type says \
             another media type. With \"\" no body is sent, and only the url uses the payload. Unless set the body is \
@@ -98,15 +98,15 @@ extension ConfigurationKeys {
             into: \.key),
         ConfigurationKey(
             "idempotencyKey", optional: .template(.idempotencyKey), example: #""{type}-{payload.order}""#,
-            "how the server knows an operation",
+            "the Idempotency-Key header",
             """
-            The header Idempotency-Key: a template, see TEMPLATES, whose text is the same at each attempt. It is the \
-            operation's id unless set. An operation's own idempotencyKey takes precedence.
+            The header Idempotency-Key: a template, see TEMPLATES, whose text is the same at each attempt. The default \
+            is the operation's id. An operation's own idempotencyKey takes precedence.
             """,
             into: \.idempotencyKey),
         ConfigurationKey(
             "require", .conditions, default: "[]", example: #"{ pointer: "/content", notEmpty: true }"#,
-            "what must be true of a payload",
+            "conditions on a payload",
             """
             The conditions that a payload must meet before it is sent: one or a list of them, see CONDITIONS ON JSON. \
             drainq add refuses an operation that does not meet them; one that came another way fails unsent.
@@ -115,7 +115,7 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "answers", .answers, default: "[]",
             example: #"[{ status: 409, json: { pointer: "/code", equals: "23505" }, is: "deliver" }]"#,
-            "rules for answers, the first decides",
+            "rules for answers, first match wins",
             """
             The meaning of answers, by their status, header fields and body, and of errors: a list of rules, see \
             ANSWERS. The first that matches decides, before classify and accept. A route that has a list replaces an \
@@ -124,7 +124,7 @@ extension ConfigurationKeys {
             into: \.answers),
         ConfigurationKey(
             "accept", optional: .accept,
-            example: #"{ json: { pointer: "/result/success", equals: true } }"#, "what an answer must look like",
+            example: #"{ json: { pointer: "/result/success", equals: true } }"#, "conditions on a 2xx answer",
             """
             The conditions that an answer with a 2xx status must meet to be a delivery: on its content type, its JSON, \
             or both. They tell the page of a captive portal and {\"success\": false} from success, see ACCEPT RULES. A \
@@ -132,12 +132,12 @@ extension ConfigurationKeys {
             """,
             into: \.accept),
         ConfigurationKey(
-            "keep", .keep, default: "{}", example: #"{ noteId: "/id" }"#, "what later operations of the key send",
+            "keep", .keep, default: "{}", example: #"{ noteId: "/id" }"#, "values for later operations of the key",
             """
             Parts of the answer to a delivered operation that the queue keeps for its key, by name: a place in the \
             answer's JSON (RFC 6901), or the name of a header field. Other operations of the key send them as \
-            {kept.NAME}, and wait until they are there. See CHAINS. A route that has one replaces an inherited one as \
-            a whole.
+            {kept.NAME}, and wait until the values are kept. See CHAINS. A route that has one replaces an inherited \
+            one as a whole.
             """,
             into: \.keep),
         ConfigurationKey(
@@ -154,18 +154,18 @@ extension ConfigurationKeys {
             "When a deferred operation is tried again, and when it fails: a preset or an object, see SCHEDULES.",
             into: \.retry),
         ConfigurationKey(
-            "retryRateLimited", optional: .schedule, example: #""rate-limit""#, "the same for status 429",
+            "retryRateLimited", optional: .schedule, example: #""rate-limit""#, "the schedule after status 429",
             """
             The schedule after an answer with status 429 that names no time. It is the one of retry unless set. \
             Without a maxAge of its own, that of retry bounds it.
             """,
             into: \.retryRateLimited),
         ConfigurationKey(
-            "timeouts.connect", .positiveDuration, default: #""10s""#, "until the connection stands",
+            "timeouts.connect", .positiveDuration, default: #""10s""#, "until the connection is established",
             "How long connecting may take.",
             into: \.timeouts.connect),
         ConfigurationKey(
-            "timeouts.request", .positiveDuration, default: #""30s""#, "without a byte",
+            "timeouts.request", .positiveDuration, default: #""30s""#, "the longest idle time",
             "How long an attempt may go without sending or receiving a byte.",
             into: \.timeouts.request),
         ConfigurationKey(
@@ -177,21 +177,21 @@ extension ConfigurationKeys {
             example: #"{ "404": "defer", "500-599": "defer", tls: "hold" }"#,
             "as in { \"404\": \"defer\", tls: \"hold\" }",
             """
-            The meaning of answers that differs from drainq(1). A key is a status such as "404", a range such as \
-            "500-599" or the name of an error, see NAMES OF ERRORS; its value is deliver, defer, hold or fail. The \
-            narrowest match decides. A route keeps inherited entries unless it has one for the same answers.
+            Meanings of answers that differ from drainq(1). A key is a status such as "404", a range such as "500-599" \
+            or the name of an error, see NAMES OF ERRORS; its value is deliver, defer, hold or fail. The narrowest \
+            match decides. A route keeps inherited entries unless it has one for the same answers.
             """,
             set: { AnswerRule.apply($1, to: &$0.classify) }),
         ConfigurationKey(
-            "expiresAfter", optional: .positiveDuration, example: #""7d""#, "older ones are not sent",
-            "The age at which an operation goes to failed/ without another attempt. Never unless set.",
+            "expiresAfter", optional: .positiveDuration, example: #""7d""#, "the age at which operations fail",
+            "The age at which an operation goes to failed/ without another attempt. If not set, operations do not expire.",
             into: \.expiresAfter),
         ConfigurationKey(
-            "keyTTL", optional: .positiveDuration, example: #""24h""#, "how long the server knows a key",
+            "keyTTL", optional: .positiveDuration, example: #""24h""#, "lifetime of a key at the server",
             """
             How long the server remembers an idempotency key. If an attempt had no answer and this time has passed, \
             another attempt could deliver the operation twice: it is held by itself until drainq release or drainq \
-            retry sends it, or drainq drop removes it. For ever unless set.
+            retry sends it, or drainq drop removes it. If not set, keys do not expire.
             """,
             into: \.keyTTL),
         ConfigurationKey(
@@ -233,11 +233,11 @@ extension ConfigurationKeys {
             """
             Whether drainq follows a redirect: never, it is an answer that holds the destination; or same-origin, \
             drainq follows up to five of status 301, 302, 307 and 308 to the same scheme, host and port with the same \
-            method, headers and body. Credentials never go elsewhere.
+            method, headers and body. Credentials are never sent to another origin.
             """,
             into: \.redirects),
         ConfigurationKey(
-            "answerLimit", .size, default: #""65536B""#, example: #""1MB""#, "how much of an answer is read",
+            "answerLimit", .size, default: #""65536B""#, example: #""1MB""#, "bytes read of an answer",
             """
             The most bytes that are read of an answer's body. A longer answer is cut there; its status and its header \
             still decide, but no rule of answers, accept, callable or results matches its body.
@@ -266,7 +266,8 @@ extension ConfigurationKeys {
             """,
             into: \.format),
         ConfigurationKey(
-            "body", optional: .template(.batch), example: #"'{ "records": [{items}] }'"#, "the text around them",
+            "body", optional: .template(.batch), example: #"'{ "records": [{items}] }'"#,
+            "the text around the operations",
             """
             The text around the operations of a batch: a template with {items} once, see TEMPLATES. The route's body \
             makes each operation's text. Unless set the format supplies it.
@@ -274,7 +275,7 @@ extension ConfigurationKeys {
             into: \.body),
         ConfigurationKey(
             "results", optional: .results, example: #"{ pointer: "/items", status: "/status" }"#,
-            "where each one's answer is",
+            "the operations' results",
             """
             Where an answer that is a delivery has the result of each operation. Unless set it is a delivery of all of \
             them; if the results do not fit the batch, all are deferred.
@@ -299,7 +300,7 @@ extension ConfigurationKeys {
             """,
             into: \.failed),
         ConfigurationKey(
-            "match", optional: .pointer, example: #""/Id""#, "an element's operation",
+            "match", optional: .pointer, example: #""/Id""#, "an element's id or index",
             """
             The place, within an element, of the operation's id as a string, or of its place in the batch, from 0, as a \
             number.

@@ -4,11 +4,11 @@ extension ConfigurationKeys {
     /// The keys of an object of `retry` and `retryRateLimited`.
     static let schedule: [ConfigurationKey<ScheduleDraft>] = [
         ConfigurationKey(
-            "preset", optional: .preset, default: #""standard""#, example: #""quick""#, "what the other keys change",
+            "preset", optional: .preset, default: #""standard""#, example: #""quick""#, "the preset to change",
             "The preset that the other keys change. standard, unless the object has a base or a schedule.",
             into: \.preset),
         ConfigurationKey(
-            "schedule", optional: .durations, example: #"["5s", "30s", "2m"]"#, "the delays, one after the other",
+            "schedule", optional: .durations, example: #"["5s", "30s", "2m"]"#, "the delays in order",
             "The delays as a list. The last one repeats as long as attempts and maxAge allow.",
             into: \.schedule),
         ConfigurationKey(
@@ -16,7 +16,7 @@ extension ConfigurationKeys {
             "The delay after the first attempt. Each further delay is multiplied, up to max.",
             into: \.base),
         ConfigurationKey(
-            "multiplier", optional: .number(1...100), default: "2", example: "2", "of each further delay",
+            "multiplier", optional: .number(1...100), default: "2", example: "2", "the factor of each further delay",
             "The factor of each further delay.",
             into: \.multiplier),
         ConfigurationKey(
@@ -25,7 +25,7 @@ extension ConfigurationKeys {
             into: \.max),
         ConfigurationKey(
             "attempts", ConfigurationValue<Int>.count(1...9_999).orNull, example: "8",
-            "in all, null: as many as it takes",
+            "number of attempts, null: no limit",
             """
             The number of attempts in all, with the first. With a list of delays that names neither attempts nor \
             maxAge, each delay is used once; otherwise, and with null, the age alone decides.
@@ -33,10 +33,10 @@ extension ConfigurationKeys {
             set: { $0.attempts = .some($1) }),
         ConfigurationKey(
             "maxAge", ConfigurationValue<Duration>.positiveDuration.orNull, default: #""3d""#,
-            "since the operation was made",
+            "greatest age of an operation",
             """
-            The age up to which an operation is tried. With a base it is 3d unless attempts is set; with null there is \
-            no limit.
+            The age up to which an operation is attempted. With a base it is 3d unless attempts is set; with null \
+            there is no limit.
             """,
             set: { $0.maxAge = .some($1) }),
         ConfigurationKey(

@@ -5,23 +5,24 @@ extension ConfigurationKeys {
     static let awsSigning: [ConfigurationKey<AWSSigning>] = [
         ConfigurationKey(
             "service", .scopeWord, example: #""sqs""#, "sqs, sns, s3, events …",
-            "The name of the service in AWS signatures: sqs, sns, s3, events, kinesis, lambda. It has to be there.",
+            "The name of the service in AWS signatures: sqs, sns, s3, events, kinesis, lambda. Required.",
             set: { $0.service = $1 }),
         ConfigurationKey(
-            "region", .scopeWord, example: #""eu-central-1""#, "where it is",
-            "The service's region. It has to be there.",
+            "region", .scopeWord, example: #""eu-central-1""#, "the service's region",
+            "The service's region. Required.",
             set: { $0.region = $1 }),
         ConfigurationKey(
-            "accessKey", .keyTemplate, example: #""AKIDEXAMPLE""#, "which key",
-            "The access key's id, as it is or ${secret:NAME}. It has to be there.",
+            "accessKey", .keyTemplate, example: #""AKIDEXAMPLE""#, "the access key's id",
+            "The access key's id, literal or ${secret:NAME}. Required.",
             set: { $0.accessKey = $1 }),
         ConfigurationKey(
-            "secretKey", .keyTemplate, example: #""${secret:api}""#, "the key",
-            "The secret access key, ${secret:NAME} as a rule. It has to be there.",
+            "secretKey", .keyTemplate, example: #""${secret:api}""#, "the secret access key",
+            "The secret access key, usually ${secret:NAME}. Required.",
             set: { $0.secretKey = $1 }),
         ConfigurationKey(
-            "sessionToken", optional: .keyTemplate, example: #""${secret:token}""#, "of temporary keys",
-            "The session token that belongs to temporary keys, ${secret:NAME} as a rule.",
+            "sessionToken", optional: .keyTemplate, example: #""${secret:token}""#,
+            "the session token of temporary keys",
+            "The session token that belongs to temporary keys, usually ${secret:NAME}.",
             into: \.sessionToken),
     ]
 }

@@ -8,8 +8,8 @@ extension ConfigurationKeys {
             """
             A file that each run replaces with its metrics, for the textfile collector of Prometheus' node exporter: \
             the output of drainq status --prometheus. A run replaces it in one step, with mode 0644, and its directory \
-            has to be writable. If a run cannot write it, the run warns, and its exit status stays the same. No file \
-            unless set. Every series has the queue as a label, but two queues need two files.
+            has to be writable. If a run cannot write it, the run warns, and its exit status stays the same. If not \
+            set, runs write no file. Every series has the queue as a label, but two queues need two files.
             """,
             into: \.metricsTextfile)
     ]
@@ -24,11 +24,11 @@ extension ConfigurationKeys {
             .released, "when a hold has ended",
             """
             The same, when a run finds that holds have ended: a probe was delivered, or the cause of a hold has \
-            changed. A hold that a person ends with drainq release calls no hook.
+            changed. drainq release does not call a hook.
             """),
-        hook(.failed, "when operations are given up", "The same, when operations have failed for good."),
+        hook(.failed, "when operations fail for good", "The same, when operations have failed for good."),
         hook(
-            .quarantined, "when a file is no operation",
+            .quarantined, "when a file goes into quarantine",
             "The same, when files have gone into quarantine because they are not operations."),
         hook(.delivered, "when operations are delivered", "The same, when operations have been delivered."),
         hook(
@@ -39,7 +39,7 @@ extension ConfigurationKeys {
             "hooks.atMostEvery", .duration, default: #""1h""#, "between two calls of a hook",
             """
             The least time between two calls of a hook for the same destination. The first run after that time reports \
-            events in between, unless they have been undone by then. With 0s every run that has something to report \
+            events in between, unless a later event has undone them. With 0s every run that has something to report \
             calls the hook.
             """,
             into: \.hooks.atMostEvery),

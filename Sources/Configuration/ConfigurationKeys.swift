@@ -31,9 +31,9 @@ package enum ConfigurationKeys {
             example: #"{ default: { url: "https://api.example.com/v1/{type}" }, note: { ordering: "key" } }"#,
             "by the type of an operation",
             """
-            How each type of operation becomes a request. The route \"default\" is for operations without a type and \
-            for types that have no route of their own, and every other route inherits from it the keys that it leaves \
-            out. A type is 1 to 64 letters, digits, '_', '-' and '.', and does not begin with a dot.
+            The routes by type of operation. The route \"default\" applies to operations without a type and to types \
+            without a route. Every other route inherits the keys that it does not have. A type is 1 to 64 letters, \
+            digits, '_', '-' and '.', and does not begin with a dot.
             """,
             read: readRoutes),
         ConfigurationKey(
@@ -48,13 +48,13 @@ package enum ConfigurationKeys {
             read: readDestinations),
         ConfigurationKey(
             "secrets", map: "secrets by name", by: "<name>", of: secret,
-            example: #"{ api: { file: "api.token" } }"#, "what ${secret:api} stands for",
+            example: #"{ api: { file: "api.token" } }"#, "secrets by name",
             """
-            Where credentials come from: drainq looks each up when it makes a request, and writes it to no operation, \
-            argument list, log or error. ${secret:NAME} stands for it in a header's value, in the query of a url, in a \
-            proxy's user information and in a passphrase. A secret has exactly one of file, env, credential, command \
-            and oauth2. Its name is 1 to 64 letters, digits, '_', '-' and '.', and does not begin with a dot. A secret \
-            that is not available holds the destination, and no attempt is counted.
+            The sources of credentials. drainq reads a secret when it makes a request, and never writes it to an \
+            operation, argument list, log or error. ${secret:NAME} stands for it in a header's value, in the query of \
+            a url, in a proxy's user information and in a passphrase. A secret has exactly one of file, env, \
+            credential, command and oauth2. Its name is 1 to 64 letters, digits, '_', '-' and '.', and does not begin \
+            with a dot. A secret that is not available holds the destination, and no attempt is counted.
             """,
             read: readSecrets),
         ConfigurationKey(
@@ -68,34 +68,34 @@ package enum ConfigurationKeys {
         ConfigurationKey(
             "conditions.network", .word, default: #""any""#, example: #""unmetered""#, "any, online or unmetered",
             """
-            The network that a run needs to attempt anything: any; online, a route to other machines; or unmetered, \
-            such a route that is not known to be metered. Without it the run attempts nothing, reports why with \
-            --verbose and ends with status 75. A destination on this machine needs no network. A run checks again \
-            while it sends. With any, too, an attempt that fails because this machine has no network at all is not \
-            counted, see drainq(1). On Linux the kernel says whether there is a route, and NetworkManager, through \
-            nmcli, whether it is metered.
+            The network that a run needs: any, none; online, a route to other machines; or unmetered, such a route \
+            that is not known to be metered. Without that network the run attempts nothing, reports why with --verbose \
+            and ends with status 75. A destination on this machine needs no network. A run checks again while it \
+            sends. With any, too, an attempt that fails because this machine has no network at all is not counted, see \
+            drainq(1). On Linux the kernel says whether there is a route, and NetworkManager, through nmcli, whether \
+            it is metered.
             """,
             into: \.conditions.network),
         ConfigurationKey(
             "conditions.power", .power, default: #""any""#, example: #""5s""#, "any, ac, or a delay on battery",
             """
-            The power that a run needs: any; ac, the mains; or a duration such as \"5s\", for which a run on battery \
-            waits, once, before it sends anything. A machine without a battery is always on mains power.
+            The power that a run needs: any; ac, the mains; or a duration such as \"5s\": a run on battery waits once \
+            for this time before it sends. A machine without a battery is always on mains power.
             """,
             into: \.conditions.power),
         ConfigurationKey(
-            "bodyFiles", .directories, default: "[]", example: #"["/var/lib/scans"]"#, "where bodies may be files",
+            "bodyFiles", .directories, default: "[]", example: #"["/var/lib/scans"]"#, "directories of body files",
             """
             The absolute directories in or below which the bodyFile of an operation and of drainq add --body-file may \
-            lie. None unless set: then no operation can name a file.
+            lie. If not set, an operation cannot name a file.
             """,
             into: \.bodyFileRoots),
         ConfigurationKey(
-            "limits.operations", optional: .count(1...1_000_000_000), example: "100000", "how many may wait",
+            "limits.operations", optional: .count(1...1_000_000_000), example: "100000", "waiting operations",
             "The most operations that may wait at once: those in new/, deferred/ and claimed/. No limit unless set.",
             into: \.limits.operations),
         ConfigurationKey(
-            "limits.bytes", optional: .positiveSize, example: #""1GB""#, "the size of all that wait",
+            "limits.bytes", optional: .positiveSize, example: #""1GB""#, "bytes of waiting operations",
             "The most bytes in the files of all waiting operations together. No limit unless set.",
             into: \.limits.bytes),
         ConfigurationKey(
@@ -103,38 +103,37 @@ package enum ConfigurationKeys {
             "The most bytes in the body of one operation. The queue refuses a larger one.",
             into: \.limits.operationBytes),
         ConfigurationKey(
-            "limits.minimumFree", optional: .size, example: #""100MB""#, "what stays free on the file system",
+            "limits.minimumFree", optional: .size, example: #""100MB""#, "free bytes on the file system",
             "The bytes that must stay free on the file system of the queue. No limit unless set.",
             into: \.limits.minimumFree),
         ConfigurationKey(
             "limits.whenFull", .word(among: [.reject, .dropOldest]), default: #""reject""#,
-            example: #""dropOldest""#, "or dropOldest",
+            example: #""dropOldest""#, "reject or dropOldest",
             """
-            What happens to a new operation that exceeds a limit: reject (drainq add refuses it with an error; a file \
-            that was dropped into new/ stays there) or dropOldest (the oldest waiting ones are removed to make room; \
-            of those that are added together the newest stay). On a route that coalesces, in both cases older values \
-            that a newer one of their key replaces make room first. An operation that still finds no room changes \
-            nothing.
+            The treatment of a new operation that exceeds a limit: reject (drainq add refuses it with an error; a file \
+            that was dropped into new/ stays there) or dropOldest (the oldest waiting operations are removed; of \
+            operations added together the newest stay). On a route that coalesces, superseded operations make room \
+            first. An operation that still finds no room changes nothing.
             """,
             into: \.limits.whenFull),
         ConfigurationKey(
             "retention.delivered", .duration, default: #""0s""#, example: #""1d""#, "0s: removed once delivered",
-            "How long a delivered operation stays in delivered/. With 0s it is removed as soon as it is delivered.",
+            "The time that a delivered operation stays in delivered/. With 0s it is removed as soon as it is delivered.",
             into: \.retention.delivered),
         ConfigurationKey(
             "retention.failed", optional: .duration, example: #""30d""#, "null: for ever",
             """
-            How long a dead letter stays in failed/. For ever unless set. From a day on, runs check once a day and \
-            remove the operations that were too old at the check before, so that a clock which is ahead for less than \
-            a day removes nothing.
+            The time that a dead letter stays in failed/. If not set, it stays for ever. From a day on, runs check \
+            once a day and remove the operations that were too old at the check before: a clock that is ahead for less \
+            than a day removes nothing.
             """,
             into: \.retention.failed),
         ConfigurationKey(
-            "retention.kept", .duration, default: #""7d""#, example: #""30d""#, "values for keys that are done",
+            "retention.kept", .duration, default: #""7d""#, example: #""30d""#, "kept values of finished keys",
             """
-            How long a value of keep of a route stays after it was kept. It stays longer while an operation of its key \
-            waits or has failed. Beyond 10000 keys without one the oldest go first. From a day on, runs check once a \
-            day.
+            The time that a value of a route's keep stays after it was kept. It stays longer while an operation of its \
+            key waits or has failed. Beyond 10000 keys without such an operation the oldest go first. From a day on, \
+            runs check once a day.
             """,
             into: \.retention.kept),
     ]

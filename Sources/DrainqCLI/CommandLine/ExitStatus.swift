@@ -25,17 +25,17 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
         switch self {
         case .interrupted: "cut off by a second SIGINT"
         case .terminated: "cut off by a second SIGTERM"
-        case .usage: "the command line was not understood; nothing was attempted"
+        case .usage: "the command line is not valid; nothing was attempted"
         case .configuration: "the configuration is not usable; nothing was attempted"
         case .noQueue: "there is no such queue; nothing was attempted"
-        case .permission: "the queue may not be read or written; nothing was attempted"
+        case .permission: "no permission to read or write the queue; nothing was attempted"
         case .internalError: "a defect in drainq; nothing was attempted"
-        case .inputOutput: "input or output failed, such as a full disk; what could be done was done"
+        case .inputOutput: "input or output failed, such as a full disk; the rest was done"
         case .held: "a destination is held: a person or a credential is needed"
         case .failed: "operations failed for good in this run"
         case .dataInvalid: "input was not an operation and went to quarantine"
-        case .deferred: "something was deferred; a later run will try again"
-        case .ok: "all that was due is delivered, or nothing was due, or another run is at it"
+        case .deferred: "an operation was deferred; a later run attempts it again"
+        case .ok: "every due operation is delivered, none was due, or another run works on them"
         }
     }
 }

@@ -96,12 +96,12 @@ struct ManualWriter {
         lines.append(".Sh FILTER OPTIONS")
         prose(
             """
-            These choose operations for \(owners.map { "`\($0.rawValue)`" }.joined(separator: ", ")). An operation has \
-            to pass every given filter.
+            Filters choose operations for \(owners.map { "`\($0.rawValue)`" }.joined(separator: ", ")). An operation \
+            has to pass every given filter.
             """)
         list(filters)
         lines.append(".Sh GLOBAL OPTIONS")
-        prose("Every command to which these apply takes them; they may also stand before it.")
+        prose("Global options may also precede the command.")
         list(OptionDescription.table.filter { $0.group == .global })
     }
 
@@ -143,7 +143,7 @@ struct ManualWriter {
             `drainq status --prometheus` prints these metrics, and each run writes them to the file that \
             `metrics.textfile` of the configuration names. Every series has the label `queue`, the path of the queue \
             directory. Operations of no destination, or of one beyond the thousand with the most operations, have an \
-            empty `destination`, so that sums are right. Runs count, and keep their counters in the queue directory.
+            empty `destination`, so that sums are right. Runs keep the counters in the queue directory.
             """)
         lines += [".Bl -tag -width Ds"]
         for family in MetricFamily.table {
@@ -162,7 +162,10 @@ struct ManualWriter {
                 + "TRANSPORTS in drainq-config(5). Another value is a usage error.")
         item(
             ".It Ev XDG_STATE_HOME",
-            "The directory of the queue directory `drainq` if neither is given; `~/.local/state` unless it is set.")
+            """
+            The directory of the queue directory `drainq` if neither --queue nor DRAINQ_QUEUE is given; \
+            `~/.local/state` unless it is set.
+            """)
         item(
             ".It Ev JOURNAL_STREAM",
             "The device and inode of a stream to the journal, as systemd sets it; see --log of `drainq run`.")
@@ -176,7 +179,7 @@ struct ManualWriter {
         item(
             ".It Ev NO_COLOR",
             """
-            No colour at a terminal, if it is set to anything. Without a terminal, or with TERM `dumb`, there is no \
+            If it is set to any value, output has no colour. Without a terminal, or with TERM `dumb`, there is no \
             colour.
             """)
         lines += [".El", ".Sh FILES", ".Bl -tag -width Ds"]
@@ -187,7 +190,7 @@ struct ManualWriter {
 
     mutating func exitStatuses() {
         lines.append(".Sh EXIT STATUS")
-        prose("The first that applies, from the top:")
+        prose("The first status of this list that applies:")
         lines.append(".Bl -tag -width 123")
         for status in ExitStatus.allCases {
             item(".It \(status.rawValue)", status.meaning.capitalizedSentence)

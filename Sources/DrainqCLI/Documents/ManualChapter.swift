@@ -46,14 +46,14 @@ extension ManualChapter {
             .text(
                 """
                 Each request carries the fields `Idempotency-Key`, the same at every attempt of an operation, and \
-                `Drainq-Attempt`, which counts from 1. With a server that honours the key, at least once becomes \
+                `Drainq-Attempt`, which counts from 1. If the server honours the key, each operation takes effect \
                 exactly once. An operation that met 409 is deferred because the server may still be processing an \
                 earlier attempt with the same key.
 
                 drainq does not count an attempt after which a server asked for time, with Retry-After (429, 503) or \
                 by a rule with `until`, an attempt that failed at the proxy, or one that the end of the run cut off. \
-                The age of the operation bounds these too. An operation that was cut off is due at once; if it is cut \
-                off again, it waits as its schedule says.
+                The age limit of the operation also applies to these attempts. An operation that was cut off is due at \
+                once; if it is cut off again, it waits as its schedule says.
 
                 An operation that expires, by `expiresAt` or by `expiresAfter` of its route, fails without another \
                 attempt. An operation that a newer one of its key replaces is superseded: the run removes it, and only \
@@ -112,18 +112,18 @@ extension ManualChapter {
                     "pause",
                     """
                     A person begins it with `drainq pause --destination`, and only `drainq resume --destination` ends \
-                    it. It is not an error: a run ends as if nothing waited there.
+                    it. It is not an error: a run ends as if no operation waited for it.
                     """
                 ),
                 (
                     "hold",
                     """
-                    Something has to be repaired. A person begins it with `drainq hold --destination`, or a run after \
-                    an answer whose outcome is held. Every run ends with 69 while a due operation waits for the \
-                    destination; the run that begins the hold reports it on standard error, and later ones are silent. \
-                    `drainq release --destination` ends it. A hold that a run began also ends by a probe, or when the \
-                    configuration of the destination changes, or a secret of it that is a file, a variable or a \
-                    credential. Only a person releases a destination that a person holds.
+                    A person has to repair something, or a credential has to change. A person begins it with `drainq \
+                    hold --destination`, or a run after an answer whose outcome is held. Every run ends with 69 while \
+                    a due operation waits for the destination; the run that begins the hold reports it on standard \
+                    error, and later ones are silent. `drainq release --destination` ends it. A hold that a run began \
+                    also ends by a probe, or when the configuration of the destination changes, or a secret of it that \
+                    is a file, a variable or a credential. Only a person releases a destination that a person holds.
                     """
                 ),
                 (
@@ -131,8 +131,8 @@ extension ManualChapter {
                     """
                     The server asked for time: status 429, `RESOURCE_EXHAUSTED` of a callable function, or Retry-After \
                     with any answer that defers. Runs send nothing until then. The operation's own wait is up to a \
-                    fifth longer, never shorter, so that not all come back at once. Retry-After is a number of \
-                    seconds, or a date that is compared with the answer's own Date; one answer gets a day at most. \
+                    fifth longer, never shorter: this spreads the operations over time. Retry-After is a number of \
+                    seconds, or a date that is compared with the answer's own Date; the longest wait is one day. \
                     Without Retry-After the wait is the first delay of the schedule. The run ends with 75. The state \
                     ends by itself or by `drainq release`; --now does not end it.
                     """
@@ -142,24 +142,24 @@ extension ManualChapter {
                     """
                     The server seems to be down: five attempts in a row failed to connect or to get a usable answer, \
                     or got 502, 503 or 504, or a 2xx that another server seems to have sent. The circuit breaker of \
-                    the destination opens: runs send nothing there for a cool-down of one second, after each further \
-                    failure twice as long, up to half an hour. Then it is half-open: one attempt closes it or opens it \
-                    again. See `circuitBreaker` and `coolDown`. The run ends with 75. The state ends by itself, with a \
-                    single attempt, or by `drainq release`; `drainq run --now` ignores it.
+                    the destination opens: runs send nothing there for one second, after each further failure twice as \
+                    long, up to half an hour. Then it is half-open: one attempt closes it or opens it again. See \
+                    `circuitBreaker` and `coolDown`. The run ends with 75. The state ends by itself, with a single \
+                    attempt, or by `drainq release`; `drainq run --now` ignores it.
                     """
                 ),
             ]),
-            .text("A run limits the harm of an outage in four more ways:"),
+            .text("A run limits the harm of an outage by four more rules:"),
             .list([
                 (
                     "storm guard",
                     """
                     If the first five answers of a destination in a run are the same permanent status, such as 404 \
-                    after a bad deploy, and no attempt succeeded, the run first tries up to three other operations, \
-                    the newest. If they meet the same status, the destination is held and all of them are put back. If \
-                    one succeeds, or no other operation waits, the five fail as usual. Runs count failures of one \
-                    status in a row until an operation is delivered: an incident costs at most five operations, \
-                    however slowly they come; then the destination is held, until a probe succeeds.
+                    after a bad deploy, and no attempt succeeded, the run first sends up to three samples, the newest \
+                    other operations. If they meet the same status, the destination is held and all of them are put \
+                    back. If one succeeds, or no other operation waits, the five fail as usual. Runs count failures of \
+                    one status in a row until an operation is delivered: at most five operations fail in one incident, \
+                    at any rate; then the destination is held, until a probe succeeds.
                     """
                 ),
                 (
@@ -167,19 +167,19 @@ extension ManualChapter {
                     """
                     A 401, 403 or 407 at first concerns only the operation that met it. After a 401 the run looks up \
                     the secrets once more. Then it parks the operation, without counting the attempt, and this run or \
-                    a later one tries one other operation, the newest that is due, with the same credentials. If that \
-                    one is delivered the parked one fails; if it is refused too the destination is held. A parked \
-                    operation delays only those that are ordered behind it. If no other operation comes, the parked \
-                    one is tried again after five minutes, then as often as a held destination is probed; a run \
-                    reports the second refusal. In a destination with strict order no other operation can be tried: \
-                    the destination is held. Any other answer that would hold the destination is checked with one \
-                    other operation of the same run.
+                    a later one attempts one other operation, the witness: the newest that is due, with the same \
+                    credentials. If the witness is delivered, the parked operation fails; if the witness is refused \
+                    too, the destination is held. A parked operation delays only those that are ordered behind it. If \
+                    no other operation comes, the parked one is attempted again after five minutes, then as often as a \
+                    held destination is probed; a run reports the second refusal. In a destination with strict order \
+                    no other operation can be tried: the destination is held. Any other answer that would hold the \
+                    destination is checked with one other operation of the same run.
                     """
                 ),
                 (
                     "probe",
                     """
-                    Every hour (`holdProbe`) a run tries a held destination with one operation, the newest that is \
+                    Every hour (`holdProbe`) a run probes a held destination with one operation, the newest that is \
                     due. If it is delivered, or fails with another status than the one that began the hold, the hold \
                     ends. Otherwise the hold continues, and the operation is put back.
                     """
@@ -194,10 +194,10 @@ extension ManualChapter {
             ]),
             .text(
                 """
-                An operation can also be held by itself: by `drainq hold ID`, or because it may have arrived and its \
-                server has forgotten the key meanwhile (`keyTTL`). The run that finds the latter ends with 69. `drainq \
-                list --state held` shows both; `drainq release ID` or `drainq retry ID` makes it due, `drainq drop ID` \
-                removes it.
+                An operation can also be held by itself: by `drainq hold ID`, or because its server may have received \
+                it, and no longer remembers the key (`keyTTL`). The run that finds such an operation ends with 69. \
+                `drainq list --state held` shows both; `drainq release ID` or `drainq retry ID` makes it due, `drainq \
+                drop ID` removes it.
 
                 `drainq pause` pauses the whole queue; a run then attempts nothing and ends with 0. If `conditions` of \
                 the configuration are not met, a run attempts nothing either, but ends with 75; with --verbose it \
@@ -209,9 +209,9 @@ extension ManualChapter {
                 there is a network again, later runs check first and report it with --verbose alone. Runs still send \
                 to destinations on loopback.
 
-                drainq blames each attempt that is no delivery on one of these, and counts it against that one only: \
-                this machine, the delivery agent, the network, the destination, the credentials, the batch or the \
-                operation. `drainq explain ANSWER` and `drainq show` print which.
+                drainq counts each attempt that is not a delivery against one of these alone: this machine, the \
+                delivery agent, the network, the destination, the credentials, the batch or the operation. `drainq \
+                explain ANSWER` and `drainq show` print which.
                 """),
         ])
 
@@ -230,16 +230,16 @@ extension ManualChapter {
                 origin. It refuses an operation whose own url leads elsewhere if the headers of its route carry \
                 credentials.
 
-                drainq refuses a file with a secret if others may read it, or its group may write it. It runs commands \
-                without a shell, with a few variables of the environment that drainq-config(5) lists, and without \
-                those that are secrets. A child process makes the requests. It knows nothing of the queue, gets only \
-                the variables that its transports read, gains no privileges and leaves no core dump; other processes \
-                of its user cannot inspect it.
+                drainq refuses a file with a secret if other users may read it, or its group may write it. It runs \
+                commands without a shell, with a few variables of the environment that drainq-config(5) lists, and \
+                without those that are secrets. A child process makes the requests. It knows nothing of the queue, \
+                gets only the variables that its transports read, gains no privileges and leaves no core dump; other \
+                processes of its user cannot inspect it.
 
-                A run begins nothing, and `drainq add` takes nothing, in a queue that others can write to, except \
-                `new` and `tmp` with the sticky bit; see drainq-queue(5). A run and `drainq send` refuse a \
-                `drainq.json` that others can write to, or that belongs neither to root nor to the user that runs \
-                drainq, because it names programs. They trust a file named by --config as it is.
+                A run does not begin, and `drainq add` does not accept operations, in a queue that other users can \
+                write to, except `new` and `tmp` with the sticky bit; see drainq-queue(5). A run and `drainq send` \
+                refuse a `drainq.json` that other users can write to, or that belongs neither to root nor to the user \
+                that runs drainq, because it names programs. They trust a file named by --config as it is.
 
                 The queue keeps operations and the beginnings of answers in the clear: the queue directory is for its \
                 owner alone. `state/destinations.json` has a fingerprint of 20 bits of each destination's credentials: \

@@ -14,7 +14,7 @@ struct ActionOptions {
     @OptionList<Self> static func options(_ all: Option<Self> = everyOperation) -> [Option<Self>] {
         all
         Option(
-            .limit, .count(1...Int.max), \.limit, "at most so many, the oldest first",
+            .limit, .count(1...Int.max), \.limit, "change at most N operations, oldest first",
             "The most operations the command changes: the oldest first, files in quarantine last.")
         Option.dryRun(\.isRehearsal)
         FilterOptions.options.map { $0.within(\.filter) }

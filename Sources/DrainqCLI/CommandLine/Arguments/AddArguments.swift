@@ -16,11 +16,11 @@ struct AddArguments: CommandArguments {
     static var options: [Option<Self>] {
         InputOptions.options.map { $0.within(\.input) }
         Option(
-            .delay, .duration, \.delay, "not due before so long from now",
-            "How long the operations wait before they are due.")
+            .delay, .duration, \.delay, "make the operations due after this delay",
+            "The time that the operations wait before they are due.")
         Option(
-            .at, .time(.future), \.at, "not due before this time",
-            "When the operations become due. Not together with --delay.")
+            .at, .time(.future), \.at, "make the operations due at this time",
+            "The time at which the operations become due. Not together with --delay.")
         Option.atomic(\.isAtomic)
         Option.sync(\.sync)
         Option.json(\.isJSON)
@@ -49,7 +49,7 @@ extension CommandDescription {
         With --content-type each file, or the whole of standard input, is the body of one operation and need not be \
         JSON. With --body-file the body stays in its file until it is sent.
 
-        The command refuses an operation that could never be sent like a bad line: one with a line break in a header \
+        An operation that can never be sent is treated as a bad line: one with a line break in a header \
         field, one whose payload does not meet the `require` of its route, or one that lacks a value that a template \
         of its route needs.
         """,
@@ -63,6 +63,6 @@ extension CommandDescription {
             Example("drainq add --content-type text/csv --expires 7d report.csv", "a body that is not JSON"),
             Example(
                 "drainq add --type scan --body-file /var/lib/scans/1.tiff --content-type image/tiff",
-                "a large file, streamed from where it is"),
+                "a large file, streamed from its own path"),
         ])
 }

@@ -7,7 +7,7 @@ struct CheckArguments: CommandArguments {
 
     static var options: [Option<Self>] {
         Option(
-            .repair, \.isRepairing, "mend what is wrong with the directory",
+            .repair, \.isRepairing, "repair the queue directory",
             """
             Repairs all damage that needs no decision by a person, and reports each repair. It leaves the claims of \
             live runs alone.
@@ -35,7 +35,7 @@ extension CommandDescription {
         0 if nothing is left to repair.
         """,
         examples: [
-            Example("drainq check -q /var/spool/drainq", "look before the first run, and after a disaster"),
-            Example("drainq check --repair", "mend the directory, and see what is left"),
+            Example("drainq check -q /var/spool/drainq", "check before the first run, and after a crash"),
+            Example("drainq check --repair", "repair the directory, and report the rest"),
         ])
 }

@@ -17,6 +17,6 @@ extension CommandDescription {
         """,
         examples: [
             Example("drainq demo", "drain sample operations"),
-            Example(#"printf '{"n":1}\n{"n":2}\n' | drainq demo"#, "drain your own"),
+            Example(#"printf '{"n":1}\n{"n":2}\n' | drainq demo"#, "drain operations of your own"),
         ])
 }

@@ -65,7 +65,7 @@ extension CommandDescription {
         operands: .optional(of: ManualPage.allCases.map(\.rawValue), placeholder: "PAGE"),
         examples: [
             Example("drainq manual | man -l -", "read the manual without installing it"),
-            Example("drainq manual drainq-json | man -l -", "the same for what commands print with --json"),
+            Example("drainq manual drainq-json | man -l -", "read the manual of the JSON output"),
         ])
 }
 
@@ -77,7 +77,7 @@ extension CommandDescription {
         the file: `$schema: "./drainq.schema.json"`. `drainq check` finds more than a schema can.
         """,
         examples: [
-            Example("drainq schema > drainq.schema.json", "beside the configuration that names it")
+            Example("drainq schema > drainq.schema.json", "write the schema beside the configuration")
         ])
 }
 
@@ -99,7 +99,7 @@ extension CommandDescription {
 extension CommandDescription {
     static let agent = CommandDescription(
         .agent, Command.agent, "make attempts for a run",
-        "Started by a run.",
+        "Makes requests. Only a run starts it.",
         operands: .anything,
         isHidden: true)
 }

@@ -7,7 +7,7 @@ struct DropArguments: CommandArguments {
 
     static var options: [Option<Self>] {
         Option(
-            .followers, \.takesFollowers, "drop what is held behind them too",
+            .followers, \.takesFollowers, "also drop the operations held behind them",
             """
             Also drops the operations that are held behind the failed ones (`onFailure` of their route), the newest \
             first and before the failed ones: if the command is cut short, none of them is sent. Without this option \
@@ -33,6 +33,6 @@ extension CommandDescription {
             Example("drainq drop 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "drop one operation"),
             Example(
                 "drainq drop --state failed --before 30d --dry-run",
-                "what would be dropped of what failed more than thirty days ago"),
+                "print the failed operations older than thirty days that it would drop"),
         ])
 }

@@ -17,20 +17,20 @@ struct ExplainArguments: CommandArguments {
 
     static var options: [Option<Self>] {
         Option(
-            .type, short: "t", .typeName, initial: \.type, "the type whose route is meant",
-            "The type whose route is explained.")
+            .type, short: "t", .typeName, initial: \.type, "explain the route of this type",
+            "Explains the route of this type.")
         Option(
-            .answer, .file("FILE"), \.recordedAnswer, "what the recorded answer in this file means",
+            .answer, .file("FILE"), \.recordedAnswer, "explain the recorded answer in this file",
             """
             A file with an HTTP response as `curl -i` prints it: status line, header fields, an empty line and the \
             body; `-` is standard input. The command judges it, with its body, like the answer to an attempt. Not \
             together with a status or an error.
             """)
         Option(
-            .key, .text("KEY"), \.key, "whether the kept values of this key are there",
+            .key, .text("KEY"), \.key, "show which kept values this key has",
             """
-            The key of operations on a route that sends `{kept.NAME}`: says which of these values are there for it, and which \
-            its operations wait for. It needs the queue.
+            The key of operations on a route that sends `{kept.NAME}`: shows which of these values exist for the key, \
+            and which are missing. It needs the queue.
             """)
         Option.json(\.isJSON)
         QueueOptions.options.map { $0.within(\.queue) }
@@ -45,19 +45,19 @@ extension CommandDescription {
         Explains what a status such as 503, or an error such as `timeout`, means on the route of --type: the effect on \
         the operation and on its destination, the rule that decides, the times of the next attempts, and the transport \
         that makes them. Without a status or an error it lists the meaning of every answer. With --answer it judges a \
-        recorded answer, its header and body as well. It names the kept values that the route sends. It sends nothing. \
-        With --config it needs no queue.
+        recorded answer, its header and body as well. It names the kept values that the route sends. It sends no \
+        request. With --config it needs no queue.
         """,
         operands: .answer,
         examples: [
-            Example("drainq explain 401", "why operations are held"),
-            Example("drainq explain timeout --type crm", "what a time-out means on the route of a type"),
-            Example("drainq explain", "what every answer means"),
+            Example("drainq explain 401", "explain why a 401 holds operations"),
+            Example("drainq explain timeout --type crm", "explain a time-out on the route of a type"),
+            Example("drainq explain", "explain every answer"),
             Example(
                 "curl -si https://api.example.com/v1/orders | drainq explain --answer -",
-                "what this answer would mean"),
+                "explain this answer"),
             Example(
                 "drainq explain UNAVAILABLE --config memory.json5 --type addSupermemoryMemory",
-                "what a callable function says, without a queue"),
+                "explain a callable function's error, without a queue"),
         ])
 }

@@ -21,12 +21,12 @@ struct ExportArguments: CommandArguments {
 
 extension CommandDescription {
     static let export = CommandDescription(
-        .export, Command.export, "print operations with all that belongs to them",
+        .export, Command.export, "print complete operations",
         """
         Prints one line of JSON for each operation, with everything that its file and its file name say: its header, \
         its body byte for byte, its attempts, its state and when it is due. `drainq import` makes the same operation \
         of the line. Without ids, filters or --all the command prints every operation that waits or has failed. It \
-        removes nothing.
+        does not remove operations.
 
         The body is in `payload` if it is JSON on one line, else in `bodyBase64`; a body in a file of its own stays \
         there. You may edit the lines, also the body. Some versions of `jq` rewrite numbers of more than 17 digits, \
@@ -38,10 +38,10 @@ extension CommandDescription {
         """,
         operands: .optionalSelection,
         examples: [
-            Example("drainq export > backup.ndjson", "all that waits or has failed"),
+            Example("drainq export > backup.ndjson", "export the waiting and failed operations"),
             Example(
                 "drainq export --state failed | jq -c '.payload.version = 2' | drainq import -q /var/spool/other",
-                "take what has failed, edited, into another queue"),
+                "edit failed operations, and import them into another queue"),
             Example(
                 "drainq export --type crm | tee moved.ndjson | drainq drop -", "move the operations of a type out"),
         ])

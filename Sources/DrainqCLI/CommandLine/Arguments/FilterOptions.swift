@@ -38,7 +38,7 @@ struct FilterOptions {
             .key, .text("KEY"), \.key, group: .filter, "with this key",
             "With exactly this key.")
         Option(
-            .status, .answer, each: \.answers, group: .filter, "whose last attempt met this status or error",
+            .status, .answer, each: \.answers, group: .filter, "whose last attempt ended so",
             """
             Whose last attempt met this: a status such as `503`, a range such as `500-599` or `5xx`, or the name of an \
             error such as `timeout`, as for `drainq explain`; given more than once, any of these. The filter reads \

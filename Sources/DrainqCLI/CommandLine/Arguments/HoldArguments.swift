@@ -8,7 +8,7 @@ struct HoldArguments: CommandArguments {
 
     static var options: [Option<Self>] {
         Option(
-            .reason, .text("TEXT"), \.reason, "say why, for whoever looks at the status",
+            .reason, .text("TEXT"), \.reason, "the reason that drainq status shows",
             "Why the destination is held; `drainq status` shows it. Only with --destination alone.")
         ActionOptions.options().map { $0.within(\.action) }
     }
@@ -18,17 +18,17 @@ extension CommandDescription {
     static let hold = CommandDescription(
         .hold, Command.hold, "keep operations or a destination from being sent",
         """
-        Holds operations that wait: until they are released no run attempts them, and no attempt is counted. Ids, \
+        Holds waiting operations: runs do not attempt them until they are released, and no attempt is counted. Ids, \
         filters or --all choose them.
 
         With --destination as the only choice, the command holds the destination itself: its waiting operations and \
-        those added later. A run never tries an operation or a destination that a person holds.
+        those added later. A run never probes an operation or a destination that a person holds.
         """,
         operands: .selection,
         examples: [
             Example("drainq hold 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "hold one operation"),
             Example(
                 "drainq hold --destination https://api.example.com --reason 'moving to a new server'",
-                "hold all that goes to one place, now and later"),
+                "hold a destination, with operations added later"),
         ])
 }

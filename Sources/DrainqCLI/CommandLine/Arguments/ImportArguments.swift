@@ -43,13 +43,13 @@ extension CommandDescription {
         """,
         operands: .files,
         examples: [
-            Example("drainq import -q /var/spool/new backup.ndjson", "what was exported before, into a new queue"),
+            Example("drainq import -q /var/spool/new backup.ndjson", "import an export into a new queue"),
             Example(
                 """
                 drainq export --state failed | jq -c '.payload.version = 2' | drainq import --replace | drainq retry -
                 """,
-                "edit what has failed, and send it again"),
+                "edit failed operations, and retry them"),
             Example(
-                "drainq export -q /var/spool/old | drainq import -q /var/spool/new", "from one queue to another"),
+                "drainq export -q /var/spool/old | drainq import -q /var/spool/new", "move operations to another queue"),
         ])
 }

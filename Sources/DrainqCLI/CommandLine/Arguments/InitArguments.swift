@@ -8,7 +8,7 @@ struct InitArguments: CommandArguments {
 
     static var options: [Option<Self>] {
         Option(
-            .url, .text("URL"), \.url, "where operations go",
+            .url, .text("URL"), \.url, "the URL of the default route",
             """
             The URL of the default route in the new configuration. Without it the configuration has a place to fill \
             in.
@@ -37,8 +37,8 @@ extension CommandDescription {
         examples: [
             Example(
                 "drainq init --url https://api.example.com/v1/events", "a queue whose operations go to this URL"),
-            Example("drainq init --example list", "the services that there are configurations for"),
+            Example("drainq init --example list", "list the services with a configuration"),
             Example("drainq init --example slack", "a queue for messages to Slack"),
-            Example("drainq init -q /var/spool/drainq", "a queue at another place"),
+            Example("drainq init -q /var/spool/drainq", "a queue in another directory"),
         ])
 }

@@ -26,7 +26,7 @@ struct InputOptions {
             payload.
             """)
         Option(
-            .key, .template(.key, "KEY"), \.key, "what the operation is about, for order and coalescing",
+            .key, .template(.key, "KEY"), \.key, "the sequence key, for order and coalescing",
             """
             Operations with the same key belong together if the route orders or coalesces them. `{payload.NAME}` in it \
             stands for a member of each payload.
@@ -47,33 +47,33 @@ struct InputOptions {
         Option(
             .contentType, .text("MEDIATYPE"), \.contentType, "take the input as one body of this media type",
             """
-            Each file, or the whole of standard input, is the body of one operation, sent with this media type as it \
-            is.
+            Each file, or the whole of standard input, is the body of one operation, sent unchanged with this \
+            media type.
             """
         )
         Option(
             .bodyFile, .file("PATH"), each: \.bodyFiles, "send this file as the body, streamed",
             """
             The file is the body of one operation and stays where it is. A run reads it when it sends the operation, \
-            and refuses it if it has changed since it was added. It has to lie in one of the directories that \
+            and refuses it if it has changed since it was added. It must be in one of the directories that \
             `bodyFiles` of the configuration names. The command then does not read standard input. Given more than \
             once, each file is an operation.
             """)
         Option(
-            .expires, .time(.future), \.expires, "give up at this time",
+            .expires, .time(.future), \.expires, "fail at this time if not delivered",
             "From this time on the operations fail instead of being sent.")
         Option(
             .id, .operationID, \.id, "the id, for a single operation",
             """
-            The id instead of a random UUID. If the id is in the queue already, the command adds or sends nothing and \
-            says so.
+            The id instead of a random UUID. If the id is in the queue already, the command does not add or send the \
+            operation, and reports it.
             """
         )
         Option(
             .envelope, \.isEnvelope, "each value is a whole operation with its fields",
             """
             Each value on the input is an object with the fields of an operation, such as `payload`, `type` and `key`, \
-            and not only its payload. The options supply the fields that it leaves out.
+            and not only its payload. An option takes precedence over the field.
             """)
     }
 }
@@ -89,7 +89,7 @@ enum Sync: String, CaseIterable {
 extension Option {
     static func atomic(_ place: any WritableKeyPath<Arguments, Bool> & Sendable) -> Option {
         Option(
-            .atomic, place, "queue all or nothing",
+            .atomic, place, "queue all operations or none",
             "Queues no operation if a line is bad or the queue lacks room for all of them.")
     }
 }
@@ -97,7 +97,7 @@ extension Option {
 extension Option where Arguments: CommandArguments {
     static func sync(_ place: any WritableKeyPath<Arguments, Sync> & Sendable) -> Option {
         Option(
-            .sync, .choice, initial: place, "how safe before the ids are printed",
+            .sync, .choice, initial: place, "durability of operations whose ids are printed",
             """
             With `full` the command prints an id when its operation would survive a power cut. --sync=none leaves the \
             writing to the kernel: it is faster, and a power cut may lose or empty the operations of the last seconds.

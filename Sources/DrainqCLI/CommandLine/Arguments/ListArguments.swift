@@ -8,8 +8,8 @@ struct ListArguments: CommandArguments {
 
     static var options: [Option<Self>] {
         Option(
-            .limit, .count(1...Int.max), \.limit, "show at most so many",
-            "How many operations are shown, oldest first.")
+            .limit, .count(1...Int.max), \.limit, "show at most N operations",
+            "The most operations to show, oldest first.")
         FilterOptions.options.map { $0.within(\.filter) }
         Option.json(\.isJSON)
         QueueOptions.options.map { $0.within(\.queue) }
@@ -22,18 +22,18 @@ extension CommandDescription {
         .list, Command.list, "list operations",
         """
         Prints one line for each operation: its id, type, state and age, the number of counted attempts and their \
-        limit, when a run may send it next or what it waits for, and what the last attempt met. Filters narrow the \
-        list; an operation has to pass all of them. A file in quarantine that has no id is listed by its name; other \
+        limit, when a run may send it next or what it waits for, and the result of the last attempt. Filters narrow the \
+        list; an operation must pass all of them. A file in quarantine that has no id is listed by its name; other \
         commands take the name in place of an id.
 
         NEXT is `now`, a time, `held`, `paused`, `behind ID` (an older operation of its key or destination goes \
         first), `for kept NAME` (no answer has left this value for its key), `replaced by ID` (a newer one replaces \
         it), `with ID` (it is merged into a newer one), or `held behind ID` (an older one failed). The destination's \
-        reason follows a time: `held` until a probe, `retry-after` where its server asked for time, or `circuit \
+        reason follows a time: `held` until a probe, `retry-after` if its server asked for time, or `circuit \
         breaker` while that is open.
 
         At a terminal the columns fit its width, and on a narrow one each operation has two lines; the id is never \
-        cut. Elsewhere no column is cut, and columns are at least two blanks apart.
+        cut. Without a terminal no column is cut, and columns are at least two blanks apart.
         """,
         examples: [
             Example("drainq list --state failed", "operations that failed for good"),

@@ -16,14 +16,14 @@ struct PauseArguments: CommandArguments {
 
 extension CommandDescription {
     static let pause = CommandDescription(
-        .pause, Command.pause, "make runs attempt nothing",
+        .pause, Command.pause, "stop all attempts",
         """
         Runs attempt nothing until `drainq resume`; the queue still accepts operations. With --destination the pause \
         is for that destination only.
         """,
         examples: [
             Example("drainq pause", "stop all attempts before maintenance"),
-            Example("drainq pause --destination https://api.example.com", "stop attempts to one place only"),
+            Example("drainq pause --destination https://api.example.com", "stop attempts to one destination"),
         ])
 }
 
@@ -31,5 +31,5 @@ extension CommandDescription {
     static let resume = CommandDescription(
         .resume, Command.resume, "end a pause",
         "Ends the pause of the queue, or with --destination that of a destination.",
-        examples: [Example("drainq resume", "go on after maintenance")])
+        examples: [Example("drainq resume", "continue after maintenance")])
 }

@@ -12,23 +12,23 @@ struct ReceiveArguments: CommandArguments {
     static var options: [Option<Self>] {
         Option(
             .port, .count(0...65_535), initial: \.port, "listen on this port",
-            "The port; 0 is any that is free.")
+            "The port; 0 chooses a free one.")
         Option(
-            .answer, .text("ANSWER"), each: \.answers, "answer like this",
+            .answer, .text("ANSWER"), each: \.answers, "give this answer",
             """
             An answer, such as `503` or `429 retry-after=5 *2`. Given more than once, the receiver gives the answers \
             in turn.
             """
         )
         Option(
-            .count, .count(1...Int.max), \.count, "end after so many requests",
-            "Ends once the receiver has answered so many requests.")
+            .count, .count(1...Int.max), \.count, "end after N requests",
+            "Ends once the receiver has answered this many requests.")
         Option(
-            .maxTime, .duration, \.maxTime, "end after so long",
+            .maxTime, .duration, \.maxTime, "end after this time",
             "Ends after this time, whatever has arrived.")
         Option(
-            .bodies, \.showsBodiesAlone, "show bodies alone",
-            "Prints the bodies and nothing else, each as a line of JSON; with --json, in the object of its request.")
+            .bodies, \.showsBodiesAlone, "print only bodies",
+            "Prints only the bodies, each as a line of JSON; with --json, in the object of its request.")
         Option(
             .urlFile, .file("FILE"), \.urlFile, "write the URL to this file",
             """

@@ -25,15 +25,15 @@ extension CommandDescription {
         """
         Releases operations that are held by themselves, and resets their attempts. Ids, filters or --all choose them.
 
-        With --destination as the only choice, the command ends the hold of the destination, whoever began it, closes \
-        its circuit breaker and cancels the time that its server asked for. With --all it releases every destination \
-        and every operation. Only `drainq resume` ends a pause. Remove the cause of the hold first: the next run tests \
-        the destination with one operation.
+        With --destination as the only choice, the command ends the hold of the destination, whether a person or a run \
+        began it, closes its circuit breaker and cancels the time that its server asked for. With --all it releases \
+        every destination and every operation. Only `drainq resume` ends a pause. Remove the cause of the hold first: \
+        the next run tests the destination with one operation.
         """,
         operands: .selection,
         examples: [
             Example(
-                "drainq release --destination https://api.example.com", "release a place whose token was renewed"),
+                "drainq release --destination https://api.example.com", "release a destination whose token was renewed"),
             Example("drainq release --type crm", "release the operations of a type"),
             Example("drainq release --all", "release everything"),
         ])

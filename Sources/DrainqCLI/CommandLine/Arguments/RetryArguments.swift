@@ -10,10 +10,10 @@ struct RetryArguments: CommandArguments {
 
     static var options: [Option<Self>] {
         Option(
-            .rate, .rate, \.rate, "make so many due in a time, as in 20/s",
+            .rate, .rate, \.rate, "make operations due at this rate, such as 20/s",
             """
             Operations become due one after the other at this rate, the oldest first: thousands of operations that \
-            failed together do not come back together. Each waits for its time whatever the schedule says; --dry-run \
+            failed together do not come back together. Each waits for its time regardless of the schedule; --dry-run \
             shows the times.
             """)
         ActionOptions.options().map { $0.within(\.action) }
@@ -30,11 +30,11 @@ extension CommandDescription {
         """,
         operands: .selection,
         examples: [
-            Example("drainq retry --state failed --type crm", "all failed operations of a type"),
-            Example("drainq retry --all --dry-run", "what would be retried"),
-            Example("drainq retry --all --rate 20/s", "retry all that has failed, without a stampede"),
+            Example("drainq retry --state failed --type crm", "retry the failed operations of a type"),
+            Example("drainq retry --all --dry-run", "print the operations that it would retry"),
+            Example("drainq retry --all --rate 20/s", "retry all failed operations at a limited rate"),
             Example(
                 "drainq list --state failed --json | jq -r .id | drainq retry -",
-                "retry what a filter of your own lets through"),
+                "retry the operations that your own filter selects"),
         ])
 }

@@ -38,55 +38,55 @@ struct RunArguments: CommandArguments {
 
     static var options: [Option<Self>] {
         Option(
-            .limit, .count(1...Int.max), \.limit, "attempt at most so many operations",
+            .limit, .count(1...Int.max), \.limit, "attempt at most N operations",
             """
             The most operations that a run takes: 100 by default, or all that are due if --max-time bounds the run. \
             With --wait or --until-empty the limit applies to each pass. A pass also fails up to as many operations \
-            that have expired behind a closed destination. Older values that a taken operation replaces do not count.
+            that have expired behind a closed destination. Superseded operations do not count.
             """)
         Option(
-            .concurrency, .concurrency(1...1000), initial: \.concurrency, "attempt so many at a time",
+            .concurrency, .concurrency(1...1000), initial: \.concurrency, "the most attempts in flight",
             """
             The most attempts in flight at once. A number is for all destinations together. With `auto` each destination \
-            begins with 5, and gets more as long as its server answers as fast as before, up to 64 for all of them. It gets \
-            half as many at once when its server refuses (429, 503, Retry-After, a time-out).
+            begins with 5, and gets more as long as its server answers as fast as before, up to 64 for all of them. Its \
+            limit is halved when its server refuses (429, 503, Retry-After, a time-out).
             """)
         Option(
-            .maxTime, .duration, \.maxTime, "begin nothing after so long",
+            .maxTime, .duration, \.maxTime, "claim nothing after this time",
             "After this time the run claims nothing more. Attempts in flight end within the time of --grace.")
         Option(
-            .grace, .duration, initial: \.grace, "let attempts finish for so long when told to stop",
+            .grace, .duration, initial: \.grace, "the time for attempts in flight after a stop",
             "How long attempts in flight may take after a signal or after --max-time, before the run cuts them off."
         )
         Option(
-            .wait, .duration, \.wait, "stay for what becomes due within so long",
+            .wait, .duration, \.wait, "wait this long for operations to become due",
             "If nothing is due, waits for operations that become due, or are added, within this time after the start.")
         Option(
-            .untilEmpty, \.staysUntilEmpty, "stay until nothing waits any more",
+            .untilEmpty, \.staysUntilEmpty, "run until no operation waits",
             "Continues until every operation is delivered, failed or held.")
         Option(
-            .now, \.ignoresBackoff, "do not wait for due times, cool-downs and conditions",
+            .now, \.ignoresBackoff, "ignore due times, open breakers and conditions",
             """
-            Attempts deferred operations before their time, and destinations whose circuit breaker is open, whatever \
-            `conditions` of the configuration ask for. Holds and pauses still apply, and so do the time that a server \
+            Attempts deferred operations before their time, and destinations whose circuit breaker is open, and ignores \
+            `conditions` of the configuration. Holds and pauses still apply, and so do the time that a server \
             asked for and the `notBefore` of an operation.
             """)
         Option(
             .type, short: "t", .typeName, each: \.types, "attempt only this type",
             "Only operations of this type; given more than once, of any of these.")
         Option(
-            .destination, .destination, each: \.destinations, "attempt only what goes to this destination",
+            .destination, .destination, each: \.destinations, "attempt only operations for this destination",
             "Only operations for this destination, as `drainq status` names it; given more than once, for any of these."
         )
         Option(
-            .rate, .rate, \.rate, "begin at most so many attempts, as in 20/s",
+            .rate, .rate, \.rate, "begin attempts at most at this rate, such as 20/s",
             """
-            The most attempts that begin in a time, evenly, over all destinations: `20/s`, `90/m`, `500/h`. A run \
+            The most attempts that begin per second, minute or hour, evenly spaced, over all destinations: `20/s`, `90/m`, `500/h`. A run \
             keeps the rate that it began with. To change it, end the run with SIGINT, which loses nothing and uses up \
             no attempts, and start one with another rate.
             """)
         Option(
-            .failIfBusy, \.failsIfBusy, "attempt nothing while another run works on the queue",
+            .failIfBusy, \.failsIfBusy, "end at once if another run works on the queue",
             "Ends at once with status 75 if another run works on this queue, instead of sharing the work with it.")
         Option(
             .stats, \.tellsTime, "report how the run spent its time",
@@ -96,9 +96,9 @@ struct RunArguments: CommandArguments {
             --json the summary always has these figures.
             """)
         Option(
-            .progress, .choice, initial: \.progress, "show how far the run is",
+            .progress, .choice, initial: \.progress, "show the progress of the run",
             """
-            Writes a line to standard error that shows how far the run is, if there are more than five operations: the \
+            Writes a line to standard error that shows the progress of the run, if there are more than five operations: the \
             count, the rate, the time left, and the numbers deferred, held and failed. At a terminal it stays below \
             all other lines; elsewhere `always` writes a line each second. `auto` shows it at a terminal, in place of \
             the lines for successful attempts; --verbose shows both.
@@ -108,9 +108,9 @@ struct RunArguments: CommandArguments {
             """
             How standard error is written. `text` is for people; `journal` puts the priority that the journal \
             understands before each line, as `<3>` before an error; `json` is an object on each line: every attempt \
-            and event, and a summary, at a terminal or not; with --quiet only what needs attention. `auto` is \
+            and event, and a summary, at a terminal or not; with --quiet only errors and warnings. `auto` is \
             `journal` if standard error is connected to the journal, as systemd says in JOURNAL_STREAM, and `text` \
-            elsewhere. No form contains payloads; of an answer that was no delivery it contains an excerpt.
+            elsewhere. No form contains payloads. Every form contains an excerpt of an answer that is not a delivery.
 
             Each object of `json` has `time`, `level` (`error`, `warning`, `notice` or `info`), `event` and `schema`, \
             which is 1. The event is `attempt`, with the members that it has with --json; `held` or `released`, with a \
@@ -128,26 +128,26 @@ struct RunArguments: CommandArguments {
 extension Option {
     static func dryRun(_ place: any WritableKeyPath<Arguments, Bool> & Sendable) -> Option {
         Option(
-            .dryRun, short: "n", place, "show what would be done, change nothing",
+            .dryRun, short: "n", place, "print the changes without making them",
             "Prints what the command would do, and does nothing.")
     }
 }
 
 extension CommandDescription {
     static let run = CommandDescription(
-        .run, Command.run, "attempt what is due, once",
+        .run, Command.run, "attempt the operations that are due",
         """
         Takes up to --limit operations that are due, oldest first, sends them, and ends. A delivered operation leaves \
         the queue; one that failed for now is deferred to a later time; one that failed for good goes to `failed/`. \
         Several runs may share one queue. The exit status says what happened.
 
-        Without a terminal a run in which all went well prints nothing, so that cron mails only what matters. A run \
+        Without a terminal a run without problems prints nothing: cron mails only problems. A run \
         reports operations that fail for the same cause at the same destination once an hour, with the count since, \
         and likewise a hold that the storm guard begins because of them; it reports the end of a hold once, if it \
         reported the cause. With --verbose, or at a terminal, it prints a line for each attempt and a summary.
 
-        With ids it sends these operations now and no others, whatever they wait for: the time of the next attempt, \
-        their `notBefore`, a cool-down, `conditions`, or another operation after a refusal. Holds, pauses, the time \
+        With ids it sends these operations now and no others, even if they wait for the time of the next attempt, \
+        their `notBefore`, an open circuit breaker, `conditions`, or another operation after a refusal. Holds, pauses, the time \
         that a server asked for and the order of a sequence still apply: to send an operation, name the older ones \
         that go first too. An id that is not in the queue, or whose operation is finished, is an error with status 1. \
         The run gives the reason for each operation that it did not send; the status is 69 if it is held and 75 \
@@ -162,9 +162,9 @@ extension CommandDescription {
             Example("drainq run 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "send one operation now"),
             Example(
                 "drainq run --limit 500 --concurrency 10 --max-time 50s",
-                "a larger pass that is over within the minute"),
-            Example("drainq run --until-empty --max-time 1h", "stay until nothing is left, or for an hour"),
-            Example("drainq run --now --until-empty --rate 5/s", "all that waits after an outage, gently"),
-            Example("drainq run --dry-run --json", "what a run would attempt"),
+                "a larger pass of less than a minute"),
+            Example("drainq run --until-empty --max-time 1h", "run until no operation waits, for an hour at most"),
+            Example("drainq run --now --until-empty --rate 5/s", "send everything after an outage, at a limited rate"),
+            Example("drainq run --dry-run --json", "print the operations that a run would attempt"),
         ])
 }

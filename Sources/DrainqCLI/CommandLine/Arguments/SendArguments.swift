@@ -18,23 +18,23 @@ struct SendArguments: CommandArguments {
     static var options: [Option<Self>] {
         InputOptions.options.map { $0.within(\.input) }
         Option(
-            .noQueue, \.neverQueues, "never queue, whatever happens",
+            .noQueue, \.neverQueues, "do not queue after a failure",
             "Does not keep the operation after a temporary failure; the failure is an error.")
         Option(
-            .timeout, .duration, \.timeout, "end an attempt after so long",
+            .timeout, .duration, \.timeout, "the longest time of an attempt",
             """
-            How long an attempt may take, if that is less than the route allows. Each attempt of --retry-within has \
-            it.
+            How long an attempt may take, if that is less than the route allows. It applies to \
+            each attempt of --retry-within.
             """
         )
         Option(
-            .retryWithin, .duration, \.retryWithin, "try again within so long",
+            .retryWithin, .duration, \.retryWithin, "retry within this time",
             """
-            Tries again by the schedule `retry` of the route, or when the server said, as long as the next attempt \
+            Retries by the schedule `retry` of the route, or at the time that the server named, as long as the next attempt \
             begins within this time. After that it queues the operation, with its attempts counted.
             """)
         Option(
-            .fallback, .text("JSON"), \.fallback, "print this if nothing is delivered",
+            .fallback, .text("JSON"), \.fallback, "print this if the operation is not delivered",
             """
             The text to print, with status 0, if the operation is not delivered. Without --no-queue the operation may \
             also be queued. --verbose reports why it was not delivered.
@@ -43,7 +43,7 @@ struct SendArguments: CommandArguments {
             .select, .pointer, \.select, "print this part of the answer",
             """
             Prints the value at this place (RFC 6901) of the answer, unchanged, and a newline: `/result/items`. The \
-            answer has to be JSON. This gives the answer and --fallback the same shape. If the answer lacks the value, \
+            answer must be JSON. This gives the answer and --fallback the same shape. If the answer lacks the value, \
             the command prints --fallback; without that option it is an error with status 65, although the operation \
             is delivered.
             """)
@@ -72,7 +72,7 @@ extension CommandDescription {
         quarantined. For several operations the status is the first in EXIT STATUS that applies.
 
         With --no-queue it never queues; the statuses are the same. With --fallback it prints that text if nothing was \
-        delivered, and the status is 0. With --no-queue, --timeout and --fallback it is a call that always answers. \
+        delivered, and the status is 0. With --no-queue, --timeout and --fallback the command always prints an answer. \
         Only a wrong command line, a wrong configuration or a missing queue is still an error.
 
         The queue remembers what an attempt shows about its destination, as after a run. `conditions` of the \
@@ -81,11 +81,11 @@ extension CommandDescription {
         operands: .files,
         exclusive: [[.envelope, .contentType], [.envelope, .id], [.envelope, .bodyFile]],
         examples: [
-            Example(#"printf '{"n":1}\n' | drainq send --type t"#, "try now, queue if need be"),
+            Example(#"printf '{"n":1}\n' | drainq send --type t"#, "attempt now, queue after a temporary failure"),
             Example(
                 #"printf '{"query":"tea"}\n' | drainq send --type search --no-queue --timeout 2s --select /result --fallback '[]'"#,
-                "the list of results within two seconds, an empty one if there is no other"),
+                "print the results within two seconds, or an empty list"),
             Example(
-                "drainq send --type crm --retry-within 1m update.json", "try for a minute before it is queued"),
+                "drainq send --type crm --retry-within 1m update.json", "attempt for a minute before queueing"),
         ])
 }

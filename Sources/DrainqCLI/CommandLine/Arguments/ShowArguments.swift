@@ -24,8 +24,8 @@ extension CommandDescription {
         """,
         operands: .ids,
         examples: [
-            Example("drainq show 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "the story of one operation"),
+            Example("drainq show 6f9619ff-8b86-4011-b42d-00cf4fc964ff", "show one operation with its attempts"),
             Example(
-                "drainq list --state failed --json | jq -r .id | drainq show -", "the stories of all that failed"),
+                "drainq list --state failed --json | jq -r .id | drainq show -", "show all failed operations"),
         ])
 }

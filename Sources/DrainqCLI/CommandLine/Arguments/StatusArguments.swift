@@ -21,7 +21,7 @@ struct StatusArguments: CommandArguments {
             `metrics.textfile` of the configuration makes each run write the same to a file.
             """)
         Option(
-            .watch, \.isWatching, "show it again and again, until interrupted",
+            .watch, \.isWatching, "repeat the status until interrupted",
             "Shows the status again after each --interval, until SIGINT. At a terminal it replaces the one before."
         )
         Option(
@@ -36,10 +36,10 @@ struct StatusArguments: CommandArguments {
 
 extension CommandDescription {
     static let status = CommandDescription(
-        .status, Command.status, "show how the queue is",
+        .status, Command.status, "show the status of the queue",
         """
-        First prints what needs a person: a pause, destinations that are `held` or `paused`, each with the reason and \
-        the command that ends it, and how many operations have failed or are in quarantine. Then it prints \
+        First prints the states that need a person: a pause, destinations that are `held` or `paused`, each with the \
+        reason and the command that ends it, and how many operations have failed or are in quarantine. Then it prints \
         destinations that open by themselves, `retry-after` (the server asked for time) or `circuit breaker open` \
         (after failures), with the time of the next attempt. See DESTINATIONS.
 
@@ -49,9 +49,9 @@ extension CommandDescription {
         """,
         exclusive: [[.json, .prometheus], [.watch, .prometheus]],
         examples: [
-            Example("drainq status", "how the queue is, for a person"),
-            Example("drainq status --watch --interval 5s", "how the queue is, on and on"),
-            Example("drainq status --json", "how the queue is, for a program"),
-            Example("drainq status --prometheus", "how the queue is, for Prometheus"),
+            Example("drainq status", "show the status for people"),
+            Example("drainq status --watch --interval 5s", "show the status every five seconds"),
+            Example("drainq status --json", "show the status as JSON"),
+            Example("drainq status --prometheus", "show the status as metrics"),
         ])
 }

@@ -13,7 +13,7 @@ struct WaitArguments: CommandArguments {
 
     static var options: [Option<Self>] {
         Option(
-            .timeout, .duration, \.timeout, "end after so long",
+            .timeout, .duration, \.timeout, "wait at most this long",
             """
             How long to wait; for ever unless given. After this time the status is 75 if an operation is not finished, \
             or 69 if it is held.
@@ -29,10 +29,10 @@ extension CommandDescription {
     static let wait = CommandDescription(
         .wait, Command.wait, "wait until operations are delivered or have failed",
         """
-        Waits until each operation is delivered, has failed or is gone. It sends nothing itself: runs do. It prints \
-        the kept answer of each operation (`keepAnswer` of its route), unchanged, as soon as it is delivered. The \
-        status is 0 if all are delivered, 1 if one has failed, is quarantined, or is not in the queue when the command \
-        begins.
+        Waits until each operation is delivered, has failed or is gone. Runs send the operations; this command only \
+        waits. It prints the kept answer of each operation (`keepAnswer` of its route), unchanged, as soon as it is \
+        delivered. The status is 0 if all are delivered, 1 if one has failed, is quarantined, or is not in the queue \
+        when the command begins.
 
         An operation that is gone was delivered, unless a person dropped it or a newer one replaced it. If its route \
         keeps delivered operations (`keepAnswer`, `retention.delivered`) it was not delivered, or its copy could not be \
@@ -43,6 +43,6 @@ extension CommandDescription {
         examples: [
             Example("drainq wait 6f9619ff-8b86-4011-b42d-00cf4fc964ff --timeout 1m", "wait for one operation"),
             Example(
-                "drainq add --type order order.json | drainq wait - --timeout 10m", "the answer, once there is one"),
+                "drainq add --type order order.json | drainq wait - --timeout 10m", "print the answer when it arrives"),
         ])
 }
