@@ -94,7 +94,7 @@ extension AnswerDraft {
             return ("this rule lacks 'is'", "what the answer means: deliver, defer, hold or fail")
         }
         if statuses == nil, errors == nil, content.isEmpty {
-            return ("this rule asks nothing of an answer", "it has a status, which may be \"any\", or an error")
+            return ("this rule has no condition", "it has a status, which may be \"any\", or an error")
         }
         if errors != nil, statuses != nil || !content.isEmpty || until != nil {
             return (
@@ -120,7 +120,7 @@ extension ConfigurationValue<AnswerRule> {
         rule.line = SourceLine(value.position.line)
         if !rule.content.isEmpty { return rule }
         findings.add(
-            "this rule asks nothing of an answer", at: value.position,
+            "this rule has no condition", at: value.position,
             hint: "it has a contentType, or json: { pointer: \"/success\", equals: true }, or both")
         return nil
     }

@@ -42,7 +42,7 @@ package enum ConfigurationFile {
             return "\(quote(url)) \(problem.reason)" + (problem.hint.map { hint in " (\(hint))" } ?? "")
         }
         // The file that `drainq init` writes defines no secret.
-        return url.contains("${secret:") ? "\(quote(url)) names a secret, which is to be defined first" : nil
+        return url.contains("${secret:") ? "\(quote(url)) names a secret, which must be defined first" : nil
     }
 
     /// Reports used names that are not defined. Runs last, because a name may be used before its definition.

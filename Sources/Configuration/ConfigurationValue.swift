@@ -52,7 +52,7 @@ extension ConfigurationValue<Duration> {
     }
 
     /// A duration that is not zero.
-    static let positiveDuration = duration.checked("too short", hint: "it has to be more than nothing") { $0 > .zero }
+    static let positiveDuration = duration.checked("too short", hint: "it must be greater than zero") { $0 > .zero }
 }
 
 extension ConfigurationValue<[Duration]> {
@@ -69,7 +69,7 @@ extension ConfigurationValue<Int> {
         (value.string ?? value.integer.map(String.init)).flatMap { ByteCount(quantity: $0)?.bytes }
     }
 
-    static let positiveSize = size.checked("too small", hint: "it has to be more than nothing") { $0 > 0 }
+    static let positiveSize = size.checked("too small", hint: "it must be greater than zero") { $0 > 0 }
 
     static func count(_ range: ClosedRange<Int>) -> ConfigurationValue {
         ConfigurationValue(

@@ -37,7 +37,7 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
     private static func proxyProblem(in url: String) -> URLTemplateSyntax.Problem? {
         let scheme = url.prefix { $0 != ":" }
         if !schemes.contains(String(scheme)) {
-            return .init(reason: "has a scheme that no proxy has", hint: "one of \(schemes.joined(separator: ", "))")
+            return .init(reason: "has an unknown proxy scheme", hint: "one of \(schemes.joined(separator: ", "))")
         }
         var authority = url.dropFirst(scheme.count + "://".count)
         if let end = authority.lastIndex(of: "@") {
@@ -94,7 +94,7 @@ extension ConfigurationValue<Conditions.Power> {
         case nil:
             findings.add(
                 "\(value.quoted) is neither any nor ac nor a duration", at: value.position,
-                hint: "a duration such as \"5s\" is kept between attempts on battery")
+                hint: "on battery a run waits once for a duration such as \"5s\", before it sends")
             return nil
         }
     }

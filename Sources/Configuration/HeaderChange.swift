@@ -61,7 +61,7 @@ extension ConfigurationValue<[HeaderChange]> {
         }
         if text.first == " " || text.first == "\t" || text.last == " " || text.last == "\t" {
             findings.add(
-                "the value begins or ends with a space", at: position, hint: "no server would see it: leave it out")
+                "the value begins or ends with a space", at: position, hint: "servers ignore it: remove it")
             return nil
         }
         if !findings.check(text, as: .header, at: position) { return nil }

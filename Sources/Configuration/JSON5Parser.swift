@@ -57,13 +57,17 @@ struct JSON5Parser {
         var position = SourcePosition(line: 1, column: 1)
         var decoder = UTF8()
         var iterator = bytes.makeIterator()
+        var isAfterCR = false
         while case .scalarValue(let scalar) = decoder.decode(&iterator) {
-            if scalar == "\n" {
+            if scalar == "\n", isAfterCR {
+                // The second half of a line end.
+            } else if scalar == "\n" || scalar == "\r" {
                 position.line += 1
                 position.column = 1
             } else {
                 position.column += 1
             }
+            isAfterCR = scalar == "\r"
         }
         return position
     }

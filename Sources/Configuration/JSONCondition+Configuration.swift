@@ -70,7 +70,7 @@ extension ConfigurationValue<JSONValue> {
         case .string(let text): return .string(text)
         case .number(let text):
             if let number = jsonNumber(text) { return .number(number) }
-            findings.add("\(text) is in no JSON document", at: value.position, hint: "JSON has decimal numbers only")
+            findings.add("\(text) is not a JSON number", at: value.position, hint: "JSON has decimal numbers only")
             return nil
         case .array(let elements):
             let values = elements.map { jsonValue(of: $0, &findings) }
@@ -79,7 +79,7 @@ extension ConfigurationValue<JSONValue> {
             guard let members = findings.members(of: value) else { return nil }
             let values = members.map { member in (member.name, jsonValue(of: member.value, &findings)) }
             if values.contains(where: { $0.1 == nil }) { return nil }
-            return .object(Dictionary(uniqueKeysWithValues: values.map { ($0, $1!) }))
+            return .object(Dictionary(uniqueKeysWithValues: values.map { (JSONName($0), $1!) }))
         }
     }
 

@@ -24,7 +24,7 @@ struct ScheduleDraft: Hashable, Sendable {
         if let schedule {
             if isExponential || preset != nil {
                 throw Contradiction(
-                    "it has more than one kind of delays",
+                    "it defines its delays twice",
                     "leave out 'schedule', or 'preset', 'base', 'multiplier' and 'max'")
             }
             resolved = BackoffSchedule(delays: .list(schedule), jitter: Self.defaultJitter)

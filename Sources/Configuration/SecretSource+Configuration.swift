@@ -33,7 +33,7 @@ extension ConfigurationValue<SecretSource> {
         guard case .command(let words, _) = source else {
             findings.add(
                 "this secret has a 'ttl' and no 'command'", at: position,
-                hint: "a \(draft.keys[0]) is read for each attempt")
+                hint: "only the output of a command is kept for a ttl")
             return nil
         }
         return .command(words, ttl: ttl)

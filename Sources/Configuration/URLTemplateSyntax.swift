@@ -20,7 +20,7 @@ enum URLTemplateSyntax {
             let code = String(scalar.value, radix: 16, uppercase: true)
             return Problem(
                 reason:
-                    "has a character that no URL can have, U+\(String(repeating: "0", count: max(0, 4 - code.count)))\(code)",
+                    "has a character that is invalid in a URL, U+\(String(repeating: "0", count: max(0, 4 - code.count)))\(code)",
                 hint: "a blank is written %20")
         }
         let rest = text.dropFirst(scheme.count)
@@ -86,7 +86,7 @@ enum URLTemplateSyntax {
             case "}": return Problem(reason: "has a '}' without '{'", hint: "'}' itself is written %7D")
             case "\"", "<", ">", "\\", "^", "`", "|":
                 return Problem(
-                    reason: "has a character that no URL can have, '\(character)'", hint: "percent-encode it")
+                    reason: "has a character that is invalid in a URL, '\(character)'", hint: "percent-encode it")
             default: continue
             }
         }

@@ -59,7 +59,7 @@ import Testing
         ("[{ status: 409 }]", ": this rule lacks 'is'; what the answer means: deliver, defer, hold or fail"),
         (
             "[{ is: 'defer' }]",
-            ": this rule asks nothing of an answer; it has a status, which may be \"any\", or an error"
+            ": this rule has no condition; it has a status, which may be \"any\", or an error"
         ),
         (
             "[{ status: 409, is: 'delivr' }]",

@@ -102,13 +102,13 @@ import Testing
 
     @Test(arguments: [
         ("proxy", "'proxy' is not a proxy; write environment, direct, or a URL such as http://proxy.example.com:3128"),
-        ("ftp://h:1", "'ftp://h:1' has a scheme that no proxy has; one of http, https, socks5, socks5h"),
+        ("ftp://h:1", "'ftp://h:1' has an unknown proxy scheme; one of http, https, socks5, socks5h"),
         ("http://h", "'http://h' has no port; write it, as in http://proxy.example.com:3128"),
         ("http://h:1/x", "'http://h:1/x' has a path; a proxy is a host and a port"),
         ("http://h:0", "'http://h:0' has a port that is none: '0'; ports are 1 to 65535"),
         ("http://${secret:a}:1", "has a secret outside its user information"),
         ("http://u:p w@h:1", "'http://…@h:1' has user information that is none"),
-        ("http://u:${secret}@h:1", "'${secret}' stands for no secret"),
+        ("http://u:${secret}@h:1", "'${secret}' is not a secret reference"),
         ("http://u:${secret:b}@h:1", "there is no secret 'b'; did you mean 'a'?"),
     ])
     func `a proxy is a host and a port, and its password is in no message`(proxy: String, expected: String) {
@@ -140,7 +140,7 @@ import Testing
             "{ file: 'x', env: 'X' }",
             "secrets.a: this secret has 'file' and 'env'; it has one of file, env, credential, command and oauth2"
         ),
-        ("{ file: 'x', ttl: '1h' }", "secrets.a: this secret has a 'ttl' and no 'command'; a file is read"),
+        ("{ file: 'x', ttl: '1h' }", "secrets.a: this secret has a 'ttl' and no 'command'; only the output"),
         ("{ evn: 'X' }", "secrets.a.evn: there is no such key; did you mean 'env'?"),
         ("{ env: '1X' }", "secrets.a.env: '1X' is not a variable; a variable is letters, digits and '_'"),
         ("{ credential: '../x' }", "secrets.a.credential: '../x' is not a credential; a credential is a file's name"),

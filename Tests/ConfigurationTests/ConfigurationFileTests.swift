@@ -138,7 +138,7 @@ import Testing
         ),
         (
             "timeouts: { total: '0s' }",
-            "routes.default.timeouts.total: '0s' is too short; it has to be more than nothing"
+            "routes.default.timeouts.total: '0s' is too short; it must be greater than zero"
         ),
         ("timeouts: '5s'", "routes.default.timeouts: '5s' is not an object"),
         (
@@ -192,7 +192,7 @@ import Testing
         ),
         (
             "retry: { base: '2h', schedule: ['1h'] }",
-            "routes.default.retry: this schedule cannot be: it has more than one kind of delays; leave out 'schedule', or 'preset', 'base', 'multiplier' and 'max'"
+            "routes.default.retry: this schedule cannot be: it defines its delays twice; leave out 'schedule', or 'preset', 'base', 'multiplier' and 'max'"
         ),
         (
             "retry: { preset: 'steps', base: '2h' }",
@@ -229,7 +229,7 @@ import Testing
         ),
         (
             "headers: { A: 'x ' }",
-            "routes.default.headers.A: the value begins or ends with a space; no server would see it: leave it out"
+            "routes.default.headers.A: the value begins or ends with a space; servers ignore it: remove it"
         ),
         ("headers: { A: 1 }", "routes.default.headers.A: 1 is not text; header values are text in quotes"),
         (
@@ -238,7 +238,7 @@ import Testing
         ),
         (
             "headers: { Authorization: 'Bearer ${secrets:api}' }",
-            "routes.default.headers.Authorization: '${secrets:api}' stands for no secret; a secret is written ${secret:NAME}, and NAME is a key of 'secrets'"
+            "routes.default.headers.Authorization: '${secrets:api}' is not a secret reference; a secret is written ${secret:NAME}, and NAME is a key of 'secrets'"
         ),
         (
             "classify: { cancelled: 'fail' }",
@@ -266,7 +266,7 @@ import Testing
         ("https://u:p@h/", "has a name or password in it"), ("https://{type}.h/", "has a placeholder in its host"),
         ("https://[::1/", "has a host that is none"), ("https://[::1]:x/", "has a host that is none"),
         ("https://h/?k=${secret:}", "is no name of a secret"),
-        ("https://h/?k=${id}", "stands for no secret"),
+        ("https://h/?k=${id}", "is not a secret reference"),
         ("https://h!/", "has a host that is none: 'h!'"),
         ("https://h/#x", "has a fragment"), ("https://h/%zz", "has a '%' without"), ("https://h/a b", "U+0020"),
         ("https://h/\u{202E}", "U+202E"), ("https://h/{", "has a '{' that begins no placeholder"),
@@ -275,7 +275,7 @@ import Testing
         ("https://h/{payload.}", "is an unknown placeholder"),
         ("https://h/{payload.a..b}", "is an unknown placeholder"),
         ("https://h/{}", "has a '{' that begins no placeholder"),
-        ("https://h/<x>", "has a character that no URL can have, '<'"),
+        ("https://h/<x>", "has a character that is invalid in a URL, '<'"),
         ("https://h/" + String(repeating: "x", count: 9_000), "is longer than 8192 bytes"),
     ])
     func `a URL that cannot be requested is refused`(url: String, reason: String) {

@@ -107,10 +107,10 @@ import Testing
         ),
         (
             "require: { pointer: '/a', equals: Infinity }",
-            "require.equals: Infinity is in no JSON document; JSON has decimal numbers only"
+            "require.equals: Infinity is not a JSON number; JSON has decimal numbers only"
         ),
         ("require: { pointer: '/a', equals: { x: 1, x: 2 } }", "require.equals.x: this key is written twice"),
-        ("accept: {}", "accept: this rule asks nothing of an answer; it has a contentType, or json"),
+        ("accept: {}", "accept: this rule has no condition; it has a contentType, or json"),
         ("accept: { contenttype: 'a/b' }", "accept.contenttype: there is no such key; did you mean 'contentType'?"),
         (
             "accept: { contentType: 'application/json; charset=utf-8' }",

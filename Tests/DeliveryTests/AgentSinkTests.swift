@@ -69,7 +69,7 @@ import Testing
         let sink = sink(playing: #"printf '\x00\x00\x00\x09\x04\x00\x00\x00\x00\x00\x00\x00\x63' >&0; sleep 60"#)
         defer { sink.close() }
         let error = #expect(throws: SinkError.self) { try sink.deliver(request(total: .seconds(5))) }
-        #expect(error?.description.contains("of another release") == true)
+        #expect(error?.description.contains("its version differs") == true)
     }
 
     @Test func `an executable that is not there is an error of the sink at once`() {

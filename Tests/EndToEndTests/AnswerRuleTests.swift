@@ -129,6 +129,9 @@ import Testing
         #expect((piped["written"] as? String)?.hasSuffix("/drainq.json:4") == true)
         #expect(
             try drainq.run("explain", "--answer", "-", input: "HTTP/1.1 403 Forbidden\n").lines[0].hasSuffix("held"))
+        // The rest of a redirected file, not all of it.
+        let rest = try drainq.shell("{ read -r line; drainq explain --answer -; } <\(path)")
+        #expect(rest.status == 65 && rest.error.contains("line 1 is no status line"))
         let refused = try drainq.run("explain", "--answer", "-", input: "{}")
         #expect(refused.status == 65 && refused.error.contains("line 1 is no status line"))
         #expect(try drainq.run("explain", "--answer", "/none").status == 65)

@@ -98,6 +98,8 @@ private struct Made: Sendable {
         #expect(server.state.notes == ["N-c-a": "black tea"])
         let waited = try drainq.run("wait", "next")
         #expect(waited.status == 0 && waited.output == #"{"id":"N-c-a","title":"black tea"}"#)
+        let unknown = try drainq.run("wait", "nothing", "--timeout", "0s")
+        #expect(unknown.status == 1 && unknown.error.contains("no operation 'nothing' in the queue"))
         let shown = try drainq.run("show", "next")
         #expect(shown.output.contains("answer:") && shown.output.contains("black tea"))
         let story = try json(drainq.run("show", "--json", "next").lines[0])

@@ -142,6 +142,20 @@ struct LookingTests {
 
     // MARK: - Quarantine
 
+    @Test func `quarantine is listed by name, the first names within --limit`() throws {
+        let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
+        for name in ["c", "a", "d", "b"] { try queue.drop(Data("{".utf8), as: name) }
+        try queue.run("run")
+        func names(_ arguments: String...) throws -> [String] {
+            try queue.run(["list", "--state", "quarantined"] + arguments).lines.dropFirst().map {
+                String($0.prefix { $0 != " " })
+            }
+        }
+        let all = try names()
+        #expect(all.count == 4 && all == all.sorted())
+        #expect(try names("--limit", "2") == Array(all.prefix(2)))
+    }
+
     @Test func `what list shows of quarantine is a name that other commands take`() throws {
         let queue = try Drainq("{ routes: { default: { url: \"https://a.example\" } } }")
         try queue.run("add", input: "{\"n\":\n")

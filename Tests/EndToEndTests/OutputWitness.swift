@@ -42,12 +42,14 @@ final class OutputWitness {
     }
 
     private static func complaints(
-        _ members: [String: JSONValue], _ fields: [OutputObject.Field], _ path: String, _ seen: inout Set<String>
+        _ members: [JSONName: JSONValue], _ fields: [OutputObject.Field], _ path: String, _ seen: inout Set<String>
     ) -> [String] {
-        var complaints = Set(members.keys).subtracting(fields.map(\.name)).map { "\(path).\($0) is not documented" }
+        var complaints = Set(members.keys.map(\.text)).subtracting(fields.map(\.name)).map {
+            "\(path).\($0) is not documented"
+        }
         for field in fields {
             let path = "\(path).\(field.name)"
-            if let value = members[field.name] {
+            if let value = members[JSONName(field.name)] {
                 seen.insert(path)
                 complaints += Self.complaints(value, field.kind, path, &seen)
             } else if !field.isOptional {

@@ -43,6 +43,14 @@ import Testing
         #expect(JSONPointer(text) == nil)
     }
 
+    @Test func `names and texts are equal by their code points`() throws {
+        let composed = try JSONValue(Array("{\"\u{e9}\":1}".utf8))
+        let decomposed = try JSONValue(Array("{\"e\u{301}\":1}".utf8))
+        #expect(composed != decomposed)
+        let both = try JSONValue(Array("{\"\u{e9}\":1,\"e\u{301}\":2}".utf8))
+        #expect(both.description == "{\"e\u{301}\":2,\"\u{e9}\":1}")
+    }
+
     @Test func `a number that is none equals only itself`() {
         for text in ["", "-", "x", "1.", ".5", "1e", "1.2.3"] {
             #expect(JSONValue.number(text) != .number("1"))
@@ -170,16 +178,18 @@ import Testing
             let count = Int.random(in: 0...3, using: &generator)
             return .array((0..<count).map { _ in randomValue(depth: depth + 1, &generator) })
         default:
-            var members: [String: JSONValue] = [:]
+            var members: [JSONName: JSONValue] = [:]
             for _ in 0..<Int.random(in: 0...3, using: &generator) {
-                members[randomText(&generator)] = randomValue(depth: depth + 1, &generator)
+                members[JSONName(randomText(&generator))] = randomValue(depth: depth + 1, &generator)
             }
             return .object(members)
         }
     }
 
     private func randomText(_ generator: inout SeededGenerator) -> String {
-        let pieces = ["a", "é", "😀", "\"", "\\", "/", "~", "\n", "\u{1}", " ", "0", "{", "]", ",", ":"]
+        let pieces = [
+            "a", "\u{e9}", "e\u{301}", "😀", "\"", "\\", "/", "~", "\n", "\u{1}", " ", "0", "{", "]", ",", ":",
+        ]
         return (0..<Int.random(in: 0...4, using: &generator)).map { _ in pieces.randomElement(using: &generator)! }
             .joined()
     }
@@ -196,7 +206,7 @@ import Testing
         case .object(let members):
             var parts: [String] = []
             for (name, value) in members {
-                parts.append(blank + escaped(name) + blank + ":" + spread(value, &generator))
+                parts.append(blank + escaped(name.text) + blank + ":" + spread(value, &generator))
             }
             return blank + "{" + parts.joined(separator: ",") + blank + "}"
         case .string(let text): return blank + escaped(text) + blank
@@ -220,7 +230,7 @@ import Testing
         case .array(let elements):
             return [(JSONPointer(tokens: []), value)] + elements.enumerated().flatMap { inside("\($0)", $1) }
         case .object(let members):
-            return [(JSONPointer(tokens: []), value)] + members.flatMap { inside($0.key, $0.value) }
+            return [(JSONPointer(tokens: []), value)] + members.flatMap { inside($0.key.text, $0.value) }
         case .null, .bool, .number, .string: return [(JSONPointer(tokens: []), value)]
         }
     }

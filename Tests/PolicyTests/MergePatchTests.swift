@@ -13,6 +13,8 @@ struct MergePatchTests {
         (#"{"a":1}"#, "null", "null"),
         ("{}", "{}", "{}"),
         (#"{"\u0061":1}"#, #"{"a":2}"#, #"{"\u0061":2}"#),
+        // Two names, although Swift's strings are equal.
+        ("{\"\u{e9}\":1}", "{\"e\u{301}\":2}", "{\"\u{e9}\":1,\"e\u{301}\":2}"),
     ])
     func `one patch does what two do, one after the other`(earlier: String, later: String, merged: String) throws {
         let bytes = try #require(MergePatch.merged(Array(earlier.utf8), Array(later.utf8)))
@@ -31,7 +33,7 @@ struct MergePatchTests {
     /// RFC 7396 §2.
     private static func apply(_ patch: JSONValue, to target: JSONValue?) -> JSONValue {
         guard case .object(let members) = patch else { return patch }
-        var result: [String: JSONValue] = [:]
+        var result: [JSONName: JSONValue] = [:]
         if case .object(let old)? = target { result = old }
         for (name, value) in members {
             result[name] = value == .null ? nil : apply(value, to: result[name])

@@ -146,9 +146,9 @@ import Testing
 
     @Test(arguments: [
         ("${secret:}", "'' is no name of a secret"), ("x ${secret:a b}", "'a b' is no name of a secret"),
-        ("${secrets:api}", "'${secrets:api}' stands for no secret"),
-        ("${secret:api", "'${secret:api' stands for no secret"),
-        ("$${API}", "'${API}' stands for no secret"),
+        ("${secrets:api}", "'${secrets:api}' is not a secret reference"),
+        ("${secret:api", "'${secret:api' is not a secret reference"),
+        ("$${API}", "'${API}' is not a secret reference"),
     ])
     func `a reference that is none is found when the configuration is read`(text: String, reason: String) {
         let route = Route(url: "https://a", headers: [HeaderField(name: "X-A", value: text)])

@@ -159,7 +159,7 @@ import Testing
         ("{items}", "'{items}' means nothing here", ""),
         ("{id:hex}", "'{id:hex}' is an unknown placeholder", "did you mean {id}? "),
         ("{id", "'{id' is no placeholder: it has no '}'", ""),
-        ("${secrets:x}", "'${secrets:x}' stands for no secret", ""),
+        ("${secrets:x}", "'${secrets:x}' is not a secret reference", ""),
     ])
     func `a word that is none is an error of the configuration, never sent`(text: String, reason: String, hint: String)
         throws

@@ -228,7 +228,7 @@ package final class AgentSink: Sink {
 
     private func strange(_ agent: Agent) -> String {
         let path = program(agent.transport).executable
-        return "cannot use '\(path)': it is of another release than this drainq; install both from one"
+        return "cannot use '\(path)': its version differs from this drainq's; install both from one release"
     }
 
     // MARK: - Waiting

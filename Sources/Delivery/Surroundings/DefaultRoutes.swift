@@ -38,13 +38,18 @@ struct DefaultRoutes {
     private static func inIPv6(_ table: String) -> [Route] {
         table.split(separator: "\n").compactMap { line in
             let fields = line.split(separator: " ")
-            guard fields.count >= 10, isUsable(fields[8]), !fields[0].hasPrefix("fe8"), !fields[0].hasPrefix("ff")
+            guard fields.count >= 10, isUsable(fields[8]), !isLinkLocal(fields[0]), !fields[0].hasPrefix("ff")
             else {
                 return nil
             }
             let isDefault = fields[0].allSatisfy { $0 == "0" } && fields[1] == "00"
             return (String(fields[9]), UInt32(fields[5], radix: 16) ?? 0, isDefault)
         }
+    }
+
+    /// Returns whether a destination is in fe80::/10 (RFC 4291 §2.4).
+    private static func isLinkLocal(_ destination: Substring) -> Bool {
+        ["fe8", "fe9", "fea", "feb"].contains(destination.prefix(3))
     }
 
     /// Returns whether the flags have RTF_UP and not RTF_REJECT, which marks a destination as unreachable.

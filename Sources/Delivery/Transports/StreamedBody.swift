@@ -55,7 +55,9 @@ final class OpenFilePart: StreamedBody {
     private var checked: (checksum: UInt32, count: Int)
 
     init(_ part: FilePart) throws(BodyFileError) {
-        guard let file = part.file else { throw BodyFileError(unreadable: "the operation's file did not come") }
+        guard let file = part.file else {
+            throw BodyFileError(unreadable: "the run sent no descriptor of the operation's file")
+        }
         self.part = part
         self.file = file
         checked = (part.checksumBefore, 0)

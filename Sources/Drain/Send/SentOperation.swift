@@ -44,7 +44,7 @@ struct SentOperation {
         let reason =
             switch block.reason {
             case .paused: "\(name) is paused"
-            case .held: "\(name) is held: \(destination.state.hold?.reason ?? "no reason kept")"
+            case .held: "\(name) is held: \(destination.state.hold?.reason ?? "no reason recorded")"
             case .retryAfter: "the server of \(name) asked for time\(until)"
             case .circuitBreaker: "the circuit breaker of \(name) is open\(until)"
             }

@@ -26,7 +26,7 @@ func checkDamage(_ spool: SpoolDirectory, isRepairing: Bool, _ findings: inout F
     for damage in damages where !left.contains(damage) { findings.repaired(damage.text, damage.word) }
     for damage in left { findings.take(damage) }
     for item in recovery.quarantined {
-        findings.fact("'quarantine/\(item.fileName)': \(item.reason ?? "no reason kept")")
+        findings.fact("'quarantine/\(item.fileName)': \(item.reason ?? "no reason recorded")")
     }
     for error in recovery.errors { findings.problems(CommandFailure(error), "directory") }
 }

@@ -33,7 +33,7 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
             }
         }
         if filter.states.contains(.quarantined) {
-            let items = try queue.spool.quarantined().filter(filter.includes).suffix(max(0, limit - entries.count))
+            let items = try queue.spool.quarantined().filter(filter.includes).prefix(max(0, limit - entries.count))
             for item in items {
                 if arguments.isJSON { JSONLine.write(QuarantineView(item)) } else { strange.append(row(item, now)) }
             }

@@ -53,7 +53,8 @@ private struct Answering {
         case .refused(_, let place, let reason):
             return refuse("line \(place.line) of '\(place.source)': \(reason)", nil, .dataInvalid)
         case .refusedFile(let path, let refusal):
-            return refuse("'\(path)': the body file \(refusal)", nil, .dataInvalid)
+            let isFault = if case .system = refusal { true } else { false }
+            return refuse("'\(path)': the body file \(refusal)", nil, isFault ? .inputOutput : .dataInvalid)
         }
     }
 

@@ -7,6 +7,8 @@ final class StopSignals {
     private static let numbers = [SIGINT, SIGTERM]
     private let sources: [any DispatchSourceSignal]
     private let flag: Flag
+    /// The dispositions before, in the order of `numbers`: a shell lets its background jobs ignore SIGINT.
+    private let before: [sigaction]
 
     private final class Flag: Sendable {
         let isSet = Atomic(false)
@@ -17,6 +19,11 @@ final class StopSignals {
         let flag = Flag()
         let queue = DispatchQueue(label: "drainq.signals")
         let registered = DispatchSemaphore(value: 0)
+        before = Self.numbers.map { number in
+            var disposition = sigaction()
+            sigaction(number, nil, &disposition)
+            return disposition
+        }
         sources = Self.numbers.map { number in
             #if !os(Linux)
                 signal(number, SIG_IGN)
@@ -38,9 +45,12 @@ final class StopSignals {
     /// Whether a signal has arrived.
     var received: Bool { flag.isSet.load(ordering: .sequentiallyConsistent) }
 
-    /// Lets the signals end the process again.
+    /// Gives the signals the effect that they had before.
     func restore() {
         for source in sources { source.cancel() }
-        for number in Self.numbers { signal(number, SIG_DFL) }
+        for (number, disposition) in zip(Self.numbers, before) {
+            var disposition = disposition
+            sigaction(number, &disposition, nil)
+        }
     }
 }

@@ -100,7 +100,7 @@ private struct Waiting {
         var result = WaitResult(
             id: id, outcome: entry.state == .delivered ? .delivered : .failed, status: last?.status, rule: last?.rule)
         guard entry.state == .delivered else {
-            let cause = last?.cause ?? "no reason kept"
+            let cause = last?.cause ?? "no reason recorded"
             result.error = cause
             return close(
                 mention, .failed, error: "'\(id)' failed: \(cause)", hint: pasted("show", id), result)
@@ -156,6 +156,9 @@ private struct Waiting {
 
     /// Ends the wait after the time limit. Reports what each operation waits for.
     private mutating func giveUp() throws -> ExitStatus {
+        // An id that was not seen may not exist: the remaining listings decide now.
+        for _ in 1..<Self.missesOfGone where open.contains(where: { misses[$0.mention] != nil }) { _ = try look() }
+        if open.isEmpty { return .first(of: statuses) }
         let now = Timestamp.now()
         let known = try queue.knownDestinations()
         var reasons = try WaitReasons(queue.spool, queue.configuration, known, at: now)

@@ -135,7 +135,8 @@ extension JSONValue: Encodable {
             if let whole = Int64(text) { try container.encode(whole) } else { try container.encode(Double(text)) }
         case .string(let text): try container.encode(text)
         case .array(let elements): try container.encode(elements)
-        case .object(let members): try container.encode(members)
+        case .object(let members):
+            try container.encode(Dictionary(uniqueKeysWithValues: members.map { ($0.key.text, $0.value) }))
         }
     }
 }

@@ -63,7 +63,7 @@ struct RunNews {
     private mutating func quarantined(_ item: QuarantineItem) {
         add(
             HookNews(
-                .quarantined, reason: item.reason ?? "no reason kept",
+                .quarantined, reason: item.reason ?? "no reason recorded",
                 ids: [item.name?.id.description ?? item.fileName]))
     }
 

@@ -44,7 +44,7 @@ final class InputSource {
             if more.isEmpty { return bytes }
             bytes += more
             if bytes.count > limit {
-                throw CommandFailure(.dataInvalid, "cannot add from '\(name)': a value is longer than \(limit) bytes")
+                throw CommandFailure(.dataInvalid, "cannot use '\(name)': a value is longer than \(limit) bytes")
             }
         }
     }

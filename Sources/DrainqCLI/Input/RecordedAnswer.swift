@@ -14,7 +14,12 @@ enum RecordedAnswer {
         let name = path == "-" ? "standard input" : path
         let bytes: [UInt8]
         do throws(Errno) {
-            bytes = try contents(of: path == "-" ? "/dev/stdin" : path, upTo: maximumBytes)
+            bytes =
+                if path == "-" {
+                    try contents(of: STDIN_FILENO, upTo: maximumBytes)
+                } else {
+                    try contents(of: path, upTo: maximumBytes)
+                }
         } catch {
             throw CommandFailure(.dataInvalid, "cannot read '\(name)': \(error)")
         }

@@ -117,7 +117,7 @@ struct ScheduleView: JSONObject {
     static let fields: [JSONField<ScheduleView>] = [
         .field("delays", .list(.text), "the first delays, without jitter", \.delays),
         .maybe("thenEvery", .text, "each delay after those", \.thenEvery),
-        .field("jitter", .number, "the most that is added to each, as a fraction of it", \.jitter),
+        .field("jitter", .number, "how much shorter or longer each is at most, as a fraction of it", \.jitter),
         .maybe("attemptsAllowed", .count, "the number of attempts after which it fails", \.attemptsAllowed),
         .maybe("maxAge", .text, "the age at which it fails", \.maxAge),
     ]

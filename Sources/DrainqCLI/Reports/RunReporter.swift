@@ -178,7 +178,7 @@ struct RunReporter {
         case .json: JSONLine.write(QuarantineView(item))
         case .actionable, .everything:
             Messages.error(
-                "'\(item.originalName ?? item.fileName)' is not an operation: \(item.reason ?? "no reason kept")",
+                "'\(item.originalName ?? item.fileName)' is not an operation: \(item.reason ?? "no reason recorded")",
                 hint: "kept as '\(queue.map { $0 + "/" } ?? "")quarantine/\(item.fileName)'")
         }
     }

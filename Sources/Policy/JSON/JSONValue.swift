@@ -7,7 +7,7 @@ package indirect enum JSONValue: Sendable {
     case number(String)
     case string(String)
     case array([JSONValue])
-    case object([String: JSONValue])
+    case object([JSONName: JSONValue])
 }
 
 extension JSONValue {
@@ -30,7 +30,7 @@ extension JSONValue {
             var isObject: Bool
             var name = ""
             var elements: [JSONValue] = []
-            var members: [String: JSONValue] = [:]
+            var members: [JSONName: JSONValue] = [:]
         }
 
         let bytes: [UInt8]
@@ -72,7 +72,7 @@ extension JSONValue {
                 }
                 guard !open.isEmpty else { return value }
                 if open[open.count - 1].isObject {
-                    open[open.count - 1].members[open[open.count - 1].name] = value
+                    open[open.count - 1].members[JSONName(open[open.count - 1].name)] = value
                 } else {
                     open[open.count - 1].elements.append(value)
                 }
@@ -127,7 +127,7 @@ extension JSONValue: Hashable {
         case .bool(let value): hasher.combine(value)
         case .number(let text):
             if let number = JSONNumber(text) { hasher.combine(number) } else { hasher.combine(text) }
-        case .string(let text): hasher.combine(text)
+        case .string(let text): hasher.combine(JSONName(text))
         case .array(let elements): hasher.combine(elements)
         case .object(let members): hasher.combine(members)
         }
@@ -145,7 +145,7 @@ extension JSONValue: CustomStringConvertible {
         case .array(let elements): "[" + elements.map(\.description).joined(separator: ",") + "]"
         case .object(let members):
             "{"
-                + members.sorted { $0.key < $1.key }.map { "\(JSONText.quoted($0.key)):\($0.value)" }
+                + members.sorted { $0.key < $1.key }.map { "\(JSONText.quoted($0.key.text)):\($0.value)" }
                 .joined(separator: ",") + "}"
         }
     }

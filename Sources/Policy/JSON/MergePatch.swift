@@ -45,12 +45,13 @@ package enum MergePatch {
     /// Returns the members with their names as written; `nil` if a name is repeated, or is not valid text.
     private static func members(
         of bytes: [UInt8], _ range: Range<Int>
-    ) -> [(name: String, text: Range<Int>, value: Range<Int>)]? {
-        var members: [(name: String, text: Range<Int>, value: Range<Int>)] = []
-        var seen: Set<String> = []
+    ) -> [(name: JSONName, text: Range<Int>, value: Range<Int>)]? {
+        var members: [(name: JSONName, text: Range<Int>, value: Range<Int>)] = []
+        var seen: Set<JSONName> = []
         var isPlain = true
         _ = try? JSONScanner.forEachMember(of: bytes, in: range) { text, value in
-            guard let name = JSONScanner.text(of: bytes, in: text, repairing: false), seen.insert(name).inserted else {
+            let name = JSONScanner.text(of: bytes, in: text, repairing: false).map { JSONName($0) }
+            guard let name, seen.insert(name).inserted else {
                 isPlain = false
                 return
             }

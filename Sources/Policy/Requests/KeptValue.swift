@@ -73,7 +73,7 @@ package enum KeepError: Error, Hashable, Sendable, CustomStringConvertible {
         case .empty: "it is empty"
         case .tooLong: "it is longer than \(KeptValue.longest) bytes"
         case .control: "it has a control character in it"
-        case .secret: "it has a secret of the request in it"
+        case .secret: "it contains a secret of the request"
         }
     }
 }

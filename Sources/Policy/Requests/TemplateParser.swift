@@ -103,7 +103,7 @@ struct TemplateParser {
         guard rest.hasPrefix(opening), let close = rest.firstIndex(of: "}") else {
             let reference = rest.prefix { $0 != "}" }.prefix(40)
             let end = rest.contains("}") ? "}" : ""
-            throw RouteProblem(reason: "'\(escapedForDisplay(reference))\(end)' stands for no secret", hint: hint)
+            throw RouteProblem(reason: "'\(escapedForDisplay(reference))\(end)' is not a secret reference", hint: hint)
         }
         let name = String(rest[..<close].dropFirst(opening.count))
         guard TypeName(name) != nil else {

@@ -7,6 +7,11 @@ package func contents(of path: String, upTo limit: Int) throws(Errno) -> [UInt8]
     repeat { descriptor = open(path.rawCString, O_RDONLY | O_CLOEXEC) } while descriptor < 0 && errno == EINTR
     if descriptor < 0 { throw Errno(errno) }
     defer { close(descriptor) }
+    return try contents(of: descriptor, upTo: limit)
+}
+
+/// Returns the next `limit` bytes of an open file, a pipe or a socket; fewer at its end.
+package func contents(of descriptor: Int32, upTo limit: Int) throws(Errno) -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < limit {
         let more = try someBytes(of: descriptor, atMost: min(limit - bytes.count, 16_384))

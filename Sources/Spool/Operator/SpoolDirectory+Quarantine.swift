@@ -13,7 +13,7 @@ extension SpoolDirectory {
             if let reason = try? readFile(item.reasonPath, limit: OperationFile.headerLimit) { item.readReason(reason) }
             items.append(item)
         }
-        return items
+        return items.sorted { $0.fileName < $1.fileName }
     }
 
     /// Input that is no operation, such as a bad line of `add`, and why.

@@ -1,0 +1,25 @@
+/// The name of a JSON member. Two names are equal if their code points are (RFC 8259 §8.3); Swift compares strings by
+/// canonical equivalence, for which "é" in one code point and in two is one name.
+package struct JSONName: Hashable, Comparable, Sendable, ExpressibleByStringLiteral {
+    package let text: String
+
+    package init(_ text: String) {
+        self.text = text
+    }
+
+    package init(stringLiteral text: String) {
+        self.init(text)
+    }
+
+    package static func == (left: JSONName, right: JSONName) -> Bool {
+        left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    package static func < (left: JSONName, right: JSONName) -> Bool {
+        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        for byte in text.utf8 { hasher.combine(byte) }
+    }
+}
