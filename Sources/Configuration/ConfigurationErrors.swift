@@ -39,7 +39,7 @@ package struct ConfigurationErrors: Error, Hashable, Sendable, CustomStringConve
 /// The findings while a configuration is read: its errors, and the names that must be defined somewhere.
 struct ConfigurationFindings {
     /// A use of a name that is defined elsewhere in the file, perhaps further down.
-    struct Mention: Hashable, Sendable {
+    struct NamedPlace: Hashable, Sendable {
         enum Kind: Hashable, Sendable {
             case secret
             case destination
@@ -56,7 +56,7 @@ struct ConfigurationFindings {
     /// The absolute directory from which relative paths in the file start.
     let directory: String
     private(set) var errors: [(position: SourcePosition, path: String?, reason: String, hint: String?)] = []
-    private(set) var mentions: [Mention] = []
+    private(set) var mentions: [NamedPlace] = []
     /// The defined secrets. A secret with a wrong definition is included, so that it is one error and not two.
     var definedSecrets: Set<String> = []
     private var path: [String] = []
@@ -71,12 +71,12 @@ struct ConfigurationFindings {
         errors.append((position, path.isEmpty ? nil : path.joined(separator: "."), reason, hint))
     }
 
-    mutating func mention(_ kind: Mention.Kind, _ name: String, at position: SourcePosition) {
-        mentions.append(Mention(kind: kind, name: name, position: position, path: path))
+    mutating func mention(_ kind: NamedPlace.Kind, _ name: String, at position: SourcePosition) {
+        mentions.append(NamedPlace(kind: kind, name: name, position: position, path: path))
     }
 
     /// Adds an error about a name that was used earlier, once the whole file has been read.
-    mutating func add(_ reason: String, about mention: Mention, hint: String?) {
+    mutating func add(_ reason: String, about mention: NamedPlace, hint: String?) {
         errors.append((mention.position, mention.path.joined(separator: "."), reason, hint))
     }
 

@@ -13,7 +13,13 @@ import Testing
         (#"\bCourier\b"#, "RedirectFollower"), (#"\b(No)?Carrier\b"#, "AgentTransport"),
         (#"\bDesk\b"#, "Responder"),
         (#"\bWorkshop\b"#, "ScratchDirectory"), (#"\bAftermath\b"#, "RunObserver"), (#"\b[Cc]ensus\b"#, "Precedence"),
-        (#"\b[Kk]eepsake\b"#, "KeptValues"),
+        (#"\b[Kk]eepsake\b"#, "KeptValues"), (#"\blostHold\b"#, "lostLock: a hold is an operator's"),
+        (#"\bSendTurn\b"#, "SequenceReservation"), (#"\bnextTurns?\b"#, "dequeue"),
+        (#"\b(Admittance|admittance)\b"#, "AdmissionControl"), (#"\b[Ss]tillborn\b"#, "failedStarts"),
+        (#"\b(takeOrder|giveOrderBack)\b"#, "takeSequenceLock, releaseSequenceLock"),
+        (#"\bhasCompany\b"#, "hasOtherRuns"), (#"\bLoneSequences\b"#, "SingleSequences"),
+        (#"\b(Addition|Importation|Exportation)\b"#, "Adder, Importer, Exporter"),
+        (#"\bMention(ed)?\b"#, "NamedTarget"),
     ]
 
     /// Reads the names that `state/destinations.json` had before.

@@ -19,6 +19,7 @@ import Testing
             .init(Answer(200, body: .bytes(Array("a \"b\"\n\u{1b}".utf8) + [0xFF, 0x5C])))
         ),
         (#"200 body="""#, .init(Answer(200))),
+        ("200 body=whole truncate=2", .init(.status(200, body: "whole").truncated(by: 2))),
         (
             #"200 X-Note:"a: b" Set-Cookie:a=b"#,
             .init(Answer(200, headers: [HeaderLine("X-Note", "a: b"), HeaderLine("Set-Cookie", "a=b")]))
@@ -48,6 +49,7 @@ import Testing
         ("200 frobnicate", "frobnicate", .unknown(nearest: nil)),
         ("200 delay=5", "delay=5", .notA("a duration such as 250ms or 2s")),
         ("200 delay", "delay", .noValue),
+        ("200 truncate=0", "truncate=0", .notA("a number of bytes")),
         ("200 body=\"abc", "body=\"abc", .unclosedQuote),
         ("200 body=\"\\q\"", "body=\"\\q\"", .unclosedQuote),
         ("200 *0", "*0", .notA("a count such as *3")),

@@ -47,7 +47,7 @@ struct ParserTests {
     @Test func `short options may be bundled, the last with a value`() throws {
         let arguments = try run("run -vnt a -tb")
         #expect(arguments.verbosity.isVerbose)
-        #expect(arguments.isRehearsal)
+        #expect(arguments.isDryRun)
         #expect(arguments.types.map(\.description) == ["a", "b"])
     }
 

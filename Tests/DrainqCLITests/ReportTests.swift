@@ -20,7 +20,7 @@ struct ReportTests {
             [Table.Cell("0123456789"), Table.Cell("顧客更新"), Table.Cell(7, .bad)],
             [Table.Cell("ab"), Table.Cell("a  \u{1B}]0;x"), Table.Cell("")],
         ],
-        concessions: [.shrink(column: 1, to: 5), .drop(column: 2)])
+        narrowings: [.shrink(column: 1, to: 5), .drop(column: 2)])
 
     @Test func `columns are aligned by what a terminal shows, and cells are whole where there is none`() {
         #expect(

@@ -87,12 +87,12 @@ final class Agent {
     var hasUnsent: Bool { !outbox.isEmpty }
 
     func send(_ bytes: [UInt8]) {
-        hold(bytes)
+        enqueue(bytes)
         flush()
     }
 
     /// Keeps bytes for the next `flush`.
-    private func hold(_ bytes: [UInt8], _ file: OpenFile? = nil) {
+    private func enqueue(_ bytes: [UInt8], _ file: OpenFile? = nil) {
         let last = outbox.count - 1
         if file == nil, last >= 0, outbox[last].bytes.count + bytes.count <= 1 << 16 {
             outbox[last].bytes += bytes
@@ -157,7 +157,7 @@ final class Agent {
         // The pipe never fills, so the agent never waits for this process to read it.
         unreadStarts += 1
         if unreadStarts >= 256 { readJournal() }
-        hold(bytes, request.bodyPart?.file)
+        enqueue(bytes, request.bodyPart?.file)
     }
 
     private func readJournal() {

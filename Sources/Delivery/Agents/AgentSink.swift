@@ -226,7 +226,7 @@ package final class AgentSink: Sink {
         for agent in leaving { agent.end(by: deadline) }
     }
 
-    private func strange(_ agent: Agent) -> String {
+    private func versionMismatch(_ agent: Agent) -> String {
         let path = program(agent.transport).executable
         return "cannot use '\(path)': its version differs from this drainq's; install both from one release"
     }
@@ -258,7 +258,7 @@ package final class AgentSink: Sink {
         listening: for frame in frames {
             switch frame {
             case .ready(let version):
-                guard version == Frame.version else { throw SinkError(strange(agent)) }
+                guard version == Frame.version else { throw SinkError(versionMismatch(agent)) }
                 agent.isReady = true
                 failedStarts = 0
             case .report(let ticket, let report) where agent.tickets.contains(ticket):
@@ -297,7 +297,7 @@ package final class AgentSink: Sink {
             if late.contains(where: { attempts[$0]?.isCancelled ?? false }) {
                 agents.removeAll { $0 === agent }
                 agent.end()
-                lose(agent) { ticket, request in
+                reportLostAttempts(agent) { ticket, request in
                     late.contains(ticket)
                         ? Self.pastDeadline(request)
                         : .failure(.agentDied, detail: "killed, because it did not report another attempt in time")
@@ -325,12 +325,12 @@ package final class AgentSink: Sink {
                 throw SinkError("cannot start a delivery agent: \(program(agent.transport).executable) \(reason)")
             }
         } else {
-            lose(agent) { _, _ in .failure(.agentDied, detail: reason) }
+            reportLostAttempts(agent) { _, _ in .failure(.agentDied, detail: reason) }
         }
     }
 
     /// Reports the attempts in doubt of an agent that has ended, and lets its other attempts wait for another agent.
-    private func lose(_ agent: Agent, _ result: (Int, OutgoingRequest) -> AttemptReport.Result) {
+    private func reportLostAttempts(_ agent: Agent, _ result: (Int, OutgoingRequest) -> AttemptReport.Result) {
         let doubted = agent.begun.union(agent.tickets.filter { attempts[$0]?.agents ?? 0 >= Self.mostAgents })
         putBack(agent.tickets.subtracting(doubted))
         for ticket in doubted.sorted() {

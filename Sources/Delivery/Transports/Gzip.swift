@@ -5,11 +5,11 @@ import Synchronization
 
 /// This machine's zlib, opened at run time, for routes with `compress: "gzip"`.
 package enum Gzip {
-    private static let turn = Mutex(())
+    private static let lock = Mutex(())
 
     /// Why this machine cannot compress; `nil` if it can. Opens the library for the rest of the process.
     package static var defect: String? {
-        turn.withLock { _ in
+        lock.withLock { _ in
             czlib_open().map { "'compress' needs zlib, which cannot be used here: \(String(cString: $0))" }
         }
     }

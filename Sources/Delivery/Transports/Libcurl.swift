@@ -31,14 +31,14 @@ enum Libcurl {
 
 /// Whether libcurl can be used on this machine.
 package enum LibcurlAvailability {
-    private static let turn = Mutex(())
+    private static let lock = Mutex(())
 
     /// Returns why libcurl cannot be used; `nil` if it can.
     ///
     /// Opens the library and closes it again, for a process that makes no attempts and stays small. Not for an agent,
     /// which keeps it open.
     package static func check() -> String? {
-        turn.withLock { _ in
+        lock.withLock { _ in
             if let defect = Libcurl.open() { return defect }
             ccurl_close()
             return nil

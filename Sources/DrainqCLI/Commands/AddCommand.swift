@@ -6,7 +6,7 @@ import Spool
 func add(_ arguments: AddArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
-        var addition = Addition(queue: queue, arguments: arguments)
+        var addition = Adder(queue: queue, arguments: arguments)
         do {
             try addition.perform()
         } catch let error as SpoolError {
@@ -17,7 +17,7 @@ func add(_ arguments: AddArguments, environment: [String: String]) throws(Comman
 }
 
 /// The work of one `add`: gathers operations into batches, gives them to the spool and prints an answer for each.
-private struct Addition {
+private struct Adder {
     /// The most operations, and bytes, that share a sync of the directory. A pause of the input ends a batch too.
     private static let batchSize = RefusedValues.batchSize
     private static let batchBytes = RefusedValues.batchBytes

@@ -170,8 +170,8 @@ private func checkTransports(_ queue: OpenQueue, _ findings: inout Findings) {
     if isFine { findings.fine("transports") }
 }
 
-/// Reads the files of secrets as a run would. Only mentions a missing variable or credential, which may be the
-/// service's alone. Runs no command, because it has effects. Also mentions credentials that are written out in routes.
+/// Reads the files of secrets as a run would. Only targets a missing variable or credential, which may be the
+/// service's alone. Runs no command, because it has effects. Also targets credentials that are written out in routes.
 private func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _ findings: inout Findings) {
     let sources = queue.configuration.secrets
     let store = SecretStore(sources: sources, environment: environment, base: queue.directory)

@@ -6,11 +6,11 @@ import Spool
 func export(_ arguments: ExportArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
-        var exportation = Exportation(queue: queue)
+        var exportation = Exporter(queue: queue)
         if arguments.ids.isEmpty {
             try exportation.perform(arguments)
         } else {
-            try exportation.perform(try givenMentions(arguments.ids))
+            try exportation.perform(try namedTargets(arguments.ids))
         }
         if !arguments.verbosity.isQuiet { exportation.tellWhatIsMissing() }
         return .first(of: exportation.applying)
@@ -18,7 +18,7 @@ func export(_ arguments: ExportArguments, environment: [String: String]) throws(
 }
 
 /// The work of one `export`. Keeps one operation in memory at a time, and names only while their directory is read.
-private struct Exportation {
+private struct Exporter {
     let queue: OpenQueue
     private(set) var applying: Set<ExitStatus> = []
     private var claimed = 0
@@ -52,7 +52,7 @@ private struct Exportation {
             if let failure { throw failure }
             if state == .new { foreign = others }
             // Runs have claimed these operations, or put them back, since the listing.
-            for case .operation(let entry) in try queue.mentioned(moved.map { .id($0) }).values.joined()
+            for case .operation(let entry) in try queue.found(moved.map { .id($0) }).values.joined()
             where filter.includes(entry, known) {
                 _ = try write(entry, filter)
             }
@@ -60,12 +60,12 @@ private struct Exportation {
         if !arguments.filter.isGiven { quarantined = try queue.spool.quarantined().count }
     }
 
-    mutating func perform(_ mentions: [Mention]) throws {
-        let found = try queue.mentioned(mentions)
-        for mention in mentions {
-            guard let found = found[mention] else {
+    mutating func perform(_ targets: [NamedTarget]) throws {
+        let found = try queue.found(targets)
+        for target in targets {
+            guard let found = found[target] else {
                 applying.insert(.failed)
-                Messages.error("cannot export '\(mention)': no such operation in the queue", hint: mention.hint)
+                Messages.error("cannot export '\(target)': no such operation in the queue", hint: target.hint)
                 continue
             }
             for one in found {
@@ -74,7 +74,7 @@ private struct Exportation {
                 case .quarantined:
                     applying.insert(.failed)
                     Messages.error(
-                        "cannot export '\(mention)': it is no operation", hint: pasted("show", mention.description))
+                        "cannot export '\(target)': it is no operation", hint: pasted("show", target.description))
                 }
             }
         }

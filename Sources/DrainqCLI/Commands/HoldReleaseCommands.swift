@@ -32,7 +32,7 @@ func release(_ arguments: ReleaseArguments, environment: [String: String]) throw
         if arguments.action.isForAll {
             let closed = try queue.knownDestinations().states.filter { !$0.value.isOpen }.map(\.key).sorted()
             try queue.record(
-                .released, of: closed, isRehearsal: arguments.action.isRehearsal, isJSON: arguments.action.isJSON)
+                .released, of: closed, isDryRun: arguments.action.isDryRun, isJSON: arguments.action.isJSON)
         }
         let action = Action(verb: "release", states: [.held], objection: objectionToReleasing) {
             queue, entry, moment throws(SpoolError) in
@@ -107,7 +107,7 @@ extension ActionOptions {
         _ queue: OpenQueue, _ event: DestinationEvent, isAlready: (DestinationState) -> String? = { _ in nil }
     ) throws -> ExitStatus {
         try queue.tell(
-            event, filter.destinations, isQuiet: verbosity.isQuiet, isRehearsal: isRehearsal, isJSON: isJSON,
+            event, filter.destinations, isQuiet: verbosity.isQuiet, isDryRun: isDryRun, isJSON: isJSON,
             isAlready: isAlready)
     }
 }
@@ -115,7 +115,7 @@ extension ActionOptions {
 extension OpenQueue {
     /// Records the event for the destinations. `isAlready` returns a notice if the event changes nothing, else `nil`.
     fileprivate func tell(
-        _ event: DestinationEvent, _ named: [String], isQuiet: Bool, isRehearsal: Bool = false, isJSON: Bool = false,
+        _ event: DestinationEvent, _ named: [String], isQuiet: Bool, isDryRun: Bool = false, isJSON: Bool = false,
         isAlready: (DestinationState) -> String?
     ) throws -> ExitStatus {
         let known = try knownDestinations()
@@ -130,14 +130,14 @@ extension OpenQueue {
         for name in names where !isQuiet {
             if let words = isAlready(known.states[name] ?? DestinationState()) { Messages.notice("'\(name)' \(words)") }
         }
-        try record(event, of: names, isRehearsal: isRehearsal, isJSON: isJSON)
+        try record(event, of: names, isDryRun: isDryRun, isJSON: isJSON)
         return .ok
     }
 
     fileprivate func record(
-        _ event: DestinationEvent, of names: [String], isRehearsal: Bool, isJSON: Bool
+        _ event: DestinationEvent, of names: [String], isDryRun: Bool, isJSON: Bool
     ) throws {
-        if !names.isEmpty, !isRehearsal {
+        if !names.isEmpty, !isDryRun {
             let table = DestinationTable(configuration)
             try DestinationsFile(spool: spool).record(
                 names.map { ($0, event) }, settings: { table.settings(of: Destination(named: $0)) }, at: .now(),

@@ -7,7 +7,7 @@ func importOperations(_ arguments: ImportArguments, environment: [String: String
 {
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
-        var importation = try Importation(queue: queue, arguments: arguments)
+        var importation = try Importer(queue: queue, arguments: arguments)
         do {
             for path in arguments.files.isEmpty ? ["-"] : arguments.files { try importation.read(from: path) }
             try importation.end()
@@ -19,7 +19,7 @@ func importOperations(_ arguments: ImportArguments, environment: [String: String
 }
 
 /// The work of one `import`: gathers operations into batches, gives them to the spool and prints an answer for each.
-private struct Importation {
+private struct Importer {
     /// The most operations, and bytes of them, that share one sync.
     private static let batchSize = RefusedValues.batchSize
     private static let batchBytes = RefusedValues.batchBytes

@@ -41,7 +41,7 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
         // A program gets one table. At a terminal the long names of files would leave no room for the other columns.
         let tables = terminal.columns == nil ? [rows + strange] : [rows, strange]
         for rows in tables where !rows.isEmpty {
-            Table(columns: columns, rows: rows, concessions: concessions).lines(for: terminal)
+            Table(columns: columns, rows: rows, narrowings: narrowings).lines(for: terminal)
                 .forEach(standardOutput.line)
         }
         return .ok
@@ -51,7 +51,7 @@ func list(_ arguments: ListArguments, environment: [String: String]) throws(Comm
 private let columns = ["ID", "TYPE", "STATE", "CREATED", "ATTEMPTS", "NEXT", "LAST"].map { Table.Column(title: $0) }
 
 /// The columns that a narrow terminal shrinks or drops, in order. The id is never cut, so that it can be copied.
-private let concessions: [Table.Concession] = [
+private let narrowings: [Table.Narrowing] = [
     .shrink(column: 1, to: 10), .shrink(column: 6, to: 10), .drop(column: 3), .shrink(column: 5, to: 16),
     .shrink(column: 6, to: 7), .shrink(column: 1, to: 7), .drop(column: 4), .shrink(column: 5, to: 9),
     .drop(column: 1), .drop(column: 5),

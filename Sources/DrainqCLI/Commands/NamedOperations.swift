@@ -13,14 +13,14 @@ struct NamedOperations {
     private var told: Set<OperationID> = []
 
     /// Finds the operations. Reports at once the names that no run can send.
-    init(_ mentions: [Mention], of queue: OpenQueue) throws {
+    init(_ targets: [NamedTarget], of queue: OpenQueue) throws {
         self.queue = queue
-        let found = try queue.mentioned(mentions)
+        let found = try queue.found(targets)
         var ids: [OperationID] = []
-        for mention in mentions {
-            guard let one = found[mention]?.first else {
+        for target in targets {
+            guard let one = found[target]?.first else {
                 statuses.append(.failed)
-                Messages.error("cannot send '\(mention)': no such operation in the queue", hint: mention.hint)
+                Messages.error("cannot send '\(target)': no such operation in the queue", hint: target.hint)
                 continue
             }
             guard case .operation(let entry) = one, entry.state != .failed, entry.state != .delivered else {
@@ -28,7 +28,7 @@ struct NamedOperations {
                 let state = if case .operation(let entry) = one { entry.state } else { QueueState.quarantine }
                 let command = state == .delivered ? "show" : "retry"
                 Messages.error(
-                    "cannot send '\(mention)': it is \(state.word)", hint: pasted(command, mention.description))
+                    "cannot send '\(target)': it is \(state.word)", hint: pasted(command, target.description))
                 continue
             }
             if !ids.contains(entry.name.id) { ids.append(entry.name.id) }
@@ -54,7 +54,7 @@ struct NamedOperations {
         if unsent.isEmpty { return statuses }
         let now = Timestamp.now()
         let known = try queue.knownDestinations()
-        let found = try queue.mentioned(unsent.map { .id($0) })
+        let found = try queue.found(unsent.map { .id($0) })
         var waitReasons = try WaitReasons(queue.spool, queue.configuration, known, at: now, named: ids)
         var statuses = statuses
         for id in unsent {

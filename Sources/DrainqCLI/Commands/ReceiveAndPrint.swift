@@ -5,7 +5,7 @@ import LoopbackReceiver
 func receive(_ arguments: ReceiveArguments) throws(CommandFailure) -> ExitStatus {
     let receiver = ReceiveCommand(
         port: UInt16(arguments.port), answers: arguments.answers, count: arguments.count, maxTime: arguments.maxTime,
-        json: arguments.isJSON, bodies: arguments.showsBodiesAlone, urlFile: arguments.urlFile)
+        json: arguments.isJSON, bodies: arguments.printsOnlyBodies, urlFile: arguments.urlFile)
     do throws(ReceiveCommand.Failure) {
         _ = try receiver.run(
             output: {

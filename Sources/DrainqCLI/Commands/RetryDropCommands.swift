@@ -9,10 +9,10 @@ func retry(_ arguments: RetryArguments, environment: [String: String]) throws(Co
         queue, entry, moment throws(SpoolError) in
         try queue.spool.retry(entry, now: moment.now, notBefore: moment.due) != nil
     }
-    action.onQuarantined = { queue, item, moment, isRehearsal in
+    action.onQuarantined = { queue, item, moment, isDryRun in
         var control = AdmissionControl(queue.configuration)
         let readmission = try queue.spool.readmit(
-            item, within: &control, now: moment.now, notBefore: moment.due, isRehearsal: isRehearsal)
+            item, within: &control, now: moment.now, notBefore: moment.due, isRehearsal: isDryRun)
         switch readmission {
         case .refused(let reason): return .refused(reason)
         case .gone: return .gone
@@ -30,10 +30,10 @@ func drop(_ arguments: DropArguments, environment: [String: String]) throws(Comm
     var action = Action(verb: "drop", states: [.new, .deferred, .held, .failed], objection: objectionToMoving) {
         queue, entry, _ throws(SpoolError) in try queue.spool.drop(entry)
     }
-    action.onQuarantined = { queue, item, _, isRehearsal in
-        try isRehearsal || queue.spool.drop(item) ? .done : .gone
+    action.onQuarantined = { queue, item, _, isDryRun in
+        try isDryRun || queue.spool.drop(item) ? .done : .gone
     }
-    action.takesFollowers = arguments.takesFollowers
+    action.includesFollowers = arguments.includesFollowers
     return try action.perform(arguments.action, environment)
 }
 
@@ -53,12 +53,12 @@ struct Action {
     /// Changes the operation. Returns false if a run was faster.
     var body: (OpenQueue, Entry, Moment) throws(SpoolError) -> Bool
     /// Changes a file in quarantine, chosen by `--state quarantined` or its name; `nil` if that makes no sense. With
-    /// `isRehearsal`, changes nothing.
-    var onQuarantined: ((OpenQueue, QuarantineItem, Moment, _ isRehearsal: Bool) throws -> Answer)?
+    /// `isDryRun`, changes nothing.
+    var onQuarantined: ((OpenQueue, QuarantineItem, Moment, _ isDryRun: Bool) throws -> Answer)?
     /// The time between the due times of two operations; `nil` if the command sets none.
     var spacing: Duration?
     /// Whether the operations that are held behind the chosen failed ones are chosen too.
-    var takesFollowers = false
+    var includesFollowers = false
 
     /// An operation that is held behind a failed one.
     private struct Follower {
@@ -119,14 +119,14 @@ struct Action {
                 items = try queue.spool.quarantined().filter(filter.includes)
             }
         } else {
-            let mentions = try givenMentions(options.ids)
-            let found = try queue.mentioned(mentions)
-            for mention in mentions {
-                if found[mention] == nil {
+            let targets = try namedTargets(options.ids)
+            let found = try queue.found(targets)
+            for target in targets {
+                if found[target] == nil {
                     status = .failed
-                    Messages.error("cannot \(verb) '\(mention)': no such operation in the queue", hint: mention.hint)
+                    Messages.error("cannot \(verb) '\(target)': no such operation in the queue", hint: target.hint)
                 }
-                for one in found[mention] ?? [] {
+                for one in found[target] ?? [] {
                     switch one {
                     case .operation(let entry): entries.append(entry)
                     case .quarantined(let item): items.append(item)
@@ -140,7 +140,7 @@ struct Action {
         let before = try heldBehindFailed(queue)
         var released = before
         defer { tellReleased(released, queue, options) }
-        if takesFollowers {
+        if includesFollowers {
             let dropped = Set(entries.map(\.name.id))
             let followers = before.values.filter { dropped.contains($0.failed) }.map(\.entry)
             released = before.filter { !dropped.contains($0.value.failed) }
@@ -200,7 +200,7 @@ struct Action {
                 refused.append((entry.name.id, reason))
                 return
             }
-            let isDone = if options.isRehearsal { true } else { try body(queue, entry, moment) }
+            let isDone = if options.isDryRun { true } else { try body(queue, entry, moment) }
             if isDone {
                 done.append((entry, moment))
                 moment = moment.next(spacing)
@@ -230,7 +230,7 @@ struct Action {
         for item in items {
             let path = "quarantine/\(item.fileName)"
             let result =
-                try onQuarantined?(queue, item, moment, options.isRehearsal) ?? .refused("it is quarantined")
+                try onQuarantined?(queue, item, moment, options.isDryRun) ?? .refused("it is quarantined")
             switch result {
             case .done:
                 answer(ActionResult(state: QueueState.quarantine.word, path: path, due: moment.due), path, options)
@@ -254,7 +254,7 @@ struct Action {
     private func answer(_ result: ActionResult, _ name: String, _ options: ActionOptions) {
         if options.isJSON {
             JSONLine.write(result)
-        } else if options.isRehearsal, let due = result.due {
+        } else if options.isDryRun, let due = result.due {
             standardOutput.line("\(escapedForDisplay(name))  \(due)")
         } else {
             standardOutput.line(escapedForDisplay(name))

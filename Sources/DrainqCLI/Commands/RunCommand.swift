@@ -11,7 +11,7 @@ func runQueue(_ arguments: RunArguments, environment: [String: String]) throws(C
         try queue.applyTransport(of: environment)
         try queue.checkTrustOfConfiguration(arguments.queue)
         let named =
-            arguments.ids.isEmpty ? nil : try NamedOperations(try givenMentions(arguments.ids), of: queue)
+            arguments.ids.isEmpty ? nil : try NamedOperations(try namedTargets(arguments.ids), of: queue)
         if let named, named.ids.isEmpty { return .first(of: named.statuses) }
         var options = runOptions(arguments, named?.ids)
         let destinations = arguments.destinations
@@ -48,10 +48,10 @@ func drain(
     var reporter = RunReporter(
         voice: voice ?? RunReporter.voice(arguments), log: log, progress: Progress(arguments),
         queue: arguments.queue.path,
-        tellsTime: arguments.tellsTime, alarms: Alarms(of: queue.spool, at: .now()))
+        showsStats: arguments.showsStats, alarms: Alarms(of: queue.spool, at: .now()))
     var observer = RunObserver(of: queue)
     let world = queue.world()
-    if arguments.isRehearsal {
+    if arguments.isDryRun {
         let run = Run(spool: queue.spool, configuration: queue.configuration, options: options, world: world) { _ in }
         for (entry, destination) in try run.plan() {
             let view = EntryView(entry, destination: destination, route: queue.configuration.route(of: entry.name.type))

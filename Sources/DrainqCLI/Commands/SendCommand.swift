@@ -31,7 +31,7 @@ func send(_ arguments: SendArguments, environment: [String: String]) throws(Comm
             Interruption.install()
             defer { Interruption.uninstall() }
             do {
-                applying.append(try Answering(queue: queue, arguments: arguments).take(item, sending))
+                applying.append(try OperationSender(queue: queue, arguments: arguments).take(item, sending))
             } catch let error as SpoolError {
                 throw CommandFailure(error, hasBegun: !applying.isEmpty)
             }
@@ -43,7 +43,7 @@ func send(_ arguments: SendArguments, environment: [String: String]) throws(Comm
 }
 
 /// The treatment of one operation: sends it, queues it if needed, and prints the result.
-private struct Answering {
+private struct OperationSender {
     let queue: OpenQueue
     let arguments: SendArguments
 

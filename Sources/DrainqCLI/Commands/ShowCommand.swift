@@ -6,15 +6,15 @@ import Spool
 func show(_ arguments: ShowArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
-        let mentions = try givenMentions(arguments.ids)
+        let targets = try namedTargets(arguments.ids)
         var showing = Showing(
             queue: queue, known: try queue.knownDestinations(), now: .now(), asJSON: arguments.isJSON,
             terminal: .forResults(environment))
-        let found = try queue.mentioned(mentions)
+        let found = try queue.found(targets)
         var status = ExitStatus.ok
-        for mention in mentions {
-            guard let found = found[mention] else {
-                Messages.error("no operation '\(mention)' in the queue", hint: pasted("list"))
+        for target in targets {
+            guard let found = found[target] else {
+                Messages.error("no operation '\(target)' in the queue", hint: pasted("list"))
                 status = .failed
                 continue
             }
@@ -42,12 +42,12 @@ private struct Showing {
         self.terminal = terminal
     }
 
-    mutating func show(_ mentioned: Mentioned) throws {
+    mutating func show(_ mentioned: FoundTarget) throws {
         switch mentioned {
         case .operation(let entry): try show(entry)
         case .quarantined(let item):
             if asJSON { return JSONLine.write(QuarantineView(item)) }
-            tell(StoryReport.lines(of: item, content: try queue.spool.content(of: item), now, terminal))
+            tell(OperationReport.lines(of: item, content: try queue.spool.content(of: item), now, terminal))
         }
     }
 
@@ -65,9 +65,11 @@ private struct Showing {
             view.add(stored.operation)
             view.waitsFor = waiting.flatMap(WaitView.init)
             let hold = known.states[view.destination]?.hold.map(HoldView.init)
-            if asJSON { return JSONLine.write(Story(entry: view, operation: stored.operation, destinationHold: hold)) }
+            if asJSON {
+                return JSONLine.write(OperationDetails(entry: view, operation: stored.operation, destinationHold: hold))
+            }
             tell(
-                StoryReport(
+                OperationReport(
                     view: view, operation: stored.operation, waiting: waiting, hold: hold, now: now, terminal: terminal
                 ).lines)
         }

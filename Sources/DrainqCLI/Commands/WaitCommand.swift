@@ -6,7 +6,7 @@ import Spool
 func wait(_ arguments: WaitArguments, environment: [String: String]) throws(CommandFailure) -> ExitStatus {
     try failing {
         let queue = try OpenQueue(arguments.queue, environment)
-        var waiting = Waiting(for: try givenMentions(arguments.ids), in: queue, asJSON: arguments.isJSON)
+        var waiting = Waiting(for: try namedTargets(arguments.ids), in: queue, asJSON: arguments.isJSON)
         Interruption.install()
         defer { Interruption.uninstall() }
         if try queue.spool.isPaused, !arguments.verbosity.isQuiet {
@@ -20,19 +20,19 @@ private struct Waiting {
     private let queue: OpenQueue
     private let asJSON: Bool
     /// The unfinished operations, in the order of the command line, each with the entry seen last.
-    private var open: [(mention: Mention, entry: Entry?)]
+    private var open: [(target: NamedTarget, entry: Entry?)]
     /// The number of listings in a row that did not have the operation.
-    private var misses: [Mention: Int] = [:]
+    private var misses: [NamedTarget: Int] = [:]
     private var statuses: [ExitStatus] = []
 
     /// The misses after which an operation is gone. A single listing may miss an operation that moves meanwhile.
     private static let missesOfGone = 3
 
-    init(for mentions: [Mention], in queue: OpenQueue, asJSON: Bool) {
+    init(for targets: [NamedTarget], in queue: OpenQueue, asJSON: Bool) {
         self.queue = queue
         self.asJSON = asJSON
-        var seen: Set<Mention> = []
-        open = mentions.filter { seen.insert($0).inserted }.map { ($0, nil) }
+        var seen: Set<NamedTarget> = []
+        open = targets.filter { seen.insert($0).inserted }.map { ($0, nil) }
     }
 
     /// Looks at one path for each operation, at growing intervals. Lists the queue only after one has moved.
@@ -58,44 +58,44 @@ private struct Waiting {
     private mutating func look() throws -> Bool {
         let moved = try open.filter { _, entry in try entry.map { try queue.spool.size(of: $0) == nil } ?? true }
         if moved.isEmpty { return false }
-        let found = try queue.mentioned(moved.map { $0.mention })
-        for (mention, last) in moved {
-            let one = found[mention]?.first { $0.isOver } ?? found[mention]?.first
+        let found = try queue.found(moved.map { $0.target })
+        for (target, last) in moved {
+            let one = found[target]?.first { $0.isOver } ?? found[target]?.first
             switch one {
             case .operation(let entry):
-                misses[mention] = nil
+                misses[target] = nil
                 if entry.state == .delivered || entry.state == .failed {
-                    try settle(mention, entry)
+                    try settle(target, entry)
                 } else {
-                    seen(mention, at: entry)
+                    seen(target, at: entry)
                 }
             case .quarantined(let item):
                 close(
-                    mention, .failed, error: "cannot wait for '\(mention)': it is quarantined: \(item.reason ?? "")",
-                    WaitResult(id: mention.description, outcome: .quarantined, error: item.reason))
+                    target, .failed, error: "cannot wait for '\(target)': it is quarantined: \(item.reason ?? "")",
+                    WaitResult(id: target.description, outcome: .quarantined, error: item.reason))
             case nil:
-                misses[mention, default: 0] += 1
-                if misses[mention]! >= Self.missesOfGone { disappear(mention, last) }
+                misses[target, default: 0] += 1
+                if misses[target]! >= Self.missesOfGone { disappear(target, last) }
             }
         }
         return true
     }
 
-    private mutating func seen(_ mention: Mention, at entry: Entry) {
-        guard let index = open.firstIndex(where: { $0.mention == mention }) else { return }
+    private mutating func seen(_ target: NamedTarget, at entry: Entry) {
+        guard let index = open.firstIndex(where: { $0.target == target }) else { return }
         open[index].entry = entry
     }
 
-    private mutating func settle(_ mention: Mention, _ entry: Entry) throws {
+    private mutating func settle(_ target: NamedTarget, _ entry: Entry) throws {
         let stored: StoredOperation
         switch try queue.spool.read(entry) {
         case .operation(let read): stored = read
-        case .notAnOperation(let reason): return unreadable(mention, entry, reason)
+        case .notAnOperation(let reason): return unreadable(target, entry, reason)
         case .newerFormat(let version):
-            return unreadable(mention, entry, "a newer drainq has written it (format \(version))")
+            return unreadable(target, entry, "a newer drainq has written it (format \(version))")
         case nil: return
         }
-        let (operation, id) = (stored.operation, mention.description)
+        let (operation, id) = (stored.operation, target.description)
         let last = operation.attempts.last
         var result = WaitResult(
             id: id, outcome: entry.state == .delivered ? .delivered : .failed, status: last?.status, rule: last?.rule)
@@ -103,19 +103,19 @@ private struct Waiting {
             let cause = last?.cause ?? "no reason recorded"
             result.error = cause
             return close(
-                mention, .failed, error: "'\(id)' failed: \(cause)", hint: pasted("show", id), result)
+                target, .failed, error: "'\(id)' failed: \(cause)", hint: pasted("show", id), result)
         }
         let answer = operation.keptAnswer.map(AnswerView.init)
         (result.answer, result.answerBase64) = (answer?.body, answer?.bodyBase64)
         if !asJSON, let body = operation.keptAnswer?.body { standardOutput.write(bytes: body) }
-        close(mention, .ok, result)
+        close(target, .ok, result)
     }
 
     /// Ends the wait for an operation that is finished, as its directory says, but whose file cannot be read.
-    private mutating func unreadable(_ mention: Mention, _ entry: Entry, _ reason: String) {
-        let (id, isDelivered) = (mention.description, entry.state == .delivered)
+    private mutating func unreadable(_ target: NamedTarget, _ entry: Entry, _ reason: String) {
+        let (id, isDelivered) = (target.description, entry.state == .delivered)
         close(
-            mention, .failed,
+            target, .failed,
             error:
                 "'\(id)' \(isDelivered ? "was delivered, but its copy" : "failed, and its file") cannot be read: \(reason)",
             hint: pasted("check"),
@@ -124,12 +124,12 @@ private struct Waiting {
     }
 
     /// Ends the wait for an operation that is in no directory any more, or never was.
-    private mutating func disappear(_ mention: Mention, _ last: Entry?) {
-        let id = mention.description
+    private mutating func disappear(_ target: NamedTarget, _ last: Entry?) {
+        let id = target.description
         guard let last else {
             let reason = "no operation '\(id)' in the queue"
             return close(
-                mention, .failed, error: reason,
+                target, .failed, error: reason,
                 hint: "what is delivered is kept with keepAnswer or retention.delivered",
                 WaitResult(id: id, outcome: .unknown, error: reason))
         }
@@ -139,16 +139,16 @@ private struct Waiting {
         if keepsCopies {
             let reason = "it was dropped, a newer one has replaced it, or its copy could not be kept"
             return close(
-                mention, .failed, error: "'\(id)' is gone: \(reason)",
+                target, .failed, error: "'\(id)' is gone: \(reason)",
                 WaitResult(id: id, outcome: .gone, error: reason))
         }
-        close(mention, .ok, WaitResult(id: id, outcome: .gone))
+        close(target, .ok, WaitResult(id: id, outcome: .gone))
     }
 
     private mutating func close(
-        _ mention: Mention, _ status: ExitStatus, error: String? = nil, hint: String? = nil, _ result: WaitResult
+        _ target: NamedTarget, _ status: ExitStatus, error: String? = nil, hint: String? = nil, _ result: WaitResult
     ) {
-        open.removeAll { $0.mention == mention }
+        open.removeAll { $0.target == target }
         statuses.append(status)
         if asJSON { return JSONLine.write(result) }
         if let error { Messages.error(error, hint: hint) }
@@ -157,12 +157,12 @@ private struct Waiting {
     /// Ends the wait after the time limit. Reports what each operation waits for.
     private mutating func giveUp() throws -> ExitStatus {
         // An id that was not seen may not exist: the remaining listings decide now.
-        for _ in 1..<Self.missesOfGone where open.contains(where: { misses[$0.mention] != nil }) { _ = try look() }
+        for _ in 1..<Self.missesOfGone where open.contains(where: { misses[$0.target] != nil }) { _ = try look() }
         if open.isEmpty { return .first(of: statuses) }
         let now = Timestamp.now()
         let known = try queue.knownDestinations()
         var reasons = try WaitReasons(queue.spool, queue.configuration, known, at: now)
-        for (mention, entry) in open {
+        for (target, entry) in open {
             let waiting = entry.flatMap { reasons.waiting(of: $0) }
             let sentence =
                 entry.flatMap { entry in
@@ -170,15 +170,15 @@ private struct Waiting {
                         now, id: entry.name.id, destination: known.table.destination(of: entry.name).name)
                 } ?? "a run is sending it"
             close(
-                mention, waiting?.needsPerson ?? false ? .held : .deferred,
-                error: "'\(mention)' is not delivered yet: \(sentence)",
-                WaitResult(id: mention.description, outcome: .waiting, error: sentence))
+                target, waiting?.needsPerson ?? false ? .held : .deferred,
+                error: "'\(target)' is not delivered yet: \(sentence)",
+                WaitResult(id: target.description, outcome: .waiting, error: sentence))
         }
         return .first(of: statuses)
     }
 }
 
-extension Mentioned {
+extension FoundTarget {
     /// Whether no run will change the state any more.
     fileprivate var isOver: Bool {
         switch self {

@@ -6,7 +6,7 @@ extension OutputObject {
     static let table: [OutputObject] =
         [
             OutputObject("an operation", by: ["list", "run --dry-run"], EntryView.self),
-            OutputObject("an operation with all its attempts", by: ["show"], Story.self),
+            OutputObject("an operation with all its attempts", by: ["show"], OperationDetails.self),
             OutputObject("a file in quarantine", by: ["list", "show", "run"], QuarantineView.self),
             OutputObject("an attempt", by: ["run"], AttemptView.self),
             OutputObject("the summary of a run", by: ["run"], SummaryView.self),

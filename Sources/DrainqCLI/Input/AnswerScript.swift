@@ -9,7 +9,8 @@ package import LoopbackReceiver
 ///
 /// - conditions: a method in capitals, a path (`/a`, or `/a*` for its beginning), a header as `Name:value`
 /// - answers: a status; `silence`, `reset` or `close` before any byte
-/// - changes: `Name:value` (a header), `retry-after= type= location=` (frequent headers), `body=`, `delay=D`
+/// - changes: `Name:value` (a header), `retry-after= type= location=` (frequent headers), `body=`, `delay=D`,
+///   `truncate=N` (announces N bytes more than it sends, then closes)
 ///
 /// A value that begins with `"` ends with `"` and may contain blanks and `\n \r \t \\ \" \xHH`; any other value is
 /// taken literally. Durations are those of the command line: `250ms 2s 5m 1h`.

@@ -37,7 +37,7 @@ struct AnswerScriptRule {
     }
 
     private static let answers = ["silence", "reset", "close"]
-    private static let changes = ["body", "delay", "retry-after", "type", "location"]
+    private static let changes = ["body", "delay", "retry-after", "type", "location", "truncate"]
 
     private func problemBeforeAnswer(_ word: AnswerScriptWord) -> ScriptError.Problem {
         if word.separator == .none, word.name.utf8.allSatisfy({ (48...57).contains($0) }) {
@@ -82,6 +82,11 @@ struct AnswerScriptRule {
         case "body":
             _ = try value(word)
             answer.body = .bytes(word.value)
+        case "truncate":
+            guard let missing = Int(try value(word)), missing > 0 else {
+                throw error(word, .notA("a number of bytes"))
+            }
+            answer = answer.truncated(by: missing)
         case "delay":
             guard let delay = Duration(quantity: try value(word)) else {
                 throw error(word, .notA("a duration such as 250ms or 2s"))

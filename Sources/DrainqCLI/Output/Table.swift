@@ -3,7 +3,7 @@ import Policy
 /// Rows of text in aligned columns, at least two blanks apart. A cell never has two blanks in a row, so `awk -F '  +'`
 /// reads the table.
 ///
-/// Without a terminal every cell is whole. At a terminal that is too narrow the table makes the concessions, one after
+/// Without a terminal every cell is whole. At a terminal that is too narrow the table makes the narrowings, one after
 /// the other, until it fits. If all of them are not enough, the first column has lines of its own.
 struct Table {
     struct Column {
@@ -30,14 +30,14 @@ struct Table {
     }
 
     /// A change to a column that makes room.
-    enum Concession {
+    enum Narrowing {
         case shrink(column: Int, to: Int)
         case drop(column: Int)
     }
 
     var columns: [Column]
     var rows: [[Cell]]
-    var concessions: [Concession] = []
+    var narrowings: [Narrowing] = []
 
     /// The indent of the other columns if the first has lines of its own.
     private static let indent = "  "
@@ -58,7 +58,7 @@ struct Table {
     func lines(for terminal: Terminal) -> [String] {
         guard let room = terminal.columns else { return lines(natural, terminal) }
         if let layout = layout(within: room, stacked: false) { return lines(layout, terminal) }
-        let layout = layout(within: room, stacked: true) ?? conceded(concessions, stacked: true)
+        let layout = layout(within: room, stacked: true) ?? conceded(narrowings, stacked: true)
         // The heading and each row take two lines: one for the first column, one for the others.
         return zip(cells, lines(layout, terminal)).flatMap { row, line in
             [terminal.painted(row[0].text, row[0].paint), Self.indent + line]
@@ -73,10 +73,10 @@ struct Table {
         return Layout(shown: Array(columns.indices), widths: widths)
     }
 
-    private func conceded(_ concessions: some Sequence<Concession>, stacked: Bool) -> Layout {
+    private func conceded(_ narrowings: some Sequence<Narrowing>, stacked: Bool) -> Layout {
         var layout = natural
         if stacked { layout.shown.removeFirst() }
-        for concession in concessions {
+        for concession in narrowings {
             switch concession {
             case .shrink(let column, let width): layout.widths[column] = min(layout.widths[column], width)
             case .drop(let column): layout.shown.removeAll { $0 == column }
@@ -87,8 +87,8 @@ struct Table {
 
     /// Returns the first layout that fits, with the remaining room given back to shrunken columns; `nil` if none fits.
     private func layout(within room: Int, stacked: Bool) -> Layout? {
-        for count in 0...concessions.count {
-            var layout = conceded(concessions.prefix(count), stacked: stacked)
+        for count in 0...narrowings.count {
+            var layout = conceded(narrowings.prefix(count), stacked: stacked)
             var left = room - layout.total - (stacked ? Self.indent.count : 0)
             if left < 0 { continue }
             for column in layout.shown.reversed() {

@@ -82,12 +82,12 @@ struct EntryView: JSONObject {
 }
 
 /// One line of `show --json`: the members of `list`, and the whole operation.
-struct Story: JSONObject {
+struct OperationDetails: JSONObject {
     var entry: EntryView
     var operation: Operation
     var destinationHold: HoldView?
 
-    static let fields: [JSONField<Story>] =
+    static let fields: [JSONField<OperationDetails>] =
         EntryView.fields.map { $0.of(\.entry) } + [
             .maybe("method", .text, "the operation's own method", \.header.method),
             .maybe("url", .text, "the operation's own URL", \.header.url),

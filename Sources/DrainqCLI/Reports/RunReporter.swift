@@ -23,21 +23,21 @@ struct RunReporter {
     /// The queue as the command line names it: a mail of cron may be about several.
     private let queue: String?
     /// Whether the report ends with the use of the time.
-    private let tellsTime: Bool
+    private let showsStats: Bool
     /// The reports of earlier runs; `nil` if every run reports everything.
     private var alarms: Alarms?
     private var failures = 0
     private var strangers = 0
 
     init(
-        voice: Voice, log: RunLog? = nil, progress: Progress? = nil, queue: String? = nil, tellsTime: Bool = false,
+        voice: Voice, log: RunLog? = nil, progress: Progress? = nil, queue: String? = nil, showsStats: Bool = false,
         alarms: Alarms? = nil
     ) {
         self.voice = voice
         self.log = log
         self.progress = progress
         self.queue = queue
-        self.tellsTime = tellsTime
+        self.showsStats = showsStats
         self.alarms = voice == .actionable && log == nil ? alarms : nil
     }
 
@@ -121,7 +121,7 @@ struct RunReporter {
             tellOwed()
         case .everything: Messages.notice(sentence(summary))
         }
-        if tellsTime {
+        if showsStats {
             let spent = summary.timeSpent
             Messages.say(
                 .notice, spent.sentence(of: summary.duration, mostInFlight: summary.mostInFlight), hint: spent.advice)

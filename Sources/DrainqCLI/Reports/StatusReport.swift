@@ -153,7 +153,7 @@ struct StatusReport {
         let (held, failed, next, success) = (ages.count + 2, ages.count + 3, ages.count + 4, ages.count + 5)
         return Table(
             columns: [first, Table.Column(title: "TOTAL", isNumber: true)] + ages + others, rows: rows,
-            concessions: [
+            narrowings: [
                 .drop(column: success), .shrink(column: 0, to: 36), .drop(column: failed), .drop(column: held),
                 .drop(column: next), .shrink(column: 0, to: 24),
             ])

@@ -5,7 +5,7 @@ struct ActionOptions {
     /// Whether `--all` is given instead of ids or a filter.
     var isForAll = false
     var limit: Int?
-    var isRehearsal = false
+    var isDryRun = false
     var isJSON = false
     var queue = QueueOptions()
     var verbosity = Verbosity()
@@ -16,7 +16,7 @@ struct ActionOptions {
         Option(
             .limit, .count(1...Int.max), \.limit, "change at most N operations, oldest first",
             "The most operations the command changes: the oldest first, files in quarantine last.")
-        Option.dryRun(\.isRehearsal)
+        Option.dryRun(\.isDryRun)
         FilterOptions.options.map { $0.within(\.filter) }
         Option.json(\.isJSON)
         QueueOptions.options.map { $0.within(\.queue) }

@@ -1,13 +1,13 @@
 /// The arguments of `drainq drop`.
 struct DropArguments: CommandArguments {
     var action = ActionOptions()
-    var takesFollowers = false
+    var includesFollowers = false
 
     mutating func take(operands: [String]) { action.ids = operands }
 
     static var options: [Option<Self>] {
         Option(
-            .followers, \.takesFollowers, "also drop the operations held behind them",
+            .followers, \.includesFollowers, "also drop the operations held behind them",
             """
             Also drops the operations that are held behind the failed ones (`onFailure` of their route), the newest \
             first and before the failed ones: if the command is cut short, none of them is sent. Without this option \

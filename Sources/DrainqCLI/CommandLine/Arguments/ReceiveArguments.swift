@@ -4,7 +4,7 @@ struct ReceiveArguments: CommandArguments {
     var answers: [String] = []
     var count: Int?
     var maxTime: Duration?
-    var showsBodiesAlone = false
+    var printsOnlyBodies = false
     var urlFile: String?
     var isJSON = false
     var verbosity = Verbosity()
@@ -27,7 +27,7 @@ struct ReceiveArguments: CommandArguments {
             .maxTime, .duration, \.maxTime, "end after this time",
             "Ends after this time, whatever has arrived.")
         Option(
-            .bodies, \.showsBodiesAlone, "print only bodies",
+            .bodies, \.printsOnlyBodies, "print only bodies",
             "Prints only the bodies, each as a line of JSON; with --json, in the object of its request.")
         Option(
             .urlFile, .file("FILE"), \.urlFile, "write the URL to this file",
@@ -51,7 +51,7 @@ extension CommandDescription {
         a method in capitals, a path (`/orders*` matches every path that begins with `/orders`) and a header field \
         such as `X-Tenant:b`; a request that meets none gets 404. The reply is a status, `silence`, `reset` or \
         `close`. Changes are header fields such as `Name:value`, `retry-after=5`, `type=application/json`, \
-        `location=URL`, `body=TEXT` and `delay=2s`.
+        `location=URL`, `body=TEXT`, `truncate=N` (bytes that never come) and `delay=2s`.
         """,
         examples: [
             Example("drainq receive --port 8080 --bodies", "show requests with their bodies"),

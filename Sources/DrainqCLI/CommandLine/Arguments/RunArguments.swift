@@ -26,10 +26,10 @@ struct RunArguments: CommandArguments {
     var destinations: [String] = []
     var rate: Rate?
     var failsIfBusy = false
-    var tellsTime = false
+    var showsStats = false
     var progress = ProgressLine.auto
     var log = Reader.auto
-    var isRehearsal = false
+    var isDryRun = false
     var isJSON = false
     var queue = QueueOptions()
     var verbosity = Verbosity()
@@ -89,7 +89,7 @@ struct RunArguments: CommandArguments {
             .failIfBusy, \.failsIfBusy, "end at once if another run works on the queue",
             "Ends at once with status 75 if another run works on this queue, instead of sharing the work with it.")
         Option(
-            .stats, \.tellsTime, "report how the run spent its time",
+            .stats, \.showsStats, "report how the run spent its time",
             """
             Writes a line to standard error at the end: how much time the run spent on choosing operations, claiming \
             and reading them, waiting for answers, settling, and syncing the disk, and what could be tuned. With \
@@ -118,7 +118,7 @@ struct RunArguments: CommandArguments {
             that a dead run had claimed; `quarantined`; `message`, with a `message` and perhaps a `hint`; or \
             `summary`.
             """)
-        Option.dryRun(\.isRehearsal)
+        Option.dryRun(\.isDryRun)
         Option.json(\.isJSON)
         QueueOptions.options.map { $0.within(\.queue) }
         Verbosity.options.map { $0.within(\.verbosity) }

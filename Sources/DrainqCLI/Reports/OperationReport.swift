@@ -3,7 +3,7 @@ import Policy
 import Spool
 
 /// An operation for people: its state and the reason, its fields, its attempts, and its body.
-struct StoryReport {
+struct OperationReport {
     let view: EntryView
     let operation: Operation
     let waiting: WaitReason?
@@ -143,7 +143,7 @@ extension Outcome {
     }
 }
 
-extension StoryReport {
+extension OperationReport {
     /// Returns the lines of a file in quarantine: the reason, its origin and its beginning.
     static func lines(
         of item: QuarantineItem, content: [UInt8], _ now: Timestamp, _ terminal: Terminal

@@ -3,7 +3,7 @@ import Spool
 
 /// An operation or file that a command is given by name: an operation by its id, a file in quarantine by its own name.
 /// `drainq list` shows both.
-enum Mention: Hashable, CustomStringConvertible {
+enum NamedTarget: Hashable, CustomStringConvertible {
     case id(OperationID)
     case file(String)
 
@@ -27,7 +27,7 @@ enum Mention: Hashable, CustomStringConvertible {
     }
 }
 
-extension Mention {
+extension NamedTarget {
     /// The hint if nothing has this name.
     var hint: String {
         // `jq .id` prints `null` for a file in quarantine, which has no id.
@@ -36,28 +36,28 @@ extension Mention {
     }
 }
 
-/// The operation or file that a mention names.
-enum Mentioned {
+/// The operation or file that a target names.
+enum FoundTarget {
     case operation(Entry)
     case quarantined(QuarantineItem)
 }
 
 extension OpenQueue {
     /// Returns the operations and files of these names. An id means a file in quarantine only if no operation has it.
-    func mentioned(_ mentions: [Mention]) throws -> [Mention: [Mentioned]] {
-        let wanted = Set(mentions)
-        var found: [Mention: [Mentioned]] = [:]
+    func found(_ targets: [NamedTarget]) throws -> [NamedTarget: [FoundTarget]] {
+        let wanted = Set(targets)
+        var found: [NamedTarget: [FoundTarget]] = [:]
         for state in QueueState.allCases where state != .quarantine {
             try spool.forEachEntry(in: state) {
-                let mention = Mention.id($0.name.id)
-                if wanted.contains(mention) { found[mention, default: []].append(.operation($0)) }
+                let target = NamedTarget.id($0.name.id)
+                if wanted.contains(target) { found[target, default: []].append(.operation($0)) }
             }
         }
         let missing = wanted.subtracting(found.keys)
         if missing.isEmpty { return found }
         for item in try spool.quarantined() {
-            for mention in [Mention.file(item.fileName), item.name.map { .id($0.id) }] {
-                if let mention, missing.contains(mention) { found[mention, default: []].append(.quarantined(item)) }
+            for target in [NamedTarget.file(item.fileName), item.name.map { .id($0.id) }] {
+                if let target, missing.contains(target) { found[target, default: []].append(.quarantined(item)) }
             }
         }
         return found
@@ -66,24 +66,24 @@ extension OpenQueue {
 
 /// Returns the names among the operands. `-` reads names from standard input, one a line: text, or NDJSON objects as
 /// `list` prints them.
-func givenMentions(_ operands: [String]) throws -> [Mention] {
+func namedTargets(_ operands: [String]) throws -> [NamedTarget] {
     try operands.flatMap { operand in
-        if operand != "-" { return [try mention(operand)] }
-        var mentions: [Mention] = []
+        if operand != "-" { return [try target(operand)] }
+        var targets: [NamedTarget] = []
         while let line = readLine() {
             let text = line.trimmed
             if text.isEmpty { continue }
-            mentions.append(try mention(text.hasPrefix("{") ? nameInObject(text) : text.unquoted))
+            targets.append(try target(text.hasPrefix("{") ? nameInObject(text) : text.unquoted))
         }
-        return mentions
+        return targets
     }
 }
 
-private func mention(_ text: String) throws -> Mention {
-    guard let mention = Mention(text) else {
+private func target(_ text: String) throws -> NamedTarget {
+    guard let target = NamedTarget(text) else {
         throw CommandFailure(.usage, "'\(text)' is not an id", hint: "an id is 1 to 64 of A-Z a-z 0-9 _ -")
     }
-    return mention
+    return target
 }
 
 private func nameInObject(_ text: String) throws -> String {
