@@ -1,11 +1,11 @@
-# A formula for Homebrew that builds what is newest. Put the address of your repository in the place of git.example.com, and
-# the file into a tap of yours: brew tap-new ADA/tap, then brew install --HEAD ADA/tap/drainq
+# A formula for Homebrew that builds the newest commit. Replace git.example.com by the address of your repository, and put the
+# file into your own tap: brew tap-new ADA/tap, then brew install --HEAD ADA/tap/drainq
 class Drainq < Formula
   desc "Store-and-forward for HTTP, without a daemon and without a database"
   homepage "https://git.example.com/drainq"
   head "https://git.example.com/drainq.git", branch: "main"
 
-  # The Swift of the system: Xcode's on macOS, the toolchain in PATH elsewhere.
+  # Uses the Swift of the system: Xcode's on macOS, elsewhere the toolchain in PATH.
   uses_from_macos "curl"
   uses_from_macos "swift" => :build, since: :sequoia
 
