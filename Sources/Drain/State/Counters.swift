@@ -17,10 +17,10 @@ package struct Counters: Hashable {
             switch self {
             case .attempts: "Attempts of operations; in a batch each of its operations counts."
             case .delivered: "Operations that were delivered."
-            case .deferred: "Times that an operation was put off to a later time."
+            case .deferred: "Deferrals of operations."
             case .failed: "Operations that failed for good, expired ones included."
             case .expired: "Operations that failed because they expired unsent."
-            case .superseded: "Operations that were removed because a newer one of their key stands for them."
+            case .superseded: "Operations that were removed because a newer one of their key superseded them."
             }
         }
     }

@@ -4,13 +4,14 @@ extension ManualWriter {
         lines += [
             #".\" Made from Sources/DrainqCLI/Documents/OutputObject+Table.swift; DRAINQ_RECORD=1 swift test --filter DocumentTests"#,
             ".Dd November 22, 2026", ".Dt DRAINQ-JSON 5", ".Os", ".Sh NAME", ".Nm drainq-json",
-            ".Nd what drainq prints as JSON", ".Sh DESCRIPTION",
+            ".Nd JSON output of drainq", ".Sh DESCRIPTION",
         ]
         prose(
             """
-            With --json a command of drainq prints an object on each line, as soon as there is one. Every such object has \
-            `schema`, the version of its format, which is \(OutputObject.schema) for all of them: fields may be added, and \
-            none changes its meaning. Members that do not apply are omitted, and no member is null. Times are RFC 3339 in UTC.
+            With --json a command of drainq prints an object on each line, as soon as the object exists. Every such \
+            object has `schema`, the version of its format, which is \(OutputObject.schema) for all of them: fields \
+            may be added, and existing fields keep their meaning. Members that do not apply are omitted, and no member \
+            is null. Times are RFC 3339 in UTC.
             """)
         objects()
         lines += [".Sh SEE ALSO", ".Xr drainq 1 ,", ".Xr jq 1 ,", ".Xr drainq-queue 5"]

@@ -11,15 +11,15 @@ extension OutputObject {
             OutputObject("an attempt", by: ["run"], AttemptView.self),
             OutputObject("the summary of a run", by: ["run"], SummaryView.self),
             OutputObject("the status of the queue", by: ["status"], QueueStatus.self),
-            OutputObject("what became of a line of input", by: ["add", "import"], AddResult.self),
-            OutputObject("what became of an operation sent at once", by: ["send"], SendResult.self),
-            OutputObject("what an operation that was waited for has come to", by: ["wait"], WaitResult.self),
+            OutputObject("the result of an input line", by: ["add", "import"], AddResult.self),
+            OutputObject("the result of a send", by: ["send"], SendResult.self),
+            OutputObject("the result of a wait", by: ["wait"], WaitResult.self),
             OutputObject(
-                "an operation or destination that something was done to", by: ["retry", "drop", "hold", "release"],
+                "a changed operation or destination", by: ["retry", "drop", "hold", "release"],
                 ActionResult.self),
             OutputObject("a finding", by: ["check"], Findings.Line.self),
-            OutputObject("what an answer means", by: ["explain ANSWER", "explain --answer"], Explanation.self),
-            OutputObject("what all answers mean", by: ["explain"], AnswerTable.self),
+            OutputObject("the meaning of an answer", by: ["explain ANSWER", "explain --answer"], Explanation.self),
+            OutputObject("the meanings of all answers", by: ["explain"], AnswerTable.self),
         ] + written
 
     /// Objects that are not made of fields because some of their bytes stay as received: see `ReceivedLine` and
@@ -30,15 +30,15 @@ extension OutputObject {
 
     private static let received: [OutputObject] = [
         OutputObject(
-            "that the receiver listens", by: ["receive"],
+            "the start of the receiver", by: ["receive"],
             [
-                Field("event", .word(["listening"]), "what kind of object this is"),
+                Field("event", .word(["listening"]), "the kind of object"),
                 Field("url", .text, "the URL of the receiver"),
             ]),
         OutputObject(
             "a request that was received", by: ["receive"],
             [
-                Field("event", .word(["request"]), "what kind of object this is"),
+                Field("event", .word(["request"]), "the kind of object"),
                 Field("number", .count, "the number of the request, from 1"),
                 Field("connection", .count, "the number of its connection, from 1"),
                 Field("milliseconds", .count, "the milliseconds since the start"),
@@ -50,9 +50,9 @@ extension OutputObject {
                 .maybe("body", .anything, "its body, with --bodies: JSON, text, or an object with `base64`"),
             ]),
         OutputObject(
-            "that the receiver ends", by: ["receive"],
+            "the end of the receiver", by: ["receive"],
             [
-                Field("event", .word(["end"]), "what kind of object this is"),
+                Field("event", .word(["end"]), "the kind of object"),
                 Field("by", .word(["count", "time", "signal"]), "the cause of the end"),
                 Field("requests", .count, "the requests that it answered"),
             ]),
@@ -67,7 +67,7 @@ extension OutputObject {
             Field("state", .word(["new", "deferred", "failed", "delivered"]), "the state that import gives it"),
             .maybe("held", .flag, "true if a person holds it"),
             Field("attempts", .count, "the attempts that were counted"),
-            .maybe("interruptions", .count, "how often a run died with it"),
+            .maybe("interruptions", .count, "the number of runs that died with the operation claimed"),
             .maybe("due", .time, "the time of the next attempt, by the schedule"),
             .maybe("notBefore", .time, "the time before which a run does not send it"),
             Field("header", .map(.anything), "the first line of its file, byte for byte, without the checksum"),

@@ -28,10 +28,10 @@ struct MetricFamily: Hashable, Sendable {
 
     static let operations = MetricFamily(
         "operations", .gauge, by: ["state", "destination"], "Operations in the queue by state and destination.")
-    static let due = MetricFamily("due_operations", .gauge, "Operations that may be tried now.")
+    static let due = MetricFamily("due_operations", .gauge, "Operations that are due.")
     static let oldest = MetricFamily(
         "oldest_operation_timestamp_seconds", .gauge, by: ["destination"],
-        "When the oldest operation that waits was created; its age is the time minus this.")
+        "The creation time of the oldest waiting operation; its age is the time minus this.")
     static let nextDue = MetricFamily(
         "next_due_timestamp_seconds", .gauge, by: ["destination"],
         "When the next operation is due, by its own time and that of its destination.")
@@ -39,12 +39,12 @@ struct MetricFamily: Hashable, Sendable {
         "last_success_timestamp_seconds", .gauge, by: ["destination"], "When the last operation was delivered there.")
     static let closed = MetricFamily(
         "destination_closed", .gauge, by: ["destination", "reason"],
-        "Whether nothing is sent there, 1 or 0, by reason: held, paused, circuit-breaker, or retry-after.")
+        "Whether the destination is closed, 1 or 0, by reason: held, paused, circuit-breaker, or retry-after.")
     static let paused = MetricFamily("paused", .gauge, "Whether the whole queue is paused, 1 or 0.")
     static let quarantined = MetricFamily(
         "quarantined_total", .counter, "Files that went into quarantine because they are not operations.")
     static let runs = MetricFamily(
-        "runs_total", .counter, by: ["exit_status"], "Runs that had something to do, by exit status.")
+        "runs_total", .counter, by: ["exit_status"], "Runs with work, by exit status.")
     static let lastRunEnd = MetricFamily(
         "last_run_timestamp_seconds", .gauge, "When the last run ended that had something to do.")
     static let lastRunDuration = MetricFamily("last_run_duration_seconds", .gauge, "How long that run took.")

@@ -33,7 +33,9 @@ struct Explanation: JSONObject {
             "what the answer to a batch means for each of its operations; only with --answer", \.members),
         .field("operation", .text, "the effect on the operation", \.operation),
         .field("countsAttempt", .flag, "whether it counts as an attempt", \.countsAttempt),
-        .maybe("accused", .word(Accused.allCases.map(\.rawValue)), "who is to blame, if it is no delivery", \.accused),
+        .maybe(
+            "accused", .word(Accused.allCases.map(\.rawValue)), "what the attempt counts against, if not a delivery",
+            \.accused),
         .field("destination", .list(.text), "the effects on the destination, a sentence each", \.destination),
         .maybe("retry", .object(ScheduleView.self), "the schedule of the next attempts", \.retry),
     ]

@@ -37,7 +37,8 @@ struct EntryView: JSONObject {
         .field("attempts", .count, "the attempts that were counted", \.attempts),
         .maybe("attemptsAllowed", .count, "the number of attempts after which it fails", \.attemptsAllowed),
         .maybe(
-            "interruptions", .count, "how often a run died with it since the last attempt that ended", \.interruptions),
+            "interruptions", .count, "the number of runs that died with it claimed since its last finished attempt",
+            \.interruptions),
         .maybe("lastStatus", .count, "the status of the last answer", \.lastStatus),
         .maybe("lastError", .text, "the name of the error, if there was no usable answer", \.lastError),
         .maybe("lastAttempt", .time, "the start of the last attempt", \.lastAttempt),

@@ -51,7 +51,7 @@ struct QueueStatus: JSONObject {
             .maybe("failures", .count, "failures in a row", \.failures),
             .maybe("lastFailure", .text, "the last of these failures", \.lastFailure),
             .maybe("window", .count, "the most attempts in flight, while that is fewer than usual", \.window),
-            .maybe("overload", .count, "so many attempts in flight were too many for its server", \.overload),
+            .maybe("overload", .count, "the number of attempts in flight that overloaded its server", \.overload),
             .maybe("lastSuccess", .time, "the time of the last delivery to it", \.lastSuccess),
         ]
 

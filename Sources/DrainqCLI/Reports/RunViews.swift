@@ -107,7 +107,7 @@ struct SummaryView: JSONObject, Decodable {
         .field("durationMs", .count, "the duration in milliseconds", \.durationMs),
         .field(
             "end", .text,
-            "the end of the run: `done`, `paused`, `busy`, `max-time`, a signal, or why it could not go on", \.end),
+            "the end of the run: `done`, `paused`, `busy`, `max-time`, a signal, or the error that ended it", \.end),
         .field("exitStatus", .count, "its exit status", \.exitStatus),
         .field("attempts", .count, "attempts that were made", \.attempts),
         .field("delivered", .count, "operations that were delivered", \.delivered),
@@ -128,7 +128,7 @@ struct SummaryView: JSONObject, Decodable {
         .field("inputOutputErrors", .count, "errors of files and directories", \.inputOutputErrors),
         .field("leftDue", .count, "operations that are still due", \.leftDue),
         .maybe("nextDue", .time, "when the next operation is due", \.nextDue),
-        .maybe("conditions", .text, "why network or power kept the run from attempting anything", \.conditions),
+        .maybe("conditions", .text, "the reason why `conditions` stopped all attempts", \.conditions),
         .maybe("spentMs", .object(SpentView.self), "the use of that time, in milliseconds", \.spentMs),
         .maybe("mostInFlight", .count, "the most attempts in flight at one moment", \.mostInFlight),
     ]
@@ -143,7 +143,7 @@ struct SummaryView: JSONObject, Decodable {
         static let fields: [JSONField<SpentView>] = [
             .field("choosing", .count, "recovering, admitting files, listing, deciding", \.choosing),
             .field("claiming", .count, "claiming and reading operations, making their requests", \.claiming),
-            .field("waiting", .count, "waiting for answers, for a rate, or for what comes due", \.waiting),
+            .field("waiting", .count, "waiting for answers, for a rate, or for operations to become due", \.waiting),
             .field("settling", .count, "recording attempts, removing and moving files", \.settling),
             .field("syncing", .count, "syncing to the disk", \.syncing),
         ]

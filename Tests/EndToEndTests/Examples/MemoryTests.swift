@@ -106,7 +106,7 @@ private struct MemoryService: Sendable {
             replacing: [
                 "https://us-central1-example.cloudfunctions.net": service.url,
                 "/etc/drainq/firebase.token": "../firebase.token",
-                "  // What was given up is kept for ever, unless: retention: { failed: \"30d\" }":
+                "  // Dead letters stay for ever, unless: retention: { failed: \"30d\" }":
                     "  retention: { failed: \"0s\" }",
             ])
         try drainq.write("good\n", as: "firebase.token")

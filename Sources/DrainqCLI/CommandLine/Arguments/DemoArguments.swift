@@ -11,9 +11,9 @@ extension CommandDescription {
     static let demo = CommandDescription(
         .demo, Command.demo, "drain a sample queue into an embedded receiver",
         """
-        Makes a queue in a temporary directory, starts a receiver on the loopback interface, adds sample operations, or \
-        those on standard input where it is not a terminal, drains the queue and shows what happens. Needs no server and \
-        leaves nothing behind.
+        Makes a queue in a temporary directory, starts a receiver on the loopback interface, adds sample operations, \
+        or those on standard input if it is not a terminal, drains the queue and shows what happens. Needs no server \
+        and leaves nothing behind.
         """,
         examples: [
             Example("drainq demo", "drain sample operations"),

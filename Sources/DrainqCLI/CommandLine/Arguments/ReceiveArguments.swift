@@ -51,7 +51,7 @@ extension CommandDescription {
         a method in capitals, a path (`/orders*` matches every path that begins with `/orders`) and a header field \
         such as `X-Tenant:b`; a request that meets none gets 404. The reply is a status, `silence`, `reset` or \
         `close`. Changes are header fields such as `Name:value`, `retry-after=5`, `type=application/json`, \
-        `location=URL`, `body=TEXT`, `truncate=N` (bytes that never come) and `delay=2s`.
+        `location=URL`, `body=TEXT`, `truncate=N` (bytes that are left out) and `delay=2s`.
         """,
         examples: [
             Example("drainq receive --port 8080 --bodies", "show requests with their bodies"),

@@ -138,13 +138,13 @@ extension CommandDescription {
         .run, Command.run, "attempt the operations that are due",
         """
         Takes up to --limit operations that are due, oldest first, sends them, and ends. A delivered operation leaves \
-        the queue; one that failed for now is deferred to a later time; one that failed for good goes to `failed/`. \
-        Several runs may share one queue. The exit status says what happened.
+        the queue; one that failed temporarily is deferred to a later time; one that failed for good goes to \
+        `failed/`. Several runs may share one queue. The exit status says what happened.
 
-        Without a terminal a run without problems prints nothing: cron mails only problems. A run \
-        reports operations that fail for the same cause at the same destination once an hour, with the count since, \
-        and likewise a hold that the storm guard begins because of them; it reports the end of a hold once, if it \
-        reported the cause. With --verbose, or at a terminal, it prints a line for each attempt and a summary.
+        Without a terminal a run without problems prints nothing: cron mails only problems. A run reports operations \
+        that fail for the same cause at the same destination once an hour, with the number since the last report, and \
+        likewise a hold that the storm guard begins because of them; it reports the end of a hold once, if it reported \
+        the cause. With --verbose, or at a terminal, it prints a line for each attempt and a summary.
 
         With ids it sends these operations now and no others, even if they wait for the time of the next attempt, \
         their `notBefore`, an open circuit breaker, `conditions`, or another operation after a refusal. Holds, pauses, the time \
