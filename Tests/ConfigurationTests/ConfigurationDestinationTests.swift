@@ -196,7 +196,10 @@ import Testing
 
     @Test(arguments: [
         ("conditions: { power: 'mains' }", "conditions.power: 'mains' is neither any nor ac nor a duration"),
-        ("conditions: { power: '0s' }", "conditions.power: '0s' is neither any nor ac nor a duration"),
+        (
+            "conditions: { power: '0s' }",
+            "conditions.power: '0s' is neither any nor ac nor a duration; on battery a run waits once"
+        ),
         ("conditions: { network: 'onlin' }", "is not one of any, online, unmetered; did you mean 'online'?"),
         ("bodyFiles: '/var'", "bodyFiles: '/var' is not a list of directories"),
         ("bodyFiles: ['uploads']", "bodyFiles: 'uploads' is not an absolute path; directories are absolute paths"),

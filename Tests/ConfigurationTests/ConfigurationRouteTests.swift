@@ -18,7 +18,7 @@ import Testing
               contentType: "application/*", otherwise: "hold",
               json: [
                 { pointer: "", exists: true }, { pointer: "/error", exists: false },
-                { pointer: "/a~1b", equals: { n: [+1, .5, 2., 0x10, -1e3, null, true], s: "x" } },
+                { pointer: "/a~1b", equals: { n: [+1, .5, 2., 0x10, -1e3, null, true], s: "x", "\u{e9}": true, "e\u{301}": false } },
               ],
             },
             keyTTL: "24h", coalesce: true, ordering: "strict", redirects: "same-origin",
@@ -29,6 +29,7 @@ import Testing
         #expect(route.body == #"{ "event": {payload} }"#)
         #expect(route.require == [JSONCondition(pointer: JSONPointer("/content")!, test: .notEmpty)])
         let value = JSONValue.object([
+            "\u{e9}": .bool(true), "e\u{301}": .bool(false),
             "n": .array(["1", "0.5", "2", "16", "-1e3"].map { .number($0) } + [.null, .bool(true)]), "s": .string("x"),
         ])
         #expect(
