@@ -189,7 +189,7 @@ package enum ConfigurationKeys {
                 }
                 if configuration.destinations[name] != nil {
                     findings.add(
-                        "this destination is written twice", at: member.position, hint: "it is '\(name)' both times")
+                        "this destination is written twice", at: member.position, hint: "both names mean '\(name)'")
                     return
                 }
                 var settings = DestinationSettings()
