@@ -55,7 +55,7 @@ const char *czlib_open(void) {
     *(void **)&end = dlsym(opened, "deflateEnd");
     if (!initialize || !bound || !deflate || !end) {
         dlclose(opened);
-        return LIBRARY " does not compress";
+        return LIBRARY " lacks deflate functions";
     }
     library = opened;
     return NULL;

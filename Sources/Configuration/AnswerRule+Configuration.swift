@@ -98,7 +98,7 @@ extension AnswerDraft {
         }
         if errors != nil, statuses != nil || !content.isEmpty || until != nil {
             return (
-                "an error has no answer whose status, header or body could be asked for",
+                "a rule with 'error' cannot have 'until' or conditions on an answer",
                 "make two rules of it, one for the error and one for the answer"
             )
         }

@@ -108,10 +108,11 @@ struct ConfigurationFindings {
             add("\(value.quoted) is not an object", at: value.position, hint: hint)
             return nil
         }
-        var first: [String: SourcePosition] = [:]
+        var first: [JSONName: SourcePosition] = [:]
         return members.filter { member in
-            guard let earlier = first.updateValue(member.position, forKey: member.name) else { return true }
-            first[member.name] = earlier
+            let name = JSONName(member.name)
+            guard let earlier = first.updateValue(member.position, forKey: name) else { return true }
+            first[name] = earlier
             within(member.name) { findings in
                 findings.add(
                     "this key is written twice", at: member.position, hint: "the other one is in line \(earlier.line)")

@@ -7,15 +7,17 @@ extension ConfigurationFile {
     /// - Parameter url: a URL without a `urlError(_:)`.
     package static func template(url: String? = nil) -> String {
         var lines = [
-            "// What drainq does with this queue; drainq-config(5) explains every key.",
-            "// A line behind // shows what holds anyway, or an example. Comments and trailing commas are welcome.",
+            "// The configuration of this queue; drainq-config(5) explains every key.",
+            "// A line behind // shows the default or an example. Comments and trailing commas are allowed.",
             "{",
         ]
         lines += commented(
             ConfigurationKeys.file.prefix { $0.entry.path != "routes" }.map(\.entry), active: ["version": "1"]
         )
         .map { "  " + $0 }
-        lines += ["", "  // By the type of an operation. Every route inherits from \"default\" what it leaves out."]
+        lines += [
+            "", "  // By type of operation. Each route inherits from \"default\" the keys that it does not have.",
+        ]
         lines += ["  routes: {", "    default: {"]
         lines += commented(ConfigurationKeys.route.map(\.entry), active: url.map { ["url": json5($0)] } ?? [:])
             .map { "      " + $0 }

@@ -55,7 +55,7 @@ extension ConfigurationKeys {
             """
             The interval at which a run probes a held destination with one operation, and attempts a parked operation \
             again. With null a hold ends only by drainq release, or by a change of the credentials or the \
-            configuration that caused it. A run never probes a destination that a person holds.
+            configuration that caused it. A run never probes a destination that an operator holds.
             """,
             into: \.holdProbe),
         ConfigurationKey(

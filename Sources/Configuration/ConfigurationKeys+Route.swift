@@ -41,7 +41,7 @@ extension ConfigurationKeys {
             """
             A command, as a list of its name and arguments, that runs before each attempt, for signatures. It gets the \
             request on standard input and writes header fields, which replace those of the same name: see HEADERS \
-            COMMAND. If it fails the destination is held.
+            COMMAND. If it fails, the destination is held.
             """,
             into: \.headersCommand),
         ConfigurationKey(
@@ -75,18 +75,18 @@ extension ConfigurationKeys {
             "body", optional: .template(.body(.json), hint: "a body is text: '{ \"event\": {payload} }'"),
             example: #"'{ "event": {payload}, "id": {id} }'"#, "the body",
             """
-            The body of a request: a template, see TEMPLATES. It makes JSON, unless the header Content-Type says \
-            another media type. With \"\" no body is sent, and only the url uses the payload. Unless set the body is \
-            sent as it was given.
+            The body of a request: a template, see TEMPLATES. The result is JSON, unless the header Content-Type names \
+            another media type. With \"\" no body is sent, and only the url uses the payload. If not set, the \
+            operation's body is sent unchanged.
             """,
             into: \.body),
         ConfigurationKey(
             "compress", .word, default: #""none""#, example: #""gzip""#, "none or gzip",
             """
-            How drainq compresses the body of a request: none; or gzip, with the header Content-Encoding. It compresses a \
-            batch as a whole; its maxBytes counts the bytes before that. Signatures are made of the compressed bytes. An \
-            empty body, a file, and the body of an operation with a header Content-Encoding of its own go out as they are. \
-            If zlib cannot be used the destination is held.
+            The compression of a request's body: none; or gzip, with the header Content-Encoding. drainq compresses a \
+            batch as a whole; maxBytes counts uncompressed bytes. Signatures cover the compressed bytes. An empty \
+            body, a file, and the body of an operation with its own header Content-Encoding are sent unchanged. If \
+            zlib cannot be used, the destination is held.
             """,
             into: \.compress),
         ConfigurationKey(
@@ -109,7 +109,8 @@ extension ConfigurationKeys {
             "conditions on a payload",
             """
             The conditions that a payload must meet before it is sent: one or a list of them, see CONDITIONS ON JSON. \
-            drainq add refuses an operation that does not meet them; one that came another way fails unsent.
+            drainq add refuses an operation that does not meet them; an operation from elsewhere fails without an \
+            attempt.
             """,
             into: \.require),
         ConfigurationKey(
@@ -118,8 +119,8 @@ extension ConfigurationKeys {
             "rules for answers, first match wins",
             """
             The meaning of answers, by their status, header fields and body, and of errors: a list of rules, see \
-            ANSWERS. The first that matches decides, before classify and accept. A route that has a list replaces an \
-            inherited one as a whole.
+            ANSWERS. The first that matches decides, before classify and accept. A route's own list replaces the \
+            inherited list as a whole.
             """,
             into: \.answers),
         ConfigurationKey(
@@ -127,8 +128,8 @@ extension ConfigurationKeys {
             example: #"{ json: { pointer: "/result/success", equals: true } }"#, "conditions on a 2xx answer",
             """
             The conditions that an answer with a 2xx status must meet to be a delivery: on its content type, its JSON, \
-            or both. They tell the page of a captive portal and {\"success\": false} from success, see ACCEPT RULES. A \
-            route that has one replaces an inherited one as a whole.
+            or both. They distinguish the page of a captive portal and {\"success\": false} from success, see ACCEPT \
+            RULES. A route's own conditions replace the inherited conditions as a whole.
             """,
             into: \.accept),
         ConfigurationKey(
@@ -136,41 +137,43 @@ extension ConfigurationKeys {
             """
             Parts of the answer to a delivered operation that the queue keeps for its key, by name: a place in the \
             answer's JSON (RFC 6901), or the name of a header field. Other operations of the key send them as \
-            {kept.NAME}, and wait until the values are kept. See CHAINS. A route that has one replaces an inherited \
-            one as a whole.
+            {kept.NAME}, and wait until the values are kept. See CHAINS. A route's own keep replaces the inherited \
+            keep as a whole.
             """,
             into: \.keep),
         ConfigurationKey(
             "keepAnswer", .truth, default: "false", example: "true", "the whole answer, in delivered/",
             """
             Whether a delivered operation stays in delivered/ with its answer, up to answerLimit: for drainq show and \
-            drainq wait. It stays for as long as retention.delivered says, and for a day if that is 0s. Secrets of the \
-            request are replaced in it. drainq send prints the answer instead. In a batch each operation has the whole \
-            answer.
+            drainq wait. It stays for the time of retention.delivered, or for a day if that is 0s. Secrets of the \
+            request are replaced in the answer. drainq send prints the answer instead. In a batch each operation has \
+            the whole answer.
             """,
             into: \.keepsAnswer),
         ConfigurationKey(
             "retry", .schedule, default: #""standard""#, "a preset, or an object",
-            "When a deferred operation is tried again, and when it fails: a preset or an object, see SCHEDULES.",
+            """
+            The schedule of a deferred operation's attempts, and of its failure: a preset or an object, see SCHEDULES.
+            """,
             into: \.retry),
         ConfigurationKey(
             "retryRateLimited", optional: .schedule, example: #""rate-limit""#, "the schedule after status 429",
             """
-            The schedule after an answer with status 429 that names no time. It is the one of retry unless set. \
-            Without a maxAge of its own, that of retry bounds it.
+            The schedule after an answer with status 429 that names no time. The default is the schedule of retry. \
+            Without a maxAge of its own, the maxAge of retry applies.
             """,
             into: \.retryRateLimited),
         ConfigurationKey(
             "timeouts.connect", .positiveDuration, default: #""10s""#, "until the connection is established",
-            "How long connecting may take.",
+            "The longest time to connect.",
             into: \.timeouts.connect),
         ConfigurationKey(
             "timeouts.request", .positiveDuration, default: #""30s""#, "the longest idle time",
-            "How long an attempt may go without sending or receiving a byte.",
+            "The longest time of an attempt without a byte sent or received.",
             into: \.timeouts.request),
         ConfigurationKey(
             "timeouts.total", .positiveDuration, default: #""2m""#, "for the whole attempt",
-            "How long one attempt may take from beginning to end, whatever happens.",
+            "The longest time of one attempt, from beginning to end.",
             into: \.timeouts.total),
         ConfigurationKey(
             "classify", .classify, default: "{}",
@@ -189,51 +192,50 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "keyTTL", optional: .positiveDuration, example: #""24h""#, "lifetime of a key at the server",
             """
-            How long the server remembers an idempotency key. If an attempt had no answer and this time has passed, \
-            another attempt could deliver the operation twice: it is held by itself until drainq release or drainq \
-            retry sends it, or drainq drop removes it. If not set, keys do not expire.
+            The time for which the server remembers an idempotency key. If an attempt had no answer and this time has \
+            passed, another attempt could deliver the operation twice: the run then holds that operation alone until \
+            drainq release or drainq retry sends it, or drainq drop removes it. If not set, keys do not expire.
             """,
             into: \.keyTTL),
         ConfigurationKey(
             "coalesce", .coalescing, default: "false", example: #""merge""#, "true, false or merge",
             """
-            What happens to older operations of a type and key that are not delivered yet: true, the newest replaces \
-            them, for a PUT where the last write wins; or \"merge\", the newest carries their changes too, for a PATCH \
-            whose payload is a JSON Merge Patch. An operation without a key is never replaced or merged. See \
+            The treatment of older undelivered operations of a type and key. false: they are sent. true: the newest \
+            supersedes them, for a PUT where the last write wins. \"merge\": the newest carries their changes too, for \
+            a PATCH whose payload is a JSON Merge Patch. An operation without a key is never superseded or merged. See \
             COALESCING AND ORDERING.
             """,
             set: { ($0.coalesce, $0.mergesPayloads) = ($1 != .none, $1 == .merge) }),
         ConfigurationKey(
             "ordering", .word, default: #""any""#, example: #""key""#, "any, newest, key or strict",
             """
-            Which operations wait for each other: any, none; newest, none, and the newest is attempted first; key, \
-            those of one key are attempted strictly in order; or strict, all that go to one destination by routes with \
-            this ordering are. With key and strict an operation that waits for its next time delays the ones behind \
-            it. See COALESCING AND ORDERING.
+            The order of operations. any: no operation waits for another. newest: the same, and the newest is \
+            attempted first. key: operations of one key are attempted strictly in order. strict: so are all operations \
+            to one destination by routes with this ordering. With key and strict, a deferred operation delays those \
+            behind it. See COALESCING AND ORDERING.
             """,
             into: \.ordering),
         ConfigurationKey(
             "onFailure", .word, default: #""continue""#, example: #""hold""#, "continue or hold",
             """
-            What happens to the operations behind one that failed for good, with an ordering of key or strict: \
-            continue, they are sent; or hold, they are held until drainq retry sends the failed one first or drainq \
-            drop removes it.
+            The treatment of operations behind a dead letter, with an ordering of key or strict. continue: they are \
+            sent. hold: they are held until drainq retry sends the dead letter first or drainq drop removes it.
             """,
             into: \.onFailure),
         ConfigurationKey(
             "batch", optional: .batch, example: "{ max: 100 }", "several in one request",
             """
-            Several operations of the route in one request. If the answer has no result for each, it applies to all of \
-            them; a batch that is refused for good is split to find the bad one. See BATCHES. A route that has one \
-            replaces an inherited one as a whole.
+            Several operations of the route in one request. Without results, the answer applies to all of them. A batch \
+            that fails permanently is split to find the bad operation. See BATCHES. A route's own batch replaces the \
+            inherited batch as a whole.
             """,
             into: \.batch),
         ConfigurationKey(
             "redirects", .word, default: #""never""#, example: #""same-origin""#, "never or same-origin",
             """
-            Whether drainq follows a redirect: never, it is an answer that holds the destination; or same-origin, \
-            drainq follows up to five of status 301, 302, 307 and 308 to the same scheme, host and port with the same \
-            method, headers and body. Credentials are never sent to another origin.
+            Whether drainq follows a redirect. never: a redirect is an answer that holds the destination. same-origin: \
+            drainq follows up to five redirects with status 301, 302, 307 or 308 to the same scheme, host and port, \
+            with the same method, headers and body. Credentials are never sent to another origin.
             """,
             into: \.redirects),
         ConfigurationKey(
@@ -249,7 +251,7 @@ extension ConfigurationKeys {
     static let batch: [ConfigurationKey<Batch>] = [
         ConfigurationKey(
             "max", .count(1...10_000), example: "100", "operations in one request",
-            "The most operations in one request. It has to be there.",
+            "The most operations in one request. Required.",
             set: { $0.max = $1 }),
         ConfigurationKey(
             "maxBytes", .positiveSize, default: #""1MB""#, "bytes of one request",
@@ -261,8 +263,8 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "format", .word, default: #""json""#, example: #""ndjson""#, "json or ndjson",
             """
-            How a batch joins payloads: json, in one array; or ndjson, one on each line, as application/x-ndjson, with \
-            line breaks within a payload replaced by blanks.
+            The form of a batch. json: one array of the payloads. ndjson: one payload on each line, as \
+            application/x-ndjson, with line breaks within a payload replaced by blanks.
             """,
             into: \.format),
         ConfigurationKey(
@@ -270,15 +272,15 @@ extension ConfigurationKeys {
             "the text around the operations",
             """
             The text around the operations of a batch: a template with {items} once, see TEMPLATES. The route's body \
-            makes each operation's text. Unless set the format supplies it.
+            makes each operation's text. If not set, the format supplies the text.
             """,
             into: \.body),
         ConfigurationKey(
             "results", optional: .results, example: #"{ pointer: "/items", status: "/status" }"#,
             "the operations' results",
             """
-            Where an answer that is a delivery has the result of each operation. Unless set it is a delivery of all of \
-            them; if the results do not fit the batch, all are deferred.
+            The place of each operation's result in an answer that delivers. If not set, the answer delivers all \
+            operations. If the results do not fit the batch, all are deferred.
             """,
             into: \.results),
     ]
@@ -288,29 +290,29 @@ extension ConfigurationKeys {
         ConfigurationKey(
             "pointer", .pointer, example: #""/items""#, "the list of results",
             """
-            The place (RFC 6901) of an array in the answer, as long as the batch and in its order; with match in any order. \
-            This or failed has to be there.
+            The place (RFC 6901) of an array in the answer with one element for each operation: in the batch's order, \
+            or in any order with match. pointer or failed is required.
             """,
             set: { $0.pointer = $1 }),
         ConfigurationKey(
             "failed", optional: .pointer, example: #""/Failed""#, "the list of failures",
             """
-            The place of an array of only the operations that failed. An operation that is not in it is delivered. If \
-            there is no array, all are. It needs match.
+            The place of an array of the operations that failed. Operations outside the array are delivered; without \
+            an array all are. Requires match.
             """,
             into: \.failed),
         ConfigurationKey(
-            "match", optional: .pointer, example: #""/Id""#, "an element's id or index",
+            "match", optional: .pointer, example: #""/Id""#, "an element's operation: id or index",
             """
-            The place, within an element, of the operation's id as a string, or of its place in the batch, from 0, as a \
+            The place, within an element, of the operation's id as a string, or of its index in the batch, from 0, as a \
             number.
             """,
             into: \.match),
         ConfigurationKey(
             "status", optional: .pointer, example: #""/status""#, "an element's status",
             """
-            The place, within an element, of a number that is classified like an HTTP status. In a list of all, this or \
-            error has to be there.
+            The place, within an element, of a number that is classified like an HTTP status. In a list of all \
+            operations, status or error is required.
             """,
             into: \.status),
         ConfigurationKey(

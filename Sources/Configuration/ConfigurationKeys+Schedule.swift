@@ -41,7 +41,7 @@ extension ConfigurationKeys {
             set: { $0.maxAge = .some($1) }),
         ConfigurationKey(
             "jitter", optional: .number(0...1), default: "0.2", example: "0.2", "±20 %",
-            "The part by which a delay is randomly shorter or longer, so that many clients do not come back at once.",
+            "The part by which a delay is randomly shorter or longer. It spreads the attempts of many clients.",
             into: \.jitter),
     ]
 }

@@ -38,8 +38,8 @@ extension ConfigurationValue<AWSSigning> {
         ]
         guard let lacking = texts.first(where: { $0.1.isEmpty }) else { return signing }
         findings.add(
-            "this lacks '\(lacking.0)'", at: position,
-            hint: "service, region, accessKey and secretKey have to be there")
+            "'\(lacking.0)' is missing", at: position,
+            hint: "service, region, accessKey and secretKey are required")
         return nil
     }
 }

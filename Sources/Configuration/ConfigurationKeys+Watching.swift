@@ -8,7 +8,7 @@ extension ConfigurationKeys {
             """
             A file that each run replaces with its metrics, for the textfile collector of Prometheus' node exporter: \
             the output of drainq status --prometheus. A run replaces it in one step, with mode 0644, and its directory \
-            has to be writable. If a run cannot write it, the run warns, and its exit status stays the same. If not \
+            must be writable. If a run cannot write it, the run warns, and its exit status stays the same. If not \
             set, runs write no file. Every series has the queue as a label, but two queues need two files.
             """,
             into: \.metricsTextfile)
@@ -23,18 +23,22 @@ extension ConfigurationKeys {
         hook(
             .released, "when a hold has ended",
             """
-            The same, when a run finds that holds have ended: a probe was delivered, or the cause of a hold has \
-            changed. drainq release does not call a hook.
+            A program that a run calls when it finds that holds have ended: a probe was delivered, or the cause of a \
+            hold has changed. drainq release does not call a hook.
             """),
-        hook(.failed, "when operations fail for good", "The same, when operations have failed for good."),
+        hook(
+            .failed, "when operations fail for good", "A program that a run calls when operations have failed for good."
+        ),
         hook(
             .quarantined, "when a file goes into quarantine",
-            "The same, when files have gone into quarantine because they are not operations."),
-        hook(.delivered, "when operations are delivered", "The same, when operations have been delivered."),
+            "A program that a run calls when files have gone into quarantine because they are not operations."),
+        hook(
+            .delivered, "when operations are delivered",
+            "A program that a run calls when operations have been delivered."),
         hook(
             .started, "before a run sends",
-            "The same, before the first attempt of a run that has something to send: the run waits for it."),
-        hook(.ended, "when a run has ended", "The same, at the end of a run that had something to do."),
+            "A program that a run with something to send calls before its first attempt, and waits for."),
+        hook(.ended, "when a run has ended", "A program that a run calls at its end, if it had something to do."),
         ConfigurationKey(
             "hooks.atMostEvery", .duration, default: #""1h""#, "between two calls of a hook",
             """

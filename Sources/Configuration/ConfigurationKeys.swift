@@ -68,7 +68,7 @@ package enum ConfigurationKeys {
         ConfigurationKey(
             "conditions.network", .word, default: #""any""#, example: #""unmetered""#, "any, online or unmetered",
             """
-            The network that a run needs: any, none; online, a route to other machines; or unmetered, such a route \
+            The network that a run needs. any: no network. online: a route to other machines. unmetered: such a route \
             that is not known to be metered. Without that network the run attempts nothing, reports why with --verbose \
             and ends with status 75. A destination on this machine needs no network. A run checks again while it \
             sends. With any, too, an attempt that fails because this machine has no network at all is not counted, see \
@@ -110,9 +110,9 @@ package enum ConfigurationKeys {
             "limits.whenFull", .word(among: [.reject, .dropOldest]), default: #""reject""#,
             example: #""dropOldest""#, "reject or dropOldest",
             """
-            The treatment of a new operation that exceeds a limit: reject (drainq add refuses it with an error; a file \
-            that was dropped into new/ stays there) or dropOldest (the oldest waiting operations are removed; of \
-            operations added together the newest stay). On a route that coalesces, superseded operations make room \
+            The treatment of a new operation that exceeds a limit. reject: drainq add refuses it with an error; a file \
+            that was dropped into new/ stays there. dropOldest: the oldest waiting operations are removed; of \
+            operations added together the newest stay. On a route that coalesces, superseded operations make room \
             first. An operation that still finds no room changes nothing.
             """,
             into: \.limits.whenFull),
@@ -189,7 +189,7 @@ package enum ConfigurationKeys {
                 }
                 if configuration.destinations[name] != nil {
                     findings.add(
-                        "this destination is written twice", at: member.position, hint: "it is '\(name)' both times")
+                        "this destination is written twice", at: member.position, hint: "both names mean '\(name)'")
                     return
                 }
                 var settings = DestinationSettings()

@@ -7,7 +7,7 @@ extension ConfigurationValue<ConnectionOptions.ClientCertificate> {
     ) { certificate, position, findings in
         if !certificate.certificateFile.isEmpty { return certificate }
         findings.add(
-            "this lacks 'certificate'", at: position, hint: "a file in PEM, as in { certificate: \"client.pem\" }")
+            "'certificate' is missing", at: position, hint: "a file in PEM, as in { certificate: \"client.pem\" }")
         return nil
     }
 }
@@ -44,7 +44,7 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
             let user = authority[..<end]
             if user.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }) || user.contains("/") {
                 return .init(
-                    reason: "has user information that is none", hint: "percent-encode it, or use ${secret:NAME}")
+                    reason: "has invalid user information", hint: "percent-encode it, or use ${secret:NAME}")
             }
             authority = authority[end...].dropFirst()
         }
@@ -57,7 +57,7 @@ extension ConfigurationValue<ConnectionOptions.Proxy> {
             return .init(reason: "has a path", hint: "a proxy is a host and a port")
         }
         if let problem = URLTemplateSyntax.problem(inAuthority: authority) { return problem }
-        guard let origin = Origin(url: "http://\(authority)") else { return .init(reason: "has a host that is none") }
+        guard let origin = Origin(url: "http://\(authority)") else { return .init(reason: "has an invalid host") }
         if !authority.hasSuffix(":\(origin.port)") {
             return .init(reason: "has no port", hint: "write it, as in http://proxy.example.com:3128")
         }

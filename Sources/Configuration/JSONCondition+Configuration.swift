@@ -17,7 +17,7 @@ extension ConfigurationValue<JSONCondition> {
         }
         guard draft.tests.count == 1 else {
             findings.add(
-                draft.tests.isEmpty ? "this condition asks nothing" : "this condition asks more than one thing",
+                draft.tests.isEmpty ? "this condition has no test" : "this condition has several tests",
                 at: position, hint: "it has one of exists, equals, contains and notEmpty")
             return nil
         }

@@ -100,7 +100,7 @@ extension ConfigurationValue<BackoffSchedule> {
         do throws(ScheduleDraft.Contradiction) {
             return try draft.resolved()
         } catch {
-            findings.add("this schedule cannot be: \(error.reason)", at: value.position, hint: error.hint)
+            findings.add("this schedule is invalid: \(error.reason)", at: value.position, hint: error.hint)
             return nil
         }
     }

@@ -19,7 +19,7 @@ extension ConfigurationValue<SecretSource> {
         draft, position, findings in
         guard let source = draft.sources.first else {
             findings.add(
-                "this secret comes from nowhere", at: position,
+                "this secret has no source", at: position,
                 hint: "it has one of file, env, credential, command and oauth2")
             return nil
         }
@@ -49,7 +49,7 @@ extension ConfigurationValue<OAuth2> {
         ]
         guard let lacking = texts.first(where: { $0.1.isEmpty }) else { return oauth2 }
         findings.add(
-            "this lacks '\(lacking.0)'", at: position, hint: "tokenUrl, clientId and clientSecret have to be there")
+            "'\(lacking.0)' is missing", at: position, hint: "tokenUrl, clientId and clientSecret are required")
         return nil
     }
 }

@@ -29,7 +29,7 @@ enum URLTemplateSyntax {
             return problem
         }
         // Policy makes the final decision: a route without an origin could never be attempted.
-        return Origin(url: text) == nil ? Problem(reason: "has a host that is none: \(quote(String(authority)))") : nil
+        return Origin(url: text) == nil ? Problem(reason: "has an invalid host: \(quote(String(authority)))") : nil
     }
 
     /// Returns the error in a host and its port; `nil` if there is none. `Origin` makes the final decision.
@@ -48,12 +48,12 @@ enum URLTemplateSyntax {
         if host.isEmpty { return Problem(reason: "has no host") }
         guard host.utf8.allSatisfy({ isHostByte($0) }) else {
             return Problem(
-                reason: "has a host that is none: \(quote(String(host)))", hint: "letters, digits, '-' and '.'")
+                reason: "has an invalid host: \(quote(String(host)))", hint: "letters, digits, '-' and '.'")
         }
         if parts.count == 2 {
             guard let port = UInt16(parts[1]), port > 0, parts[1].allSatisfy(\.isASCII), !parts[1].hasPrefix("+") else {
                 return Problem(
-                    reason: "has a port that is none: \(quote(String(parts[1])))", hint: "ports are 1 to 65535")
+                    reason: "has an invalid port: \(quote(String(parts[1])))", hint: "ports are 1 to 65535")
             }
         }
         return nil

@@ -45,8 +45,8 @@ import Synchronization
 ///    flushed before its successor is sent, so it is never sent after its successor.
 /// 6. *Kept before gone*: the values that a delivery leaves for its key are durable in `state/keys/` before its file
 ///    leaves row C (`SpoolDirectory+Kept`). After a crash in between the operation is sent again and its answer is kept
-///    anew. A value stays while an operation of its key is in row N, D, C or X. A foreign file does not count until it
-///    is admitted: its name has no key.
+///    anew. A value stays while an operation of its key is in row N, D, C or X. The name of a foreign file has no key:
+///    while one is in row F, values stay longer by its age (`pruneKept`).
 ///
 /// In a slow directory a run moves several files at once (`FileWorkers`). Each file is still in one row, and no call
 /// concerns two files. So a crash may find several files between two steps: claims that are not sent yet, no more than

@@ -74,15 +74,16 @@ package struct SpoolError: Error, Hashable, Sendable, CustomStringConvertible {
         case .permission: "the queue must be writable by the user that runs drainq"
         case .notAQueue: "a queue has the directories new, deferred, claimed and tmp; drainq init makes them"
         case .newerFormat: "use the drainq that wrote it, or a newer one"
-        case .notRemovedAfterDelivery: "it has been delivered; it will be delivered again unless the file is removed"
-        case .lostLock: "this run stops and touches nothing more; the next one takes over what it had claimed"
+        case .notRemovedAfterDelivery:
+            "the operation has been delivered; it will be delivered again unless its file is removed"
+        case .lostLock: "this run stops and touches nothing more; the next run recovers its claims"
         case .untrusted(let distrust): distrust.hint(for: "\(path)")
-        case .notTheFile: "move it away: drainq has not made it"
-        case .full: "see limits in drainq-config(5); what was dropped into new waits there for room"
+        case .notTheFile: "move the file away: drainq did not make it"
+        case .full: "see limits in drainq-config(5); files dropped into new wait there for room"
         case .io:
             switch code {
             case ENOLCK, ENOTSUP, EOPNOTSUPP, ENOSYS:
-                "without flock(2) nobody knows which run is alive: put the queue on a file system that has it"
+                "without flock(2) drainq cannot tell which run is alive: put the queue on a file system that has it"
             case ENOSPC, EDQUOT: "the disk is full, or has no inode left"
             case EFBIG: "a limit keeps files from growing: see ulimit -f, or LimitFSIZE= of the unit"
             case EROFS: "the file system is mounted read-only"

@@ -78,7 +78,7 @@ import Testing
         ),
         (
             "[{ error: 'dns', header: { a: '1' }, is: 'defer' }]",
-            ": an error has no answer whose status, header or body could be asked for; make two rules of it"
+            ": a rule with 'error' cannot have 'until' or conditions on an answer; make two rules of it"
         ),
         ("[{ header: { 'a:': '1' }, is: 'defer' }]", ".header.a:: 'a:' is not the name of a header field"),
         ("[{ header: { a: 1 }, is: 'defer' }]", ".header.a: 1 is neither text nor true or false"),
@@ -123,6 +123,8 @@ import Testing
     @Test func `an answer that has no body cannot be looked into`() {
         let errors = configurationErrors(
             "{ routes: { default: { method: 'HEAD', answers: [{ status: 409, body: 'x', is: 'defer' }] } } }")
-        #expect(errors.first?.contains("method: the answer to a HEAD has no body to look into") == true)
+        #expect(
+            errors.first?.contains("method: the route reads the answer's body, and the answer to a HEAD has none")
+                == true)
     }
 }

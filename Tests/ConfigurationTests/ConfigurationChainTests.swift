@@ -44,8 +44,11 @@ import Testing
         ),
         ("keep: ['/id']", "3:18: routes.create.keep: "),
         ("keep: { id: '/id' }, batch: { max: 2 }", "routes.create.keep: the answer to a batch"),
-        ("keep: { id: '/id' }, method: 'HEAD'", "routes.create.method: the answer to a HEAD has no body"),
-        ("keep: { id: '/id' }, answerLimit: 0", "routes.create.answerLimit: nothing is read"),
+        (
+            "keep: { id: '/id' }, method: 'HEAD'",
+            "routes.create.method: the route reads the answer's body, and the answer to a HEAD has none"
+        ),
+        ("keep: { id: '/id' }, answerLimit: 0", "routes.create.answerLimit: the route reads the answer's body"),
     ])
     func `what cannot work is found with its line`(create: String, expected: String) {
         let errors = configurationErrors(routes(create))

@@ -55,7 +55,7 @@ import Testing
         ),
         (
             "'https://h': {}, 'https://h:443/': {}",
-            "destinations.https://h:443/: this destination is written twice; it is 'https://h' both times"
+            "destinations.https://h:443/: this destination is written twice; both names mean 'https://h'"
         ),
         ("reports: { rat: '1/s' }", "destinations.reports.rat: there is no such key; did you mean 'rate'?"),
         (
@@ -83,7 +83,7 @@ import Testing
         ),
         (
             "reports: { clientCertificate: { key: 'k' } }",
-            "destinations.reports.clientCertificate: this lacks 'certificate'; a file in PEM"
+            "destinations.reports.clientCertificate: 'certificate' is missing; a file in PEM"
         ),
         (
             "reports: { clientCertificate: { certificate: 'c', pasphrase: 'x' } }",
@@ -105,9 +105,9 @@ import Testing
         ("ftp://h:1", "'ftp://h:1' has an unknown proxy scheme; one of http, https, socks5, socks5h"),
         ("http://h", "'http://h' has no port; write it, as in http://proxy.example.com:3128"),
         ("http://h:1/x", "'http://h:1/x' has a path; a proxy is a host and a port"),
-        ("http://h:0", "'http://h:0' has a port that is none: '0'; ports are 1 to 65535"),
+        ("http://h:0", "'http://h:0' has an invalid port: '0'; ports are 1 to 65535"),
         ("http://${secret:a}:1", "has a secret outside its user information"),
-        ("http://u:p w@h:1", "'http://…@h:1' has user information that is none"),
+        ("http://u:p w@h:1", "'http://…@h:1' has invalid user information"),
         ("http://u:${secret}@h:1", "'${secret}' is not a secret reference"),
         ("http://u:${secret:b}@h:1", "there is no secret 'b'; did you mean 'a'?"),
     ])
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{}", "secrets.a: this secret comes from nowhere; it has one of file, env, credential, command and oauth2"),
+        ("{}", "secrets.a: this secret has no source; it has one of file, env, credential, command and oauth2"),
         (
             "{ file: 'x', env: 'X' }",
             "secrets.a: this secret has 'file' and 'env'; it has one of file, env, credential, command and oauth2"
@@ -196,7 +196,10 @@ import Testing
 
     @Test(arguments: [
         ("conditions: { power: 'mains' }", "conditions.power: 'mains' is neither any nor ac nor a duration"),
-        ("conditions: { power: '0s' }", "conditions.power: '0s' is neither any nor ac nor a duration"),
+        (
+            "conditions: { power: '0s' }",
+            "conditions.power: '0s' is neither any nor ac nor a duration; on battery a run waits once"
+        ),
         ("conditions: { network: 'onlin' }", "is not one of any, online, unmetered; did you mean 'online'?"),
         ("bodyFiles: '/var'", "bodyFiles: '/var' is not a list of directories"),
         ("bodyFiles: ['uploads']", "bodyFiles: 'uploads' is not an absolute path; directories are absolute paths"),

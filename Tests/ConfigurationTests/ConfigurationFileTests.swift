@@ -180,7 +180,7 @@ import Testing
         ("retry: { bse: '1s' }", "routes.default.retry.bse: there is no such key; did you mean 'base'?"),
         (
             "retry: { multiplier: 2 }",
-            "routes.default.retry: this schedule cannot be: it lacks 'base'; the first delay, as in { base: \"30s\", multiplier: 2, max: \"1h\" }"
+            "routes.default.retry: this schedule is invalid: it lacks 'base'; the first delay, as in { base: \"30s\", multiplier: 2, max: \"1h\" }"
         ),
         (
             "retry: { base: '1s', multiplier: 0.5 }",
@@ -188,15 +188,15 @@ import Testing
         ),
         (
             "retry: { base: '2h', max: '1h' }",
-            "routes.default.retry: this schedule cannot be: its 'max' is shorter than its 'base'"
+            "routes.default.retry: this schedule is invalid: its 'max' is shorter than its 'base'"
         ),
         (
             "retry: { base: '2h', schedule: ['1h'] }",
-            "routes.default.retry: this schedule cannot be: it defines its delays twice; leave out 'schedule', or 'preset', 'base', 'multiplier' and 'max'"
+            "routes.default.retry: this schedule is invalid: it defines its delays twice; leave out 'schedule', or 'preset', 'base', 'multiplier' and 'max'"
         ),
         (
             "retry: { preset: 'steps', base: '2h' }",
-            "routes.default.retry: this schedule cannot be: its preset is a list of delays, which 'base', 'multiplier' and 'max' cannot change; leave out 'preset' to write a schedule of your own"
+            "routes.default.retry: this schedule is invalid: its preset is a list of delays, which 'base', 'multiplier' and 'max' cannot change; leave out 'preset' to write a schedule of your own"
         ),
         (
             "retry: { schedule: [] }",
@@ -261,13 +261,14 @@ import Testing
     @Test(arguments: [
         ("api.example.com", "is not an absolute URL"), ("ftp://h/", "is not an absolute URL"),
         ("HTTP://h/", "is not an absolute URL"), ("https:///x", "has no host"),
-        ("https://h:0/", "has a port that is none: '0'"),
-        ("https://h:99999/", "has a port"), ("https://h:+1/", "has a port"), ("https://h:/", "has a port"),
+        ("https://h:0/", "has an invalid port: '0'"),
+        ("https://h:99999/", "has an invalid port"), ("https://h:+1/", "has an invalid port"),
+        ("https://h:/", "has an invalid port"),
         ("https://u:p@h/", "has a name or password in it"), ("https://{type}.h/", "has a placeholder in its host"),
-        ("https://[::1/", "has a host that is none"), ("https://[::1]:x/", "has a host that is none"),
-        ("https://h/?k=${secret:}", "is no name of a secret"),
+        ("https://[::1/", "has an invalid host"), ("https://[::1]:x/", "has an invalid host"),
+        ("https://h/?k=${secret:}", "is not the name of a secret"),
         ("https://h/?k=${id}", "is not a secret reference"),
-        ("https://h!/", "has a host that is none: 'h!'"),
+        ("https://h!/", "has an invalid host: 'h!'"),
         ("https://h/#x", "has a fragment"), ("https://h/%zz", "has a '%' without"), ("https://h/a b", "U+0020"),
         ("https://h/\u{202E}", "U+202E"), ("https://h/{", "has a '{' that begins no placeholder"),
         ("https://h/}", "has a '}' without '{'"),

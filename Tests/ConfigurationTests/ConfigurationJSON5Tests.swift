@@ -63,9 +63,10 @@ import Testing
         #expect(described == expected)
     }
 
-    @Test func `bytes that are not UTF-8 are found where they stand`() {
+    @Test(arguments: ["\n", "\r\n", "\r"])
+    func `bytes that are not UTF-8 are found where they stand`(lineEnd: String) {
         let error = #expect(throws: JSON5SyntaxError.self) {
-            try JSON5Parser.value(of: Array("{\n é: '".utf8) + [0xFF] + Array("'}".utf8))
+            try JSON5Parser.value(of: Array("{\(lineEnd) é: '".utf8) + [0xFF] + Array("'}".utf8))
         }
         #expect(error?.position == SourcePosition(line: 2, column: 6))
     }

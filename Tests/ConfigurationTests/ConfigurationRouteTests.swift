@@ -18,7 +18,7 @@ import Testing
               contentType: "application/*", otherwise: "hold",
               json: [
                 { pointer: "", exists: true }, { pointer: "/error", exists: false },
-                { pointer: "/a~1b", equals: { n: [+1, .5, 2., 0x10, -1e3, null, true], s: "x" } },
+                { pointer: "/a~1b", equals: { n: [+1, .5, 2., 0x10, -1e3, null, true], s: "x", "\u{e9}": true, "e\u{301}": false } },
               ],
             },
             keyTTL: "24h", coalesce: true, ordering: "strict", redirects: "same-origin",
@@ -29,6 +29,7 @@ import Testing
         #expect(route.body == #"{ "event": {payload} }"#)
         #expect(route.require == [JSONCondition(pointer: JSONPointer("/content")!, test: .notEmpty)])
         let value = JSONValue.object([
+            "\u{e9}": .bool(true), "e\u{301}": .bool(false),
             "n": .array(["1", "0.5", "2", "16", "-1e3"].map { .number($0) } + [.null, .bool(true)]), "s": .string("x"),
         ])
         #expect(
@@ -86,11 +87,11 @@ import Testing
         ),
         (
             "require: { pointer: '/a' }",
-            "require: this condition asks nothing; it has one of exists, equals, contains and notEmpty"
+            "require: this condition has no test; it has one of exists, equals, contains and notEmpty"
         ),
         (
             "require: [{ pointer: '/a', exists: true, notEmpty: true }]",
-            "require: this condition asks more than one thing; it has one of exists, equals, contains and notEmpty"
+            "require: this condition has several tests; it has one of exists, equals, contains and notEmpty"
         ),
         (
             "require: { pointer: 'a', exists: true }",
@@ -160,15 +161,15 @@ import Testing
         ),
         (
             "{ batch: { max: 2, results: { pointer: '/r' } } }",
-            "drainq.json:1:25: routes.a.batch.results: says nothing of a single operation; name 'status', 'error' or both within an element"
+            "drainq.json:1:25: routes.a.batch.results: names neither 'status' nor 'error' of an operation; add 'status', 'error' or both: places within an element"
         ),
         (
             "{ method: 'HEAD', accept: { json: { pointer: '/a', exists: true } } }",
-            "drainq.json:1:26: routes.a.method: the answer to a HEAD has no body to look into; use GET, or let the status alone decide"
+            "drainq.json:1:26: routes.a.method: the route reads the answer's body, and the answer to a HEAD has none; use GET, or let the status alone decide"
         ),
         (
             "{ protocol: 'callable', answerLimit: 0 }",
-            "drainq.json:1:53: routes.a.answerLimit: nothing is read of an answer that has to be looked into; leave out 'answerLimit'"
+            "drainq.json:1:53: routes.a.answerLimit: the route reads the answer's body, but 'answerLimit' is 0; leave out 'answerLimit'"
         ),
     ])
     func `settings that contradict each other are an error of the route`(route: String, expected: String) {

@@ -227,7 +227,8 @@ private let zeros = String(repeating: "0", count: 32)
         let machine = try Machine(
             ipv4: routes,
             ipv6: [
-                "fe800000000000000000000000000000 40 \(zeros) 00 \(zeros) 00000100 00000001 00000000 00000001     eth0"
+                "fe800000000000000000000000000000 40 \(zeros) 00 \(zeros) 00000100 00000001 00000000 00000001     eth0",
+                "febf0000000000000000000000000000 40 \(zeros) 00 \(zeros) 00000100 00000001 00000000 00000001     eth0",
             ],
             interfaces: ["eth0": ("up", "1"), "down0": ("down", "0"), "lo": ("unknown", "1")])
         #expect(ways(machine).hasRoute == any && ways(machine).hasDefaultRoute == byDefault)

@@ -158,7 +158,7 @@ struct OperatorTests {
 
     @Test(arguments: [
         (["-H", "Host: evil"], "{\"content\":\"x\"}", "the operation's header 'Host' is not for users to set"),
-        ([], "{\"content\":\"  \"}", "the route requires something else of the payload: /content is empty"),
+        ([], "{\"content\":\"  \"}", "the payload does not meet the route's 'require': /content is empty"),
         (["--url", "https://else.example"], "{\"content\":\"x\"}", "the route lets no operation bring its own url"),
         (["--method", "PO ST"], "{\"content\":\"x\"}", "the operation's method 'PO ST' cannot be used"),
         (["--type", "keyed"], "{\"content\":\"x\"}", "the operation has no value for '{key}'"),

@@ -63,6 +63,7 @@ import Testing
             (.equals("0"), ["X-Remaining": "0"], true), (.equals("0"), ["x-remaining": " 0 "], true),
             (.equals("0"), ["x-remaining": "00"], false), (.equals("0"), [:], false),
             (.equals("b"), ["x-remaining": "a", "X-REMAINING": "b"], true),
+            (.equals("\u{e9}"), ["x-remaining": "e\u{301}"], false),
             (.exists(true), ["x-remaining": ""], true), (.exists(true), [:], false), (.exists(false), [:], true),
             (.exists(false), ["x-remaining": "1"], false),
         ] as [(AnswerContent.Header.Test, KeyValuePairs<String, String>, Bool)])

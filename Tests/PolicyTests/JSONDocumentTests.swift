@@ -49,6 +49,8 @@ import Testing
         #expect(composed != decomposed)
         let both = try JSONValue(Array("{\"\u{e9}\":1,\"e\u{301}\":2}".utf8))
         #expect(both.description == "{\"e\u{301}\":2,\"\u{e9}\":1}")
+        #expect(JSONPointer("/\u{e9}") != JSONPointer("/e\u{301}"))
+        #expect(Set([JSONPointer("/\u{e9}"), JSONPointer("/e\u{301}"), JSONPointer("/\u{e9}")]).count == 2)
     }
 
     @Test func `a number that is none equals only itself`() {

@@ -107,7 +107,7 @@ import Testing
             #expect(refusal == .requirementNotMet(content))
             #expect(refusal == route.defect(of: operation(body)))
             #expect(refusal.outcome == .failed)
-            #expect(refusal.description == "the route requires something else of the payload: /content is empty")
+            #expect(refusal.description == "the payload does not meet the route's 'require': /content is empty")
         }
     }
 

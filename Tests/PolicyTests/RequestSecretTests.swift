@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("${secret:}", "'' is no name of a secret"), ("x ${secret:a b}", "'a b' is no name of a secret"),
+        ("${secret:}", "'' is not the name of a secret"), ("x ${secret:a b}", "'a b' is not the name of a secret"),
         ("${secrets:api}", "'${secrets:api}' is not a secret reference"),
         ("${secret:api", "'${secret:api' is not a secret reference"),
         ("$${API}", "'${API}' is not a secret reference"),

@@ -105,7 +105,7 @@ struct ChecksumTests {
             #""crc32c":"f678d980""#, #""crc32c": "f678d980""#,
             #"f:1: field 'crc32c': expected at the end of the line, as in ,"crc32c":"1a2b3c4d"}"#
         ),
-        (#""drainq":1"#, #""crc32c":"f678d980","drainq":1"#, "f:1: field 'crc32c': stands twice"),
+        (#""drainq":1"#, #""crc32c":"f678d980","drainq":1"#, "f:1: field 'crc32c': is given twice"),
         (
             #""drainq":1"#, #""drainq":5"#,
             "f:1: field 'drainq': damaged: it says 5, and the checksum is that of 1"

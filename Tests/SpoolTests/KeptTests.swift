@@ -108,18 +108,42 @@ import Testing
         let entry = try add("a")
         let open = try queue.open()
         let future = Timestamp(rfc3339: "2100-01-01T00:00:00Z")!
-        #expect(try open.pruneKept(olderThan: future) == 0)
+        #expect(try open.pruneKept(olderThan: future, at: now) == 0)
         let run = try open.beginRun(now: now)
         let claim = try #require(try run.claim(entry))
-        #expect(try open.pruneKept(olderThan: future) == 0)
+        #expect(try open.pruneKept(olderThan: future, at: now) == 0)
         guard case .moved(let failed) = try run.settle(claim, .failed(countsAttempt: true), record: nil, now: now)
         else { throw Errno(0) }
         try run.end()
-        #expect(try open.pruneKept(olderThan: future) == 0)
+        #expect(try open.pruneKept(olderThan: future, at: now) == 0)
         #expect(try open.drop(failed))
-        #expect(try open.pruneKept(olderThan: Timestamp(microseconds: 0)) == 0)
-        #expect(try open.pruneKept(olderThan: future) == 1)
+        #expect(try open.pruneKept(olderThan: Timestamp(microseconds: 0), at: now) == 0)
+        #expect(try open.pruneKept(olderThan: future, at: now) == 1)
         #expect(try open.keptKeys().isEmpty)
+    }
+
+    @Test func `while a dropped file waits, values stay longer by that time`() throws {
+        try keep(kept(["id": "17"]))
+        let open = try queue.open()
+        let (now, day) = (Date(), Double(86_400))
+        let later = Timestamp(microseconds: Int64((now + 8 * day).timeIntervalSince1970 * 1_000_000))
+        let limit = later - .seconds(7 * 86_400)
+        func drop(_ file: String, at time: Date) throws {
+            try queue.put("{}", at: file)
+            try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: "\(queue.path)/\(file)")
+        }
+        // It was dropped while the value was to stay.
+        try drop("new/dropped.json", at: now - day)
+        try drop("new/just-now.json", at: now + 8 * day)
+        #expect(try open.pruneKept(olderThan: limit, at: later) == 0)
+        try FileManager.default.removeItem(atPath: "\(queue.path)/new/dropped.json")
+        let run = try open.beginRun(now: self.now)
+        let claim = "claimed/\(run.name)/admitting-x"
+        try drop(claim, at: now + 8 * day)
+        #expect(try open.pruneKept(olderThan: limit, at: later) == 0)
+        try FileManager.default.removeItem(atPath: "\(queue.path)/\(claim)")
+        #expect(try open.pruneKept(olderThan: limit, at: later) == 1)
+        try run.end()
     }
 
     @Test func `of the keys that are done only so many have values`() throws {
@@ -130,8 +154,8 @@ import Testing
         var operation = queue.operation("waits")
         operation.header.key = "b"
         _ = try open.accept([operation], limits: Limits(), durable: false)
-        #expect(try open.pruneKept(olderThan: Timestamp(microseconds: 0), atMost: 3) == 0)
-        #expect(try open.pruneKept(olderThan: Timestamp(microseconds: 0), atMost: 1) == 2)
+        #expect(try open.pruneKept(olderThan: Timestamp(microseconds: 0), at: now, atMost: 3) == 0)
+        #expect(try open.pruneKept(olderThan: Timestamp(microseconds: 0), at: now, atMost: 1) == 2)
         #expect(try open.keptKeys().count == 2 && open.keptKeys().contains(Digest(of: "b")))
     }
 

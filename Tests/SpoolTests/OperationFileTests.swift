@@ -25,6 +25,20 @@ struct OperationFileTests {
         #expect(try OperationFile.decode(OperationFile.encode(full), file: "f") == full)
     }
 
+    @Test func `names are equal by their code points`() throws {
+        var operation = full
+        operation.header.headers = [HeaderField(name: "\u{e9}", value: "1"), HeaderField(name: "e\u{301}", value: "2")]
+        operation.header.unknown = [.init(name: "\u{e9}", json: "1"), .init(name: "e\u{301}", json: "2")]
+        // The K of this name is the Kelvin sign, which is canonically equivalent to the letter.
+        operation.header.unknown.append(.init(name: "idempotency\u{212A}ey", json: "3"))
+        let bytes = OperationFile.encode(operation)
+        let decoded = try OperationFile.decode(bytes, file: "f")
+        #expect(decoded.header.headers.map(\.name.utf8.count) == [2, 3])
+        #expect(decoded.header.headers.map(\.value) == ["1", "2"])
+        #expect(decoded.header.unknown.map(\.json) == ["1", "2", "3"])
+        #expect(OperationFile.encode(decoded) == bytes)
+    }
+
     @Test func `the header's fields stand in one order, and the checksum is last`() {
         let line = String(decoding: OperationFile.encode(full).prefix { $0 != 0x0A }, as: UTF8.self)
         #expect(
@@ -71,7 +85,7 @@ struct OperationFileTests {
         (#"{"drainq":1}"#, "f:1: field 'id': missing"),
         (#"{"drainq":1,"id":5}"#, "f:1: field 'id': expected a string"),
         (#"{"drainq":1,"id":"a b"}"#, "f:1: field 'id': expected 1 to 64 of A-Z a-z 0-9 _ -"),
-        (#"{"drainq":1,"id":"a","id":"b"}"#, "f:1: field 'id': stands twice"),
+        (#"{"drainq":1,"id":"a","id":"b"}"#, "f:1: field 'id': is given twice"),
         (#"{"drainq":1,"id":"a"}"#, "f:1: field 'createdAt': missing"),
         (
             #"{"drainq":1,"id":"a","createdAt":"x"}"#,
@@ -97,7 +111,7 @@ struct OperationFileTests {
         ),
         (
             #"{"drainq":1,"id":"a","createdAt":"2026-11-21T09:15:00Z","length":0,"headers":{"a":"","a":""}}"#,
-            "f:1: field 'headers': a name stands twice"
+            "f:1: field 'headers': a name is given twice"
         ),
         (
             #"{"drainq":1,"id":"a","createdAt":"2026-11-21T09:15:00Z","length":0} 5"#,

@@ -164,8 +164,9 @@ struct OperatorTests {
         #expect(try open.prune(.failed, olderThan: Timestamp(microseconds: 0)) == 0)
         #expect(try open.read(entry) != nil)
         try queue.add(["waits"])
-        #expect(try QueueState.waiting.allSatisfy { try open.prune($0, olderThan: .lastInNames) == 0 })
-        #expect(queue.names("new").count == 1)
+        try queue.put("x", at: "quarantine/strange")
+        for state in QueueState.waiting + [.quarantine] { #expect(try open.prune(state, olderThan: .lastInNames) == 0) }
+        #expect(queue.names("new").count == 1 && queue.names("quarantine") == ["strange"])
         #expect(try open.prune(.failed, olderThan: .lastInNames) == 1)
         #expect(try open.read(entry) == nil)
     }

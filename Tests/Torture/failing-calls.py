@@ -101,7 +101,7 @@ def afterRun(ids):
         came = taken(faulty, point) + taken(healthy, point)
         expect(set(came) == set(ids), "delivered were", came)
         if len(came) > len(ids):
-            isNamed = "it has been delivered; it will be delivered again unless" in result.stderr
+            isNamed = "the operation has been delivered; it will be delivered again unless" in result.stderr
             expect(isNamed or isOfAgent(hits), "delivered were", came, result.stderr)
 
     return check

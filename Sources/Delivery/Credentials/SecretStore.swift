@@ -185,7 +185,7 @@ extension SecretStore {
         _ oauth2: OAuth2, _ needed: SecretValues, from tokens: TokenSource?, except refused: String?
     ) throws(SecretDefect) -> OAuth2.Token {
         let place = "the endpoint '\(oauth2.tokenURL)'"
-        guard let tokens else { throw SecretDefect(place: place, reason: "is not asked here") }
+        guard let tokens else { throw SecretDefect(place: place, reason: "cannot be asked for tokens by this command") }
         if let (name, reason) = needed.failures.min(by: { $0.key < $1.key }) {
             throw SecretDefect(place: place, reason: "needs the secret '\(name)', which \(reason)")
         }

@@ -10,7 +10,7 @@ extension SpoolDirectory {
         }
         let keepsValues = try !keptKeys().isEmpty
         if let look = configuration.retention.look(last: last, keepsValues: keepsValues, now: now) {
-            if let limit = look.keptLimit { try pruneKept(olderThan: limit) }
+            if let limit = look.keptLimit { try pruneKept(olderThan: limit, at: now) }
             if let limit = look.limit { _ = try prune(.failed, olderThan: limit) }
             if look.isRemembered {
                 try StateFile.retention.replace(with: Array("\(now.rfc3339)\n".utf8), durable: true, in: self)

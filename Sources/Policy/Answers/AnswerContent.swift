@@ -115,7 +115,7 @@ extension AnswerContent.Header: CustomStringConvertible {
     package func holds(in answer: AttemptReport.Answer) -> Bool {
         let values = answer.headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
         return switch test {
-        case .equals(let value): values.contains { $0.trimmingBlanks == value }
+        case .equals(let value): values.contains { $0.trimmingBlanks.utf8.elementsEqual(value.utf8) }
         case .exists(let wanted): values.isEmpty != wanted
         }
     }

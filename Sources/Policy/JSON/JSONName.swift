@@ -20,6 +20,9 @@ package struct JSONName: Hashable, Comparable, Sendable, ExpressibleByStringLite
     }
 
     package func hash(into hasher: inout Hasher) {
-        for byte in text.utf8 { hasher.combine(byte) }
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        // No UTF-8 text has this byte, so a sequence of names has one reading.
+        hasher.combine(0xFF as UInt8)
     }
 }

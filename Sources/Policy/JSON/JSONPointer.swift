@@ -1,7 +1,17 @@
 /// A place in a JSON document (RFC 6901): `""` is the whole document, `/result/success` a member of a member.
+///
+/// Two pointers are equal if their code points are, like the names of members.
 package struct JSONPointer: Hashable, Sendable, CustomStringConvertible {
     /// The unescaped tokens.
     package let tokens: [String]
+
+    package static func == (left: JSONPointer, right: JSONPointer) -> Bool {
+        left.tokens.elementsEqual(right.tokens) { JSONName($0) == JSONName($1) }
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        for token in tokens { hasher.combine(JSONName(token)) }
+    }
 
     package init(tokens: [String]) {
         self.tokens = tokens

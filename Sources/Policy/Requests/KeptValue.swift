@@ -72,7 +72,7 @@ package enum KeepError: Error, Hashable, Sendable, CustomStringConvertible {
         case .noScalar: "it is neither text nor a number nor true or false"
         case .empty: "it is empty"
         case .tooLong: "it is longer than \(KeptValue.longest) bytes"
-        case .control: "it has a control character in it"
+        case .control: "it contains a control character"
         case .secret: "it contains a secret of the request"
         }
     }

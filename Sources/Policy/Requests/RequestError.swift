@@ -74,7 +74,7 @@ package enum RequestError: Error, Hashable, Sendable, CustomStringConvertible {
         case .credentialsElsewhere(let origin):
             "the route's credentials go to the origin of the route's url, not to '\(escapedForDisplay(origin))'"
         case .requirementNotMet(let condition):
-            "the route requires something else of the payload: \(condition.opposite)"
+            "the payload does not meet the route's 'require': \(condition.opposite)"
         case .notJSON(let reason): "the payload \(reason)"
         case .notOverridable(let field): "the route lets no operation bring its own \(field.rawValue)"
         case .badBodyFile(let path, let reason): "the body file '\(escapedForDisplay(path))' \(reason)"

@@ -63,8 +63,8 @@ extension Route {
         if let results = batch?.results, !results.listsFailures, results.status == nil, results.error == nil {
             problems.append(
                 RouteProblem(
-                    key: "batch.results", reason: "says nothing of a single operation",
-                    hint: "name 'status', 'error' or both within an element"))
+                    key: "batch.results", reason: "names neither 'status' nor 'error' of an operation",
+                    hint: "add 'status', 'error' or both: places within an element"))
         }
         if body?.isEmpty == true, `protocol` == .callable || batch != nil {
             problems.append(
@@ -82,13 +82,13 @@ extension Route {
         if looksIntoAnswer, method == "HEAD" {
             problems.append(
                 RouteProblem(
-                    key: "method", reason: "the answer to a HEAD has no body to look into",
+                    key: "method", reason: "the route reads the answer's body, and the answer to a HEAD has none",
                     hint: "use GET, or let the status alone decide"))
         }
         if looksIntoAnswer, answerLimit <= 0 {
             problems.append(
                 RouteProblem(
-                    key: "answerLimit", reason: "nothing is read of an answer that has to be looked into",
+                    key: "answerLimit", reason: "the route reads the answer's body, but 'answerLimit' is 0",
                     hint: "leave out 'answerLimit'"))
         }
         return problems + contradictionsOfSigning
@@ -106,7 +106,7 @@ extension Route {
         if redirects != .never {
             problems.append(
                 RouteProblem(
-                    key: "redirects", reason: "what is signed for one address is refused at another",
+                    key: "redirects", reason: "a signature is valid for one address only",
                     hint: "leave out 'redirects', or set 'url' to where they lead"))
         }
         if let origin, !origin.host.utf8.allSatisfy({ $0 < 0x80 }) {

@@ -107,7 +107,7 @@ struct TemplateParser {
         }
         let name = String(rest[..<close].dropFirst(opening.count))
         guard TypeName(name) != nil else {
-            throw RouteProblem(reason: "'\(escapedForDisplay(name))' is no name of a secret", hint: hint)
+            throw RouteProblem(reason: "'\(escapedForDisplay(name))' is not the name of a secret", hint: hint)
         }
         guard use.allowsSecrets else {
             throw RouteProblem(

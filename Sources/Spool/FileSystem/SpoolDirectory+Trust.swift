@@ -55,7 +55,8 @@ package enum Distrust: Hashable, Sendable {
         switch self {
         case .others(let mode): "others may write to it (mode \(Self.octal(mode)))"
         case .group(let mode): "its group may write to it (mode \(Self.octal(mode)))"
-        case .notSticky(let mode): "whoever may write to it may remove what is not theirs (mode \(Self.octal(mode)))"
+        case .notSticky(let mode):
+            "any user who may write to it may remove other users' files (mode \(Self.octal(mode)))"
         case .owner(let user): "it belongs to user \(user), neither to root nor to the user that runs drainq"
         }
     }

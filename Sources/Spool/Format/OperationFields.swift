@@ -21,8 +21,10 @@ struct OperationFields {
         }
         guard let list else { throw OperationFileError(file: file, line: line, reason: "expected an object") }
         members = list
-        var seen = Set<String>(minimumCapacity: list.count)
-        for member in list where !seen.insert(member.name).inserted { throw error(member.name, "stands twice") }
+        var seen = Set<JSONName>(minimumCapacity: list.count)
+        for member in list where !seen.insert(JSONName(member.name)).inserted {
+            throw error(member.name, "is given twice")
+        }
     }
 
     func error(_ field: String, _ reason: String) -> OperationFileError {
@@ -30,7 +32,7 @@ struct OperationFields {
     }
 
     /// Returns the extent of a field's raw value; `nil` if the field is absent.
-    func range(_ field: String) -> Range<Int>? { members.first { $0.name == field }?.value }
+    func range(_ field: String) -> Range<Int>? { members.first { JSONName($0.name) == JSONName(field) }?.value }
 
     func string(_ field: String) throws(OperationFileError) -> String? {
         guard let range = range(field) else { return nil }
@@ -77,9 +79,9 @@ struct OperationFields {
             throw error("headers", "expected an object")
         }
         var fields: [HeaderField] = []
-        var seen: Set<String> = []
+        var seen: Set<JSONName> = []
         for member in list {
-            guard seen.insert(member.name).inserted else { throw error("headers", "a name stands twice") }
+            guard seen.insert(JSONName(member.name)).inserted else { throw error("headers", "a name is given twice") }
             let values =
                 JSONText.string(bytes, member.value).map { [$0] } ?? strings(in: member.value)
             guard let values else { throw error("headers", "expected texts or arrays of texts") }
@@ -113,7 +115,8 @@ struct OperationFields {
 
     /// Returns the raw JSON text of every field that is not in `known`; line breaks between its tokens become blanks.
     func unknown(besides known: [String]) -> [OperationHeader.UnknownField] {
-        members.filter { !known.contains($0.name) }.map { member in
+        let known = known.map { JSONName($0) }
+        return members.filter { !known.contains(JSONName($0.name)) }.map { member in
             let raw = bytes[member.value].map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? 0x20 : $0 }
             return OperationHeader.UnknownField(name: member.name, json: String(decoding: raw, as: UTF8.self))
         }

@@ -103,17 +103,18 @@ package enum OperationFile {
 
     private static func encode(_ headers: [HeaderField]) -> [UInt8] {
         var names: [String] = []
-        var values: [String: [String]] = [:]
+        var values: [JSONName: [String]] = [:]
         for header in headers {
-            if values[header.name] == nil { names.append(header.name) }
-            values[header.name, default: []].append(header.value)
+            let name = JSONName(header.name)
+            if values[name] == nil { names.append(header.name) }
+            values[name, default: []].append(header.value)
         }
         var bytes: [UInt8] = []
         for name in names {
             bytes.append(UInt8(ascii: bytes.isEmpty ? "{" : ","))
             JSONText.append(name, to: &bytes)
             bytes.append(UInt8(ascii: ":"))
-            let list = values[name]!
+            let list = values[JSONName(name)]!
             if list.count > 1 { bytes.append(UInt8(ascii: "[")) }
             for (index, value) in list.enumerated() {
                 if index > 0 { bytes.append(UInt8(ascii: ",")) }

@@ -100,12 +100,12 @@ extension SpoolDirectory {
         return true
     }
 
-    /// Row X, K or Q → gone, for files that came to their state before `limit`. Returns how many. Age never removes a
-    /// waiting operation, so other states return 0.
+    /// Row X or K → gone, for files that came to their state before `limit`. Returns how many. Age never removes a
+    /// waiting operation or a file in quarantine, so other states return 0.
     package func prune(_ state: QueueState, olderThan limit: Timestamp) throws(SpoolError) -> Int {
         switch state {
-        case .new, .deferred, .claimed: return 0
-        case .failed, .quarantine, .delivered: break
+        case .new, .deferred, .claimed, .quarantine: return 0
+        case .failed, .delivered: break
         }
         var old: [QueuePath] = []
         for name in try names(in: state.path) {

@@ -74,14 +74,20 @@ extension SpoolDirectory {
     /// Removes the values of keys that have no operation in the queue: those kept before `limit`, and the oldest beyond
     /// `most` keys. Returns how many files it removed.
     ///
+    /// The key of a dropped file is unknown until a run admits it. While one waits in `new/`, values stay longer by the
+    /// time since it was written: a value that was there then is there when the file is admitted. Such a file does not
+    /// raise `most`. While a run admits files, or more files wait than one admission takes, no value is removed.
+    ///
     /// Another process may move an operation while the directories are listed. So the order of the listings shows an
     /// operation that moves on at least once, and they are listed once more.
     @discardableResult
     package func pruneKept(
-        olderThan limit: Timestamp, atMost most: Int = SpoolDirectory.mostDoneKeys
+        olderThan limit: Timestamp, at now: Timestamp, atMost most: Int = SpoolDirectory.mostDoneKeys
     ) throws(SpoolError) -> Int {
         var done = try keptKeys()
         if done.isEmpty { return 0 }
+        guard let waited = try longestForeignWait(at: now) else { return 0 }
+        let limit = limit - waited
         func note(_ name: ListedName) { if let key = name.keyDigest { done.remove(key) } }
         try withNamesLock { () throws(SpoolError) in
             try forEachStandingName { name, _ in note(name) }
@@ -110,6 +116,34 @@ extension SpoolDirectory {
         }
         if removed > 0 { try syncDirectory(Self.keys) }
         return removed
+    }
+
+    /// Returns the time since the oldest foreign file in `new/` was written, zero if there is none; `nil` if a run is
+    /// admitting files, or if there are more than one admission takes.
+    private func longestForeignWait(at now: Timestamp) throws(SpoolError) -> Duration? {
+        // Listed before and after `new/`: a run claims foreign files, and puts back those that find no room.
+        if try isAdmitting() { return nil }
+        let names = try foreignNames(atMost: SpoolRun.admissionSize + 1)
+        if names.count > SpoolRun.admissionSize { return nil }
+        var longest = Duration.zero
+        for name in names {
+            let status = try status(QueuePath(in: QueueState.new.path, name), "look at")
+            if let status, status.kind == .regular { longest = max(longest, now - status.modifiedAt) }
+        }
+        return try isAdmitting() ? nil : longest
+    }
+
+    /// Whether a run has claimed foreign files that it has not admitted yet.
+    private func isAdmitting() throws(SpoolError) -> Bool {
+        for run in try names(in: QueueState.claimed.path) {
+            do throws(SpoolError) {
+                let claims = try names(in: QueuePath(in: QueueState.claimed.path, run))
+                if claims.contains(where: { SpoolRun.isAdmittingName($0) }) { return true }
+            } catch let error where error.code == Errno.missing.code || error.code == Errno.notADirectory.code {
+                // The run has ended meanwhile, or this is no run's directory.
+            }
+        }
+        return false
     }
 
     /// Returns a key's file, which is to be replaced; `nil` if it cannot be read.

@@ -51,7 +51,7 @@ extension SpoolRun {
             name.interruptions = 0
             name.isHeld = false
             name.gate = .open
-            settled = try place(claim, Entry(state: .failed, name: name.asWritten), "give up", now)
+            settled = try place(claim, Entry(state: .failed, name: name.asWritten), "move to failed/", now)
         case .quarantined(let reason):
             settled = .quarantined(try quarantine(claim.path, claim.name, reason: reason, now))
         }
