@@ -12,7 +12,8 @@ package struct JSONName: Hashable, Comparable, Sendable, ExpressibleByStringLite
     }
 
     package static func == (left: JSONName, right: JSONName) -> Bool {
-        left.text.utf8.elementsEqual(right.text.utf8)
+        // Canonical equivalence is the faster test, and the weaker one.
+        left.text == right.text && left.text.utf8.elementsEqual(right.text.utf8)
     }
 
     package static func < (left: JSONName, right: JSONName) -> Bool {
