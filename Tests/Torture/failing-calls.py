@@ -133,7 +133,7 @@ with test("what cannot be removed after its delivery is named and stops the run,
         stuck = twin(stuck, "stuck")
         result, _ = interfered(stuck, removals[0], f"error=EIO:when={removals[0].number}+", *words)
         expect(result.returncode == 74, result)
-        named = re.search("cannot remove '(claimed/.*)': Input/output error\n.*it has been delivered", result.stderr)
+        named = re.search("cannot remove '(claimed/.*)': Input/output error\n.*the operation has been delivered", result.stderr)
         expect(named and (stuck.path / named[1]).exists(), result)
         expect(taken(faulty, "stuck") == ["a"] * runs, "sent were", taken(faulty, "stuck"))
         expect(runs < 9, "it is sent for ever")

@@ -97,8 +97,8 @@ with test("whatever the umask, directories are 0700 and files 0600") as told:
 with test("a queue that others can write to is refused where it matters, and can be looked at and mended") as told:
     cases = {
         (".", 0o777): "others may write", (".", 0o770): "its group may write", ("claimed", 0o1777): "others may write",
-        ("state", 0o757): "others may write", ("new", 0o777): "may remove what is not theirs",
-        ("tmp", 0o730): "may remove what is not theirs", ("failed", 0o702): "others may write",
+        ("state", 0o757): "others may write", ("new", 0o777): "may remove other users' files",
+        ("tmp", 0o730): "may remove other users' files", ("failed", 0o702): "others may write",
         ("drainq.json", 0o666): "others may write", ("drainq.json", 0o620): "its group may write",
     }
     for (part, mode), words in cases.items():
