@@ -10,6 +10,12 @@ struct ExitStatusTests {
         }
     }
 
+    /// A defect may show itself at any time; the other statuses are decided before the first attempt.
+    @Test func `only what is found before the work says that nothing was attempted`() {
+        let promising = ExitStatus.allCases.filter { $0.meaning.contains("nothing was attempted") }
+        #expect(promising == [.usage, .configuration, .noQueue, .permission])
+    }
+
     @Test func `where nothing applies all is well`() {
         #expect(ExitStatus.first(of: []) == .ok)
     }

@@ -63,6 +63,23 @@ import Testing
         #expect(request.header("Content-Type") == "application/json")
     }
 
+    @Test func `an option takes precedence over the field of an envelope, a header over that of its name`() throws {
+        let receiver = try LoopbackReceiver()
+        let drainq = try Drainq(to: receiver)
+        let added = try drainq.run(
+            "add", "--envelope", "--type", "b", "--key", "k2", "--method", "POST", "--header", "x-a: option",
+            input:
+                "{\"type\":\"a\",\"key\":\"k1\",\"method\":\"PUT\",\"headers\":{\"X-A\":[\"1\",\"2\"],\"X-B\":\"field\"},\"payload\":1}\n"
+        )
+        #expect(added.status == 0)
+        #expect(try drainq.run("list", "--key", "k2", "--json").lines.count == 1)
+        #expect(try drainq.run("run").status == 0)
+        let request = try #require(receiver.requests().first)
+        #expect(request.method == "POST" && request.path == "/b")
+        #expect(request.header("X-A") == "option" && request.header("X-B") == "field")
+        #expect(request.headers.count { $0.name.lowercased() == "x-a" } == 1)
+    }
+
     @Test func `an id that is in the queue already is added once`() throws {
         let drainq = try Drainq()
         #expect(try drainq.run("add", "--id", "one", input: "1").status == 0)

@@ -214,6 +214,35 @@ struct OperatorTests {
         #expect(try queue.run("add", "--envelope", input: envelope).status == 0)
     }
 
+    #if os(Linux)
+        @Test func `a body file that the system cannot read now is no bad line: 74, nothing in quarantine`() throws {
+            let queue = try Drainq()
+            let uploads = queue.directory.appending(path: "uploads")
+            try FileManager.default.createDirectory(at: uploads, withIntermediateDirectories: true)
+            let (file, leased) = (uploads.appending(path: "1").path, uploads.appending(path: "2").path)
+            for path in [file, leased] { try "picture".write(toFile: path, atomically: false, encoding: .utf8) }
+            try "{ routes: { default: { url: 'https://a.example' } }, bodyFiles: ['\(uploads.path)'] }".write(
+                to: queue.queue.appending(path: "drainq.json"), atomically: true, encoding: .utf8)
+            // While this process has a write lease, another one that does not wait gets EAGAIN. F_SETSIG and F_SETLEASE
+            // are macros that Swift does not import; SIGURG is ignored.
+            let descriptor = open(leased, O_RDWR | O_CLOEXEC)
+            defer { close(descriptor) }
+            try #require(fcntl(descriptor, 10, SIGURG) == 0 && fcntl(descriptor, 1024, Int32(F_WRLCK)) == 0)
+            let envelope = "{\"drainq\":1,\"bodyFile\":\"\(leased)\"}\n"
+            for (arguments, input) in [
+                (["add", "--body-file", leased], ""), (["send", "--body-file", leased], ""),
+                (["add", "--envelope"], envelope), (["send", "--envelope"], envelope),
+                (["add", "--atomic", "--body-file", file, "--body-file", leased], ""),
+            ] {
+                let finished = try queue.start(arguments, input: input).finish()
+                #expect(finished.status == 74, "\(arguments)")
+                #expect(finished.error.contains("'\(leased)': the body file cannot be read: "), "\(arguments)")
+                #expect(finished.output.isEmpty, "\(arguments)")
+            }
+            #expect(try queue.names("quarantine").isEmpty && queue.waiting() == 0)
+        }
+    #endif
+
     @Test func `check finds what the first run would be held for`() throws {
         let queue = try Drainq(
             """

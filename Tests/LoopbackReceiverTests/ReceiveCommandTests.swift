@@ -102,6 +102,15 @@ import Testing
             if summary == .init(ending: .signal, requests: 0) { exit(7) }
         }
     }
+
+    @Test func `a signal that was ignored before it is ignored after it`() async {
+        await #expect(processExitsWith: .exitCode(7)) {
+            signal(SIGINT, SIG_IGN)
+            _ = try ReceiveCommand(maxTime: .milliseconds(5)).run(output: { _ in }, notice: { _ in })
+            let after = signal(SIGINT, SIG_DFL)
+            if unsafeBitCast(after, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) { exit(7) }
+        }
+    }
 }
 
 private final class Running: Sendable {

@@ -29,7 +29,7 @@ package enum ExitStatus: Int32, CaseIterable, Sendable {
         case .configuration: "the configuration is not usable; nothing was attempted"
         case .noQueue: "there is no such queue; nothing was attempted"
         case .permission: "no permission to read or write the queue; nothing was attempted"
-        case .internalError: "a defect in drainq; nothing was attempted"
+        case .internalError: "a defect in drainq; the work may be incomplete"
         case .inputOutput: "input or output failed, such as a full disk; the rest was done"
         case .held: "a destination is held: a person or a credential is needed"
         case .failed: "operations failed for good in this run"

@@ -51,19 +51,20 @@ private struct Adder {
         } pause: {
             if !gathersAll { try flush() }
         }
-        if isAtomic, applying.contains(.dataInvalid) {
+        if isAtomic, !applying.isEmpty {
+            let status = ExitStatus.first(of: applying)
             tellRefused()
-            throw nothingAdded
+            throw nothingAdded(status)
         }
         try flush()
-        if isAtomic, applying.contains(.dataInvalid) { throw nothingAdded }
+        if isAtomic, applying.contains(.dataInvalid) { throw nothingAdded(.dataInvalid) }
     }
 
     private var isAtomic: Bool { arguments.isAtomic }
     private var gathersAll: Bool { isAtomic || arguments.input.id != nil }
 
-    private var nothingAdded: CommandFailure {
-        CommandFailure(.dataInvalid, "nothing was added", hint: "--atomic accepts all or none")
+    private func nothingAdded(_ status: ExitStatus) -> CommandFailure {
+        CommandFailure(status, "nothing was added", hint: "--atomic accepts all or none")
     }
 
     private mutating func take(_ item: OperationInput.Item) throws {
@@ -79,10 +80,11 @@ private struct Adder {
             try flushIfFull()
         case .refusedFile(let path, let refusal):
             // Quarantine gets nothing: the body file stays where it is.
-            if case .system = refusal { applying.insert(.inputOutput) } else { applying.insert(.dataInvalid) }
+            applying.insert(refusal.status)
             let reason = "the body file \(refusal)"
             if arguments.isJSON { JSONLine.write(AddResult(error: reason, source: path)) }
-            Messages.error("cannot add '\(path)': \(reason)", hint: "see bodyFiles in drainq-config(5)")
+            Messages.error(
+                "cannot add '\(path)': \(reason)", hint: refusal.isFault ? nil : "see bodyFiles in drainq-config(5)")
         }
     }
 

@@ -53,8 +53,7 @@ private struct OperationSender {
         case .refused(_, let place, let reason):
             return refuse("line \(place.line) of '\(place.source)': \(reason)", nil, .dataInvalid)
         case .refusedFile(let path, let refusal):
-            let isFault = if case .system = refusal { true } else { false }
-            return refuse("'\(path)': the body file \(refusal)", nil, isFault ? .inputOutput : .dataInvalid)
+            return refuse("'\(path)': the body file \(refusal)", nil, refusal.status)
         }
     }
 

@@ -107,12 +107,20 @@ struct OperationInput {
             }
             var envelope: (operation: Operation, hasOwnID: Bool)
             let header = newHeader()
+            var fault: (path: String, refusal: BodyFileRefusal)?
             do throws(OperationFileError) {
                 envelope = try Envelope.operation(
                     from: text, in: 0..<text.count, file: source, line: line,
                     defaults: Envelope.Defaults(id: header.id, createdAt: header.createdAt, type: header.type),
-                    isMarked: true, bodyFile: examine)
+                    isMarked: true,
+                    bodyFile: { path in
+                        let result = examine(bodyFile: path)
+                        if case .failure(let refusal) = result, refusal.isFault { fault = (path, refusal) }
+                        return result
+                    })
             } catch {
+                // The value may be an operation: it is no bad line.
+                if let fault { return try take(.refusedFile(fault.path, fault.refusal)) }
                 return try take(.refused(text: text, place: place, reason: error.detail))
             }
             warn(of: envelope.operation.header.unknown.map(\.name), place)
@@ -194,8 +202,20 @@ struct OperationInput {
         if let url = options.url { header.url = url }
         if let method = options.method { header.method = method }
         if let contentType = options.contentType { header.contentType = contentType }
+        let names = Set(options.headers.map { $0.name.lowercased() })
+        header.headers.removeAll { names.contains($0.name.lowercased()) }
         header.headers += options.headers
         if let notBefore { header.notBefore = notBefore }
         if let expiresAt { header.expiresAt = expiresAt }
     }
+}
+
+extension BodyFileRefusal {
+    /// Whether the system failed to read the file, which may be usable.
+    var isFault: Bool {
+        if case .system = self { true } else { false }
+    }
+
+    /// The exit status of a command whose input names the file.
+    var status: ExitStatus { isFault ? .inputOutput : .dataInvalid }
 }
