@@ -11,8 +11,8 @@ struct CurlScouts {
     /// Upper bound on a transfer's wait: a scout that takes longer probably gets no connection.
     private static let longest = Duration.milliseconds(250)
 
-    /// Makes a transfer that may share a connection wait, and returns `true`, if its origin has a scout. Otherwise
-    /// returns `false`, and makes it the scout if `isUnknown`: no answer has shown that the origin speaks HTTP/2.
+    /// Queues a transfer that may share a connection, and returns `true`, if another transfer to its origin (the
+    /// scout) is connecting. Otherwise returns `false`, and makes it the scout if `isUnknown`: no answer has shown that the origin speaks HTTP/2.
     mutating func holds(_ transfer: CurlTransfer, isUnknown: Bool) -> Bool {
         let origin = transfer.request.url.origin
         if scouts[origin] == nil {

@@ -23,7 +23,7 @@ extension AnswerAssessor {
             for member in attempt.members {
                 var alone = attempt
                 (alone.members, alone.isShared, alone.isSample, alone.isWitnessed) = ([member], false, false, true)
-                queue.sendAgain(alone)
+                queue.enqueueAgain(alone)
             }
             return
         }
@@ -52,7 +52,7 @@ extension AnswerAssessor {
         alone.members = [answer.attempt.members.removeLast()]
         (alone.isShared, alone.isSample) = (false, true)
         answer.attempt.isShared = true
-        queue.sendAgain(alone)
+        queue.enqueueAgain(alone)
     }
 
     private func decisions(on answer: AttemptAnswer) -> [Parking.Decision] {

@@ -3,8 +3,8 @@ import Policy
 import Spool
 
 /// The judge of answers: decides whether operations are settled now, wait for samples (`StormGuard`), are sent again,
-/// wait for a witness (`Parking`), or hold their destination. `Classification` has decided before what a status means,
-/// and `Accused` which statuses concern credentials.
+/// wait for a witness (`Parking`), or hold their destination. Asks `Classification` what a status means, and `Accused`
+/// which statuses concern credentials.
 final class AnswerAssessor {
     let world: World
     let book: DestinationBook
@@ -54,7 +54,7 @@ final class AnswerAssessor {
     /// Processes a report: by operation if the answer has a result for each, else for all operations together.
     func take(_ received: AttemptReport, of attempt: Attempt) {
         // Another attempt may have killed the agent. Alone in an agent, each attempt shows whether it does.
-        if received.isSuspect { return queue.sendAgain(attempt) }
+        if received.isSuspect { return queue.enqueueAgain(attempt) }
         attempt.destination.hasBeenHeard = true
         attempt.destination.isCautious = false
         let report = SealedReport(received, attempt.redaction)
@@ -64,7 +64,7 @@ final class AnswerAssessor {
         if meaning.isUnauthenticated, refreshesSecrets(of: attempt) {
             var again = attempt
             again.hasFreshSecrets = true
-            return queue.sendAgain(again)
+            return queue.enqueueAgain(again)
         }
         guard let each = meaning.each else {
             if attempt.isMerged, meaning.together.outcome == .failed { return sendApart(attempt) }
@@ -76,7 +76,7 @@ final class AnswerAssessor {
             alone.members = [member]
             if attempt.members.count > 1, verdict.outcome == .failed {
                 // Another operation may be to blame. None fails for good before an attempt alone.
-                queue.sendFirst(alone)
+                queue.enqueueFirst(alone)
                 continue
             }
             alone.isShared = attempt.members.count > 1
@@ -142,7 +142,7 @@ final class AnswerAssessor {
         for members in [attempt.members[..<middle], attempt.members[middle...]] {
             var half = attempt
             half.members = Array(members)
-            queue.sendFirst(half)
+            queue.enqueueFirst(half)
         }
     }
 

@@ -15,7 +15,7 @@ struct OperationKinds {
         let parked: [OperationID: Timestamp]?
         /// Its destination within the run; `nil` before the first due or expired operation.
         var opened: RunDestination?
-        /// The part of the kind that can still be chosen, by the run's rank.
+        /// The ranks that the selection of each peer rank (`Peers`) can still use. They shrink during a listing.
         var reach: [RankBounds]
         private let typeBytes: [UInt8]
         private let origin: Digest?

@@ -1,7 +1,8 @@
 import Policy
 import Spool
 
-/// The ledger of destinations that all runs share, as this process last saw it. Bounds how often the file is written.
+/// The ledger of destinations that all runs share, as this process last saw it. Says when the file may be
+/// written again; the caller obeys.
 struct SharedLedger {
     private let file: DestinationsFile
     private let clock: RunClock

@@ -49,7 +49,7 @@ final class Dispatcher {
         settler.putBack(queue.end().compactMap(\.claim))
         settler.flush()
         settler.book.tell()
-        settler.operations.passOver(queue.lostOperations, haveOthersBegun: queue.begun > queue.lost)
+        settler.operations.passOver(queue.lostOperations, hasWonAny: queue.begun > queue.lost)
         return queue.begun
     }
 

@@ -70,20 +70,21 @@ final class SendQueue {
 
     // MARK: - What goes first
 
-    /// Sends claimed operations by themselves, before anything else of their destination.
-    func sendFirst(_ attempt: Attempt) {
+    /// Queues claimed operations as an attempt of their own, before all other work of their destination.
+    func enqueueFirst(_ attempt: Attempt) {
         attempt.destination.urgent.append(.claimed(attempt))
         watch(attempt.destination)
     }
 
-    /// Sends a request again in this run, alone and under the next attempt number, uncharged.
-    func sendAgain(_ attempt: Attempt) {
+    /// Queues a request to be sent again in this run, alone and under the next attempt number. The attempt before does
+    /// not count.
+    func enqueueAgain(_ attempt: Attempt) {
         var again = attempt
         again.uncharged += 1
-        sendFirst(again)
+        enqueueFirst(again)
     }
 
-    /// Sends up to `count` samples before anything else of a destination, the newest first: operations that were not
+    /// Queues up to `count` samples before all other work of a destination, the newest first: operations that were not
     /// chosen, then operations of the order. A sample is sent even if it turns out to be unnecessary.
     ///
     /// An operation that was not chosen has no sequence, or is the head of one of which nothing was chosen.

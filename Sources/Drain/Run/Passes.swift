@@ -33,7 +33,8 @@ final class Passes {
         self.dispatcher = dispatcher
     }
 
-    /// Chooses the operations of a pass. Admits dropped files before.
+    /// Chooses the operations of the next pass. If `new/` has files of other programs, admits them and chooses again.
+    /// Settles superseded and expired operations.
     func next() throws(SpoolError) -> Pass {
         settler.operations.lost = []
         var pass = try choose(budget: options.limit)

@@ -35,7 +35,7 @@ package final class SequenceReservation {
         claims.releaseSequenceLock()
     }
 
-    /// Ends the turn. Leaves to the next run what cannot be removed.
+    /// Ends the reservation. Leaves to the next run what cannot be removed.
     package func release() {
         place?.release()
         place = nil

@@ -22,9 +22,9 @@ final class OperationBook {
     /// The older operations that each operation of this pass is merged with, oldest first.
     private var mergedInto: [OperationID: [Entry]] = [:]
 
-    /// Records the operations whose claims a pass has lost.
-    func passOver(_ lost: Set<OperationID>, haveOthersBegun: Bool) {
-        self.lost = haveOthersBegun ? lost : self.lost.union(lost)
+    /// Records the operations whose claims a pass has lost. `hasWonAny`: the pass has won other claims.
+    func passOver(_ lost: Set<OperationID>, hasWonAny: Bool) {
+        self.lost = hasWonAny ? lost : self.lost.union(lost)
     }
 
     /// Returns the older operations that are merged into this one, oldest first; `nil` if there are none.

@@ -1,7 +1,7 @@
 import Policy
 import Spool
 
-/// An operation or file that a command is given by name: an operation by its id, a file in quarantine by its own name.
+/// The name of an operation (its id) or of a file in quarantine, as a user gives it to a command.
 /// `drainq list` shows both.
 enum NamedTarget: Hashable, CustomStringConvertible {
     case id(OperationID)

@@ -1,7 +1,7 @@
 /// The report of an attempt, sealed so that no text of the server leaves it with a secret of the request.
 ///
-/// Decisions read the original, which only this module sees. Every text that comes out, for a rule, a record or an
-/// event, is a `RedactedText`, in which the secrets are replaced.
+/// Decisions read the original, which only this module sees. A text for a rule, a record or an event comes out as a
+/// `RedactedText`, in which the secrets are replaced; kept values and kept answers come out without secrets too.
 package struct SealedReport: Sendable {
     /// The report as it arrived, for decisions only.
     let original: AttemptReport

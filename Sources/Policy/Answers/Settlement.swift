@@ -10,7 +10,7 @@ package struct Settlement: Hashable, Sendable {
 
     package var isRecorded: Bool { disposition != .putBack }
 
-    /// Settles an attempt that began at `start` and was answered at `now`.
+    /// Decides what becomes of an operation after an attempt that began at `start` and was answered at `now`.
     ///
     /// - Delivered: the file is removed or kept as a copy. Held: the operation is put back, and nothing counts.
     /// - Deferred: the operation is due by the schedule, or fails if the schedule is used up, with a rule that says so.

@@ -17,7 +17,8 @@ package struct StormGuard<Element> {
         case delivered
         /// A status that the guard watches for, or another one that ends an operation.
         case permanent(Int)
-        /// Anything else: deferred, held, no answer. It says nothing about the others, and takes effect at once.
+        /// A deferral with a status, or a sample that no server answered. It says nothing about other operations, and
+        /// takes effect at once.
         case other
     }
 

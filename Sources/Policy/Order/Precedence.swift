@@ -5,13 +5,14 @@
 /// The older of two operations has the earlier `createdAt`, or at the same time the smaller id.
 ///
 /// - If the route coalesces, a newer operation of a key supersedes the older ones, even while it is deferred, held or
-///   in flight, so an older value never overwrites a newer one. Exception: a waiting operation with a `notBefore` that
-///   is in the future, or held, supersedes nothing until it is due. The older value is meant to be sent first.
+///   in flight, so an older value never overwrites a newer one. Exception: a waiting operation that has a
+///   `notBefore`, and is not due or is held, supersedes nothing. The older value is meant to be sent first.
 /// - If the route orders, no operation overtakes an older one of its sequence that is deferred or held by itself,
 ///   unless the older one is superseded.
-/// - No operation overtakes one that is out of reach, or is sent beside it.
+/// - No operation overtakes an older one that is claimed, set aside or not asked for (`untouchable`), and none is sent
+///   while such a one may be in flight.
 ///
-/// Three rules make a race between runs harmless. List `claimed/` before the other directories and again after them, to
+/// The callers keep three rules, which make a race between runs harmless. List `claimed/` before the other directories and again after them, to
 /// see names that move meanwhile. Remove superseded operations before the newer one is sent. If that fails, another run
 /// has the older one: leave the newer one to the next run.
 ///

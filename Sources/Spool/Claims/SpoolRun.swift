@@ -64,7 +64,7 @@ package final class SpoolRun {
         confirmation = Mutex(Confirmation(at: queue.system.elapsed()))
     }
 
-    /// Whether the directory's own name survives a power cut; `nil` before the first `anchor`.
+    /// Whether the directory's own name survives a power cut; `nil` before the first `syncRunDirectory`.
     private let anchored = Mutex<Result<Void, SpoolError>?>(nil)
 
     /// Makes the directory's own name durable, as it must be before anything is moved into it. `claim` does it too, but
