@@ -1,6 +1,6 @@
 /// The bytes of an answer: a beginning, a pattern that repeats, an end, and the end of the connection.
 ///
-/// Of an endless or repeated body, only one pattern is in memory.
+/// Memory holds only one pattern of an endless or repeated body.
 struct AnswerBytes: Sendable {
     enum Ending {
         case open, close, reset, stall

@@ -43,7 +43,7 @@ package struct Route: Hashable, Sendable {
     /// patches (RFC 7396), and one request carries them all. Only with `coalesce`.
     package var mergesPayloads: Bool
     package var ordering: Ordering
-    /// What is done with the operations behind a dead letter of their sequence.
+    /// The treatment of operations behind a dead letter of their sequence.
     package var onFailure: OnFailure
     package var batch: Batch?
     package var redirects: Redirects
@@ -112,7 +112,7 @@ package struct Route: Hashable, Sendable {
     package var holdsBehindFailed: Bool { onFailure == .hold && ordering.isStrict }
 }
 
-/// What is done with the operations behind a dead letter of their sequence.
+/// The treatment of operations behind a dead letter of their sequence.
 package enum OnFailure: String, Hashable, Sendable, CaseIterable {
     /// They are sent.
     case proceed = "continue"
