@@ -32,12 +32,12 @@ struct DestinationBookTests {
             let (here, there) = (one.book.destination(identity, bench.now), other.book.destination(identity, bench.now))
             for _ in 0..<there.settings.circuitBreaker { other.book.note(event, of: there, at: bench.now) }
             other.book.tell()
-            #expect(!here.isClosed)
+            #expect(!here.isBlocked)
             try one.book.hear()
-            #expect(here.isClosed && here.block?.reason == there.block?.reason)
+            #expect(here.isBlocked && here.block?.reason == there.block?.reason)
             // What was in flight comes back.
             one.book.note(.delivered, of: here, at: bench.now)
-            #expect(here.isClosed == (there.block?.reason == .retryAfter), "an answer closes the circuit breaker only")
+            #expect(here.isBlocked == (there.block?.reason == .retryAfter), "an answer closes the circuit breaker only")
         }
     }
 
@@ -54,14 +54,14 @@ struct DestinationBookTests {
         let one = try Parts(bench, ignoresBackoff: true)
         let here = one.book.destination(identity, bench.now)
         try one.book.hear()
-        #expect(!here.isClosed)
+        #expect(!here.isBlocked)
         bench.pass(.seconds(2))
         fail()
         try one.book.hear()
         #expect(here.block?.reason == .circuitBreaker)
     }
 
-    @Test func `answers that wait for others keep a destination open that another run has closed`() throws {
+    @Test func `answers that wait for others keep a destination available that another run has blocked`() throws {
         let bench = try Bench()
         let (one, other) = (try Parts(bench), try Parts(bench))
         let identity = Destination(named: "http://one")
@@ -73,7 +73,7 @@ struct DestinationBookTests {
         }
         other.book.tell()
         try one.book.hear()
-        #expect(!here.isClosed)
+        #expect(!here.isBlocked)
     }
 
     @Test func `a ledger that takes long to write is written no more often than that, and its pauses are heard`() throws
@@ -96,7 +96,7 @@ struct DestinationBookTests {
         _ = try DestinationsFile(spool: bench.spool).record(
             [("http://one", .paused)], settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
         try one.book.hear()
-        #expect(try here.isClosed && written() == 1)
+        #expect(try here.isBlocked && written() == 1)
         bench.pass(.seconds(5))
         try one.book.hear()
         #expect(try written() == 2)
@@ -130,7 +130,7 @@ struct DestinationBookTests {
         #expect(bench.events.contains { if case .holdEnded = $0 { true } else { false } })
     }
 
-    @Test func `what is left of a closed destination is counted by what closes it`() throws {
+    @Test func `what is left of a blocked destination is counted by what blocks it`() throws {
         let bench = try Bench()
         let parts = try Parts(bench)
         for (name, reason) in [("a", Availability.Block.Reason.held), ("b", .paused), ("c", .circuitBreaker)] {

@@ -471,7 +471,7 @@ import Testing
     }
 
     @Test(arguments: [DestinationEvent.paused, .heldByHand(reason: "mine")])
-    func `what a person stops stays closed, whatever is delivered meanwhile`(event: DestinationEvent) throws {
+    func `what a person stops stays blocked, whatever is delivered meanwhile`(event: DestinationEvent) throws {
         let bench = try Bench()
         try bench.add(10)
         let summary = try bench.run(RunOptions(concurrency: 2)) { _ in
@@ -518,7 +518,7 @@ import Testing
         #expect(summary.delivered == 10)
     }
 
-    @Test func `what a closed destination leaves of the limit goes to the others`() throws {
+    @Test func `what a blocked destination leaves of the limit goes to the others`() throws {
         let bench = try Bench()
         try bench.add(100)
         try bench.add(30, type: "other")

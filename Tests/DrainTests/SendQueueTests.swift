@@ -37,7 +37,7 @@ struct SendQueueTests {
         #expect(queue.waitForLimits(at: .seconds(2)) == nil)
     }
 
-    @Test func `a closed destination has no work, and keeps what was to be sent`() {
+    @Test func `a blocked destination has no work, and keeps what was to be sent`() {
         let held = destination("held")
         fill(1, of: held)
         #expect(queue.hasWork)

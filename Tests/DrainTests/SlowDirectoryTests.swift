@@ -166,7 +166,7 @@ struct SlowDirectoryTests {
         #expect(try bench.names(.claimed).isEmpty)
     }
 
-    @Test func `a destination that closes in between gets none of what was claimed for it`() throws {
+    @Test func `a destination that is blocked in between gets none of what was claimed for it`() throws {
         let bench = try Bench(system: SlowCalls().calls)
         try bench.add(40)
         let parts = try Parts(bench) { _ in .status(503) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Drain
 
-/// What ends a run, or closes a destination, within a pass.
+/// What ends a run, or blocks a destination, within a pass.
 struct StopCheckTests {
     @Test func `an operator's pause is read once a second`() throws {
         let bench = try Bench()
@@ -40,7 +40,7 @@ struct StopCheckTests {
         #expect(!stop.mustStop() && looks == 2)
     }
 
-    @Test func `an operator's hold closes the destination within a pass`() throws {
+    @Test func `an operator's hold blocks the destination within a pass`() throws {
         let bench = try Bench()
         try bench.add(1)
         let parts = try Parts(bench)
@@ -50,7 +50,7 @@ struct StopCheckTests {
             [("http://one", .heldByHand(reason: "mine"))], settings: { _ in DestinationSettings() }, at: bench.now,
             durable: false)
         bench.pass(.seconds(1))
-        #expect(!stop.mustStop() && destination.isClosed)
+        #expect(!stop.mustStop() && destination.isBlocked)
     }
 
     @Test func `a wait ends with the time limit`() throws {

@@ -74,7 +74,7 @@ struct CrowdedServer {
         deliveries.count { (client ?? $0.client) == $0.client && $0.at >= from && $0.at < to }
     }
 
-    /// When something that is closed or has not joined may go on.
+    /// The time at which a client that is blocked or has not joined may go on; `nil` if there is none.
     private var wake: Duration? {
         clients.compactMap { client in
             if client.joins > now { return client.joins }

@@ -20,36 +20,36 @@ import Testing
         (0..<count).map { (second + $0, .unreachable("refused")) }
     }
 
-    private func closed(_ reason: Availability.Block.Reason, _ second: Int? = nil) -> Availability {
-        .closed(.init(reason, until: second.map { at($0) }))
+    private func blocked(_ reason: Availability.Block.Reason, _ second: Int? = nil) -> Availability {
+        .blocked(.init(reason, until: second.map { at($0) }))
     }
 
     @Test func `of a destination that nobody has met everything may be sent`() {
-        #expect(DestinationState().availability(Self.settings, at: Self.start) == .open(atOnce: .max))
+        #expect(DestinationState().availability(Self.settings, at: Self.start) == .available(atOnce: .max))
         #expect(
-            DestinationState().availability(DestinationSettings(concurrency: 3), at: Self.start) == .open(atOnce: 3))
+            DestinationState().availability(DestinationSettings(concurrency: 3), at: Self.start) == .available(atOnce: 3))
         #expect(DestinationState().isBlank)
     }
 
     // MARK: - Suspension
 
     @Test func `the fifth connection-level failure in a row suspends for a second`() {
-        #expect(state(failures(4)).availability(Self.settings, at: at(4)) == .open(atOnce: .max))
+        #expect(state(failures(4)).availability(Self.settings, at: at(4)) == .available(atOnce: .max))
         let suspended = state(failures(5))
-        #expect(suspended.availability(Self.settings, at: at(4)) == closed(.circuitBreaker, 5))
+        #expect(suspended.availability(Self.settings, at: at(4)) == blocked(.circuitBreaker, 5))
         #expect(suspended.availability(Self.settings, at: at(5)) == .probe)
         #expect(suspended.lastFailure == "refused" && suspended.lastFailureAt == at(4) && suspended.failures == 5)
     }
 
     @Test func `an answer of any kind ends the row`() {
         let state = state(failures(4) + [(4, .answered)] + failures(4, from: 5))
-        #expect(state.availability(Self.settings, at: at(9)) == .open(atOnce: .max))
+        #expect(state.availability(Self.settings, at: at(9)) == .available(atOnce: .max))
         #expect(state.failures == 4)
     }
 
     @Test func `what else was in flight when it was suspended does not prolong the cool-down`() {
         let state = state(failures(5) + Array(repeating: (4, .unreachable("refused")), count: 4))
-        #expect(state.availability(Self.settings, at: at(4)) == closed(.circuitBreaker, 5))
+        #expect(state.availability(Self.settings, at: at(4)) == blocked(.circuitBreaker, 5))
         #expect(state.coolDowns == 1)
     }
 
@@ -65,7 +65,7 @@ import Testing
         var now = at(4)
         var lengths: [Int] = []
         for _ in expected {
-            guard case .closed(let block) = state.availability(settings, at: now), let until = block.until else {
+            guard case .blocked(let block) = state.availability(settings, at: now), let until = block.until else {
                 Issue.record("it is open at \(now.rfc3339)")
                 return
             }
@@ -82,7 +82,7 @@ import Testing
         #expect(state.availability(Self.settings, at: at(64)) == .probe)
         #expect(state.coolDowns == 0 && state.failures == 0)
         state.apply(.delivered, Self.settings, at: at(65))
-        #expect(state.availability(Self.settings, at: at(65)) == .open(atOnce: 2))
+        #expect(state.availability(Self.settings, at: at(65)) == .available(atOnce: 2))
     }
 
     @Test func `the window opens 1, 2, 4 with each round that is delivered, until it is wide open`() {
@@ -100,10 +100,10 @@ import Testing
 
     @Test func `the window is no wider than the destination's concurrency`() {
         let state = DestinationState(window: 8)
-        #expect(state.availability(DestinationSettings(concurrency: 3), at: Self.start) == .open(atOnce: 3))
-        #expect(state.availability(Self.settings, at: Self.start) == .open(atOnce: 8))
+        #expect(state.availability(DestinationSettings(concurrency: 3), at: Self.start) == .available(atOnce: 3))
+        #expect(state.availability(Self.settings, at: Self.start) == .available(atOnce: 8))
         #expect(
-            DestinationState().availability(DestinationSettings(concurrency: 0), at: Self.start) == .open(atOnce: 1))
+            DestinationState().availability(DestinationSettings(concurrency: 0), at: Self.start) == .available(atOnce: 1))
     }
 
     @Test func `a failure while it opens makes it begin again at one`() {
@@ -117,14 +117,14 @@ import Testing
             state(failures(5) + [(5, event)]).availability(Self.settings, at: at(6), ignoringCircuitBreaker: true)
         }
         #expect(availability(.unreachable("dns")) == .probe)
-        #expect(availability(.retryAfter(until: at(100))) == closed(.retryAfter, 100))
-        #expect(availability(.paused) == closed(.paused))
-        #expect(availability(.held(reason: "status 401", blamed: nil)) == closed(.held, 3605))
+        #expect(availability(.retryAfter(until: at(100))) == blocked(.retryAfter, 100))
+        #expect(availability(.paused) == blocked(.paused))
+        #expect(availability(.held(reason: "status 401", blamed: nil)) == blocked(.held, 3605))
     }
 
     @Test func `suspension can be turned off, also while it lasts`() {
         let never = DestinationSettings(circuitBreaker: 0)
-        #expect(state(failures(50), never).availability(never, at: at(50)) == .open(atOnce: .max))
+        #expect(state(failures(50), never).availability(never, at: at(50)) == .available(atOnce: .max))
         #expect(state(failures(5)).availability(never, at: at(5)) == .probe)
     }
 
@@ -132,7 +132,7 @@ import Testing
 
     @Test func `a server that asks for time gets it, then one probe`() {
         let state = state([(0, .retryAfter(until: at(30)))])
-        #expect(state.availability(Self.settings, at: at(29)) == closed(.retryAfter, 30))
+        #expect(state.availability(Self.settings, at: at(29)) == blocked(.retryAfter, 30))
         #expect(state.availability(Self.settings, at: at(30)) == .probe)
     }
 
@@ -140,22 +140,22 @@ import Testing
         let state = state([
             (0, .retryAfter(until: at(60))), (1, .retryAfter(until: at(30))), (2, .delivered),
         ])
-        #expect(state.availability(Self.settings, at: at(31)) == closed(.retryAfter, 60))
+        #expect(state.availability(Self.settings, at: at(31)) == blocked(.retryAfter, 60))
     }
 
     @Test func `a wait is no longer than the longest that one gets`() {
         let state = state([(0, .retryAfter(until: at(100_000)))])
         // Jitter may have been added.
-        #expect(state.availability(Self.settings, at: at(1)) == closed(.retryAfter, 86_700))
+        #expect(state.availability(Self.settings, at: at(1)) == blocked(.retryAfter, 86_700))
         #expect(state.availability(Self.settings, at: at(86_700)) == .probe)
     }
 
     @Test func `a wait outlasts a cool-down, and a cool-down a wait`() {
         let state = state(failures(5) + [(5, .retryAfter(until: at(100)))])
-        #expect(state.availability(Self.settings, at: at(70)) == closed(.retryAfter, 100))
+        #expect(state.availability(Self.settings, at: at(70)) == blocked(.retryAfter, 100))
         let probes = [5, 7, 11].map { ($0, DestinationEvent.unreachable("refused")) }
         let other = self.state([(0, .retryAfter(until: at(10)))] + failures(5) + probes)
-        #expect(other.availability(Self.settings, at: at(12)) == closed(.circuitBreaker, 19))
+        #expect(other.availability(Self.settings, at: at(12)) == blocked(.circuitBreaker, 19))
     }
 
     // MARK: - Holds and pauses
@@ -164,24 +164,24 @@ import Testing
 
     @Test func `a held destination is probed once an hour, whatever came of the probe before`() {
         var state = state([(0, Self.held)])
-        #expect(state.availability(Self.settings, at: at(3599)) == closed(.held, 3600))
+        #expect(state.availability(Self.settings, at: at(3599)) == blocked(.held, 3600))
         #expect(state.availability(Self.settings, at: at(3600)) == .probe)
         state.apply(.probed, Self.settings, at: at(3700))
         state.apply(.unreachable("timeout"), Self.settings, at: at(3730))
-        #expect(state.availability(Self.settings, at: at(3730)) == closed(.held, 7300))
+        #expect(state.availability(Self.settings, at: at(3730)) == blocked(.held, 7300))
         #expect(state.hold?.since == Self.start)
     }
 
     @Test func `probing can be turned off`() {
         let never = DestinationSettings(holdProbe: nil)
-        #expect(state([(0, Self.held)], never).availability(never, at: at(1_000_000)) == closed(.held))
+        #expect(state([(0, Self.held)], never).availability(never, at: at(1_000_000)) == blocked(.held))
     }
 
     @Test func `a probe keeps to what the server asked for and to the cool-down`() {
         let asked = state([(0, Self.held), (3500, .retryAfter(until: at(5000)))])
-        #expect(asked.availability(Self.settings, at: at(3600)) == closed(.held, 5000))
+        #expect(asked.availability(Self.settings, at: at(3600)) == blocked(.held, 5000))
         let suspended = state([(0, Self.held)] + failures(6, from: 3595))
-        #expect(suspended.availability(Self.settings, at: at(3601)) == closed(.held, 3602))
+        #expect(suspended.availability(Self.settings, at: at(3601)) == blocked(.held, 3602))
         #expect(suspended.availability(Self.settings, at: at(3601), ignoringCircuitBreaker: true) == .probe)
     }
 
@@ -193,8 +193,8 @@ import Testing
         #expect(state.hold == nil)
         switch state.availability(Self.settings, at: at(10)) {
         case .probe: #expect(event != .delivered)
-        case .open(let atOnce): #expect(event == .delivered && atOnce == 2)
-        case .closed: Issue.record("it is closed")
+        case .available(let atOnce): #expect(event == .delivered && atOnce == 2)
+        case .blocked: Issue.record("it is blocked")
         }
     }
 
@@ -218,7 +218,7 @@ import Testing
             state.apply(event, Self.settings, at: at(6))
             #expect(state.hold?.reason == "migration" && state.hold?.isByHand == true)
         }
-        #expect(state.availability(Self.settings, at: at(1_000_000)) == closed(.held))
+        #expect(state.availability(Self.settings, at: at(1_000_000)) == blocked(.held))
         state.apply(.released, Self.settings, at: at(7))
         #expect(state.availability(Self.settings, at: at(7)) == .probe)
     }
@@ -226,7 +226,7 @@ import Testing
     @Test func `release ends hold, cool-down and wait, but not a pause`() {
         var state = state(
             failures(5) + [(5, Self.held), (5, .retryAfter(until: at(500))), (6, .paused), (7, .released)])
-        #expect(state.availability(Self.settings, at: at(7)) == closed(.paused))
+        #expect(state.availability(Self.settings, at: at(7)) == blocked(.paused))
         state.apply(.resumed, Self.settings, at: at(8))
         #expect(state == DestinationState(window: 1))
         #expect(state.availability(Self.settings, at: at(8)) == .probe)
@@ -242,7 +242,7 @@ import Testing
     @Test func `a wait that a wrong clock has set is over, and does not keep a right one from being set`() {
         let ahead = at(10_000_000)
         var state = DestinationState(notBefore: ahead, coolDownUntil: ahead, coolDowns: 1)
-        #expect(state.availability(Self.settings, at: at(0)) != closed(.retryAfter, 10_000_000))
+        #expect(state.availability(Self.settings, at: at(0)) != blocked(.retryAfter, 10_000_000))
         state.apply(.retryAfter(until: at(10)), Self.settings, at: at(0))
         #expect(state.notBefore == at(10))
         state.apply(.unreachable("dns"), Self.settings, at: at(1))
@@ -253,11 +253,11 @@ import Testing
         var state = DestinationState(hold: .init(reason: "tls", since: at(50_000), lastProbe: at(60_000)))
         #expect(state.availability(Self.settings, at: at(0)) == .probe)
         state.apply(.probed, Self.settings, at: at(0))
-        #expect(state.availability(Self.settings, at: at(1)) == closed(.held, 3600))
+        #expect(state.availability(Self.settings, at: at(1)) == blocked(.held, 3600))
         var late = DestinationState(hold: .init(reason: "tls", since: at(50_000)))
         #expect(late.availability(Self.settings, at: at(0)) == .probe)
         late.apply(.probed, Self.settings, at: at(0))
-        #expect(late.availability(Self.settings, at: at(1)) == closed(.held, 3600))
+        #expect(late.availability(Self.settings, at: at(1)) == blocked(.held, 3600))
     }
 
     // MARK: - Always
@@ -291,13 +291,13 @@ import Testing
             var moment = now
             var availability = state.availability(settings, at: moment)
             for _ in 0..<3 {
-                guard case .closed(let block) = availability, let until = block.until else { break }
+                guard case .blocked(let block) = availability, let until = block.until else { break }
                 #expect(until > moment)
                 #expect(until - now <= .seconds(86_400 + 300 + 3600))
                 moment = until
                 availability = state.availability(settings, at: moment)
             }
-            if case .closed(let block) = availability {
+            if case .blocked(let block) = availability {
                 #expect(block.until == nil)
                 let isAPersons = state.isPaused || state.hold?.isByHand == true
                 #expect(isAPersons || state.hold != nil && settings.holdProbe == nil)

@@ -60,7 +60,7 @@ final class AnswerAssessor {
         let report = SealedReport(received, attempt.redaction)
         let absence = attempt.absence(behind: received, world)
         let meaning = attempt.meaning(of: report, absence, at: world.now())
-        if let absence, let error = received.error { conditions.close(for: absence, error) }
+        if let absence, let error = received.error { conditions.block(for: absence, error) }
         if meaning.isUnauthenticated, refreshesSecrets(of: attempt) {
             var again = attempt
             again.hasFreshSecrets = true
@@ -188,7 +188,7 @@ final class AnswerAssessor {
             for member in attempt.members { settler.advance(member, after: .failed(countsAttempt: true)) }
         }
         follow(step(for: answer, meaning), destination)
-        book.tellIfClosed(destination)
+        book.tellIfBlocked(destination)
     }
 
     /// Whether a probe met the same end that its destination is held for.

@@ -121,13 +121,13 @@ extension Chooser {
         return nil
     }
 
-    /// Offers a due operation for selection. Counts it as skipped or expired if its destination is closed.
+    /// Offers a due operation for selection. Counts it as skipped or expired if its destination is blocked.
     private func offer(
         _ name: ListedName, in state: QueueState, _ sequence: SequenceKey?, isHead: Bool, _ kind: OperationKinds.Kind,
         _ listing: inout Listing, _ open: (OperationKinds.Kind) -> RunDestination
     ) {
         let destination = opened(kind, &listing, open)
-        if destination.isClosed {
+        if destination.isBlocked {
             if let lifetime = kind.route.expiresAfter, name.createdAt.isOfSetClock, name.createdAt + lifetime <= now {
                 return listing.pass.expire(candidate(name, in: state, sequence, isHead, kind), limit: options.limit)
             }

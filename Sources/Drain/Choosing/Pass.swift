@@ -22,7 +22,7 @@ struct Pass {
     var waiting = 0
     var nextDue: Timestamp?
     var superseded: [Superseded] = []
-    /// Operations that expired behind a closed destination, or while they waited for a kept value. At most the limit.
+    /// Operations that expired behind a blocked destination, or while they waited for a kept value. At most the limit.
     var expired: [Candidate] = []
     /// The number of expired operations beyond the limit.
     var leftExpired = 0

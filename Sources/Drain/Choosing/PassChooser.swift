@@ -60,7 +60,7 @@ final class PassChooser {
         return try chooser.choose(budget: budget, clock: world.clock) { kind in
             let destination = book.destination(kind.destination, now)
             conditions.apply(to: destination)
-            if !destination.isClosed, order != .shown { sender.prepare(for: kind.route, destination) }
+            if !destination.isBlocked, order != .shown { sender.prepare(for: kind.route, destination) }
             return destination
         }
     }

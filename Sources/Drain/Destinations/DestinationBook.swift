@@ -141,7 +141,7 @@ final class DestinationBook {
     }
 
     /// The number of destinations that this run sends nothing to now.
-    var closedCount: Int { destinations.values.count { $0.isClosed } }
+    var blockedCount: Int { destinations.values.count { $0.isBlocked } }
 
     /// Takes up destinations again that were left to other processes.
     func takeUpAgain() {
@@ -165,9 +165,9 @@ final class DestinationBook {
         }
     }
 
-    /// Writes to the ledger that a destination has closed: at once, or soon if the ledger was just written.
-    func tellIfClosed(_ destination: RunDestination) {
-        if destination.isClosed, !destination.events.isEmpty, world.clock.instant() >= shared.pauseEnd { tell() }
+    /// Writes to the ledger that a destination is blocked: at once, or soon if the ledger was just written.
+    func tellIfBlocked(_ destination: RunDestination) {
+        if destination.isBlocked, !destination.events.isEmpty, world.clock.instant() >= shared.pauseEnd { tell() }
     }
 
     /// Applies an event to a destination, and reports it if the event ends a hold.
@@ -244,12 +244,12 @@ final class DestinationBook {
 
     // MARK: - After a pass
 
-    /// Counts the due operations that a pass leaves, because their destination is closed or because the run ends.
+    /// Counts the due operations that a pass leaves, because their destination is blocked or because the run ends.
     /// `begun` of the chosen operations were claimed.
     func countLeft(of pass: Pass, begun: Int) {
         var (held, waiting, paused) = (pass.heldBehindFailed, 0, 0)
         var leftDue = pass.leftDue + pass.leftExpired + (tally.hasEnded ? pass.chosen.count - begun : 0)
-        for destination in destinations.values where destination.isClosed {
+        for destination in destinations.values where destination.isBlocked {
             let blameless = destination.skipped + max(0, destination.offered - destination.done)
             switch destination.block?.reason {
             case .held: held += blameless

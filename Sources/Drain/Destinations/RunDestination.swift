@@ -28,7 +28,7 @@ final class RunDestination {
     var urgent: [Work] = []
     /// The newest operations that are due and not chosen, for samples.
     var newest: [Candidate] = []
-    /// Counts of the due operations in this pass's listing: skipped because the destination was closed already, offered
+    /// Counts of the due operations in this pass's listing: skipped because the destination was blocked already, offered
     /// for selection, and chosen.
     var skipped = 0
     var offered = 0
@@ -94,7 +94,7 @@ final class RunDestination {
 
     var isProbing: Bool { access.isProbing }
 
-    /// Opens or closes it, by its state at `now`.
+    /// Opens or blocks it, by its state at `now`.
     func open(at now: Timestamp, ignoringCircuitBreaker: Bool) {
         access.open(at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
     }
@@ -129,10 +129,10 @@ final class RunDestination {
 
     /// The most attempts of the dispatch order that may be in flight.
     var concurrencyLimit: Int {
-        isClosed || isSampling || !urgent.isEmpty ? 0 : min(access.concurrencyLimit, isCautious ? 1 : .max)
+        isBlocked || isSampling || !urgent.isEmpty ? 0 : min(access.concurrencyLimit, isCautious ? 1 : .max)
     }
 
-    var isClosed: Bool { block != nil || lacksConditions || isLeft || isLeftToOthers }
+    var isBlocked: Bool { block != nil || lacksConditions || isLeft || isLeftToOthers }
 
     /// Whether no work is urgent or in flight that could still decide the withheld answers.
     var isQuiet: Bool { inFlight == 0 && urgent.isEmpty }

@@ -141,7 +141,7 @@ final class Dispatcher {
         return dequeued
     }
 
-    /// Begins attempts in order. If one attempt closes its destination, or the run must stop, puts the remaining
+    /// Begins attempts in order. If one attempt blocks its destination, or the run must stop, puts the remaining
     /// operations back.
     private func begin(_ dequeued: [DequeuedOperation]) {
         for (count, operation) in dequeued.enumerated() {

@@ -108,16 +108,16 @@ final class SendQueue {
     var quietDestinations: [RunDestination] {
         watched.values.filter { destination in
             !destination.withheld.isEmpty && destination.isQuiet
-                && (destination.isSampling || isEmpty(of: destination) || destination.isClosed)
+                && (destination.isSampling || isEmpty(of: destination) || destination.isBlocked)
         }
     }
 
     // MARK: - What goes next
 
-    /// Whether an operation may be sent as soon as limits allow. Excludes the operations of closed destinations.
+    /// Whether an operation may be sent as soon as limits allow. Excludes the operations of blocked destinations.
     var hasWork: Bool {
         !isOutdated && destinations.contains { $0.concurrencyLimit > 0 && !isEmpty(of: $0) }
-            || watched.values.contains { !$0.urgent.isEmpty && !$0.isClosed }
+            || watched.values.contains { !$0.urgent.isEmpty && !$0.isBlocked }
     }
 
     /// Removes the next urgent work, and takes the right to begin it; `nil` if none may begin now.
@@ -127,7 +127,7 @@ final class SendQueue {
                 watched[digest] = nil
                 continue
             }
-            if !destination.urgent.isEmpty, destination.inFlight == 0, !destination.isClosed,
+            if !destination.urgent.isEmpty, destination.inFlight == 0, !destination.isBlocked,
                 destination.limits.wait(at: elapsed) == .zero, take(of: destination, at: elapsed)
             {
                 return destination.urgent.removeFirst()
@@ -183,7 +183,7 @@ final class SendQueue {
                 !isEmpty(of: destination) && destination.concurrencyLimit > 0 || !destination.urgent.isEmpty
             let wait = destination.limits.wait(at: elapsed)
             let isOver = wait == .zero && destination.inFlight > 0
-            return isWaiting && !destination.isClosed && !isOver ? max(wait, .milliseconds(1)) : nil
+            return isWaiting && !destination.isBlocked && !isOver ? max(wait, .milliseconds(1)) : nil
         }.min()
     }
 

@@ -48,19 +48,19 @@ final class Passes {
         return pass
     }
 
-    /// Attempts the chosen operations, and then more due ones up to the limit. If a destination closes meanwhile,
+    /// Attempts the chosen operations, and then more due ones up to the limit. If a destination is blocked meanwhile,
     /// operations of others take its place.
     func attempt(_ pass: inout Pass) {
         var budget = options.limit
         while true {
             let due = pass.chosen.count + pass.leftDue
             if !pass.chosen.isEmpty { tally.tell(.chosen(min(budget, due), leftDue: max(0, due - budget))) }
-            let closed = settler.book.closedCount
+            let blocked = settler.book.blockedCount
             let begun = dispatcher.attempt(pass.chosen)
             budget -= begun
             settler.book.countLeft(of: pass, begun: begun)
-            // The chosen operations may all be for destinations that have closed since: choose for others.
-            let isStuck = begun == 0 && settler.book.closedCount <= closed
+            // The chosen operations may all be for destinations that are blocked since: choose for others.
+            let isStuck = begun == 0 && settler.book.blockedCount <= blocked
             let isOver = !settler.operations.hasToListAgain && (isStuck || pass.leftDue == 0)
             settler.operations.hasToListAgain = false
             if tally.hasEnded || budget <= 0 || isOver { break }

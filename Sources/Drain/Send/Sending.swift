@@ -201,7 +201,7 @@ package final class Sending {
         return settle(&item, AttemptAnswer(attempt: attempt, report: report, verdict: verdict), received.body)
     }
 
-    /// Postpones an operation whose destination is closed. Retries after a retry-after or an open circuit breaker.
+    /// Postpones an operation whose destination is blocked. Retries after a retry-after or an open circuit breaker.
     private func postpone(_ item: SentOperation, _ block: Availability.Block, _ destination: RunDestination) -> Step {
         let result = item.postponed(block, destination)
         switch block.reason {

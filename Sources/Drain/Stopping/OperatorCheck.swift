@@ -2,7 +2,7 @@ import Policy
 import Spool
 
 /// A look at changes from outside during a pass, at most once a second: an operator's pauses and holds, destinations
-/// that another run has found closed, the number of runs, and this machine's network and power.
+/// that another run has found blocked, the number of runs, and this machine's network and power.
 final class OperatorCheck {
     private let spool: SpoolDirectory
     private let claims: SpoolRun

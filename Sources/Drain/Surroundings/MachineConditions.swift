@@ -47,7 +47,7 @@ final class MachineConditions {
         for destination in book.destinations.values where destination.offered > 0 { apply(to: destination) }
     }
 
-    /// Applies the conditions to a destination. If they close it, records the reason in the summary.
+    /// Applies the conditions to a destination. If they block it, records the reason in the summary.
     func apply(to destination: RunDestination) {
         let isReachedLocally = destination.identity.isReachedLocally(destination.settings)
         var reason = destination.isLocal ? refusal.here : refusal.elsewhere
@@ -101,7 +101,7 @@ final class MachineConditions {
     }
 
     /// Records that there is no network, and sends nothing more to other machines in this pass.
-    func close(for absence: NetworkAbsence, _ error: NetworkError) {
+    func block(for absence: NetworkAbsence, _ error: NetworkError) {
         if network.offline == nil {
             let isNew = book.offline == nil
             book.remember(offline: DestinationLedger.Offline(since: world.now(), error: error))

@@ -66,7 +66,7 @@ struct QueueStatus: JSONObject {
             oldest = tally.oldest?.rfc3339
             nextDue = tally.next?.rfc3339
             paused = state.isPaused
-            if case .closed(let block) = tally.availability {
+            if case .blocked(let block) = tally.availability {
                 switch block.reason {
                 case .retryAfter: retryAfterUntil = block.until?.rfc3339
                 case .circuitBreaker: coolDownUntil = block.until?.rfc3339
@@ -74,7 +74,7 @@ struct QueueStatus: JSONObject {
                 }
             }
             if state.coolDowns > 0 {
-                circuitBreaker = if case .closed = tally.availability { "open" } else { "half-open" }
+                circuitBreaker = if case .blocked = tally.availability { "open" } else { "half-open" }
             }
             failures = state.failures > 0 ? state.failures : nil
             lastFailure = state.lastFailure
@@ -163,8 +163,8 @@ extension QueueStatus.Hold {
         operations = tally.operations[.held] ?? 0
         switch tally.availability {
         case .probe: nextProbe = now.rfc3339
-        case .closed(let block): nextProbe = block.until?.rfc3339
-        case .open: break
+        case .blocked(let block): nextProbe = block.until?.rfc3339
+        case .available: break
         }
     }
 }

@@ -62,7 +62,7 @@ struct StatusReport {
         return lines
     }
 
-    /// The lines about closed destinations that open by themselves.
+    /// The lines about blocked destinations whose block ends by itself.
     private var passing: [String] {
         var lines: [String] = []
         for row in status.destinations {

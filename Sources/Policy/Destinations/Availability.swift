@@ -2,10 +2,10 @@
 /// `WaitReason` tells it for an operation.
 package enum Availability: Hashable, Sendable {
     /// Up to this number of attempts at once.
-    case open(atOnce: Int)
+    case available(atOnce: Int)
     /// One attempt, which shows whether more make sense. A hold is probed with the newest operation that is due.
     case probe
-    case closed(Block)
+    case blocked(Block)
 
     package struct Block: Hashable, Sendable {
         package enum Reason: Hashable, Sendable {
@@ -35,20 +35,20 @@ extension DestinationState {
     package func availability(
         _ settings: DestinationSettings, at now: Timestamp, ignoringCircuitBreaker: Bool = false
     ) -> Availability {
-        if isPaused { return .closed(.init(.paused)) }
+        if isPaused { return .blocked(.init(.paused)) }
         let asked = wait(at: now)
         let coolDown = ignoringCircuitBreaker ? nil : coolDown(settings, at: now)
         if let hold {
-            guard let probe = hold.nextProbe(settings, at: now) else { return .closed(.init(.held)) }
+            guard let probe = hold.nextProbe(settings, at: now) else { return .blocked(.init(.held)) }
             // A probe also waits for a retry-after and for the circuit breaker.
             let next = [probe, asked, coolDown].compactMap { $0 }.max()!
-            return next <= now ? .probe : .closed(.init(.held, until: next))
+            return next <= now ? .probe : .blocked(.init(.held, until: next))
         }
-        if let asked { return .closed(.init(.retryAfter, until: asked)) }
-        if let coolDown { return .closed(.init(.circuitBreaker, until: coolDown)) }
+        if let asked { return .blocked(.init(.retryAfter, until: asked)) }
+        if let coolDown { return .blocked(.init(.circuitBreaker, until: coolDown)) }
         // The window is one wide after the circuit breaker was open.
         if let window, window <= 1 { return .probe }
-        return .open(atOnce: max(1, min(window ?? .max, settings.concurrency ?? .max)))
+        return .available(atOnce: max(1, min(window ?? .max, settings.concurrency ?? .max)))
     }
 
     /// Returns the time until which the server asked for time; `nil` if that is over.

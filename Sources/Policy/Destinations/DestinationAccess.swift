@@ -30,13 +30,13 @@ package struct DestinationAccess: Hashable, Sendable {
     /// Opens or blocks the destination by its state at `now`.
     package mutating func open(at now: Timestamp, ignoringCircuitBreaker: Bool) {
         switch state.availability(settings, at: now, ignoringCircuitBreaker: ignoringCircuitBreaker) {
-        case .open:
+        case .available:
             block = nil
             isProbing = false
         case .probe:
             block = nil
             isProbing = true
-        case .closed(let reason): block = reason
+        case .blocked(let block): self.block = block
         }
     }
 
