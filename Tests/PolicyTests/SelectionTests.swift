@@ -50,11 +50,11 @@ import Testing
     @Test func `with the newest first the newest are chosen, behind what goes by its age, and shares stay equal`() {
         func choose(_ limit: Int, _ offers: [(destination: String, second: Int)]) -> [String] {
             var selection = Selection<String, Int>(limit: limit)
-            var reach: [String: RankBounds] = [:]
+            var reach: [String: SortKeyBounds] = [:]
             for offer in offers {
                 let ordering: Ordering = offer.destination.hasPrefix("n") ? .newest : .any
-                let rank = ordering.rank(of: name(offer.second).createdAt)
-                guard reach[offer.destination, default: .everything].contains(rank) else { continue }
+                let sortKey = ordering.sortKey(of: name(offer.second).createdAt)
+                guard reach[offer.destination, default: .everything].contains(sortKey) else { continue }
                 reach[offer.destination] = selection.offer(
                     name(offer.second), by: ordering, destination: offer.destination, element: offer.second)
             }
@@ -128,7 +128,7 @@ import Testing
         let limit = Int.random(in: 0...20, using: &generator)
         var whole = Selection<Int, EntryName>(limit: limit)
         var reached = Selection<Int, EntryName>(limit: limit)
-        var reaches: [Int: RankBounds] = [:]
+        var reaches: [Int: SortKeyBounds] = [:]
         for (name, destination) in offers {
             whole.offer(name, destination: destination, element: name)
             guard reaches[destination, default: .everything].contains(name.createdAt) else { continue }
@@ -147,7 +147,7 @@ import Testing
     @Test func `of ten thousand in no order few are in reach`() {
         var selection = Selection<String, Int>(limit: 5)
         var generator = SeededGenerator(seed: 1)
-        var reach = RankBounds.everything
+        var reach = SortKeyBounds.everything
         var offered = 0
         for second in (1...10_000).shuffled(using: &generator) where reach.contains(name(second).createdAt) {
             reach = selection.offer(name(second), destination: "a", element: second)

@@ -15,8 +15,8 @@ struct OperationKinds {
         let parked: [OperationID: Timestamp]?
         /// Its destination within the run; `nil` before the first due or expired operation.
         var opened: RunDestination?
-        /// The ranks that the selection of each peer rank (`Peers`) can still use. They shrink during a listing.
-        var reach: [RankBounds]
+        /// The sort keys that the selection of each rank (`Peers.rank`) can still use. They shrink during a listing.
+        var reach: [SortKeyBounds]
         private let typeBytes: [UInt8]
         private let origin: Digest?
 

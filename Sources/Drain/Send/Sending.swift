@@ -150,7 +150,7 @@ package final class Sending {
     }
 
     /// Makes one attempt, if the operation may be sent now. `isRepeated`: the destination has just refused other
-    /// credentials, so it is open.
+    /// credentials, so it is not blocked.
     private func attempt(_ item: inout SentOperation, isRepeated: Bool) throws(SpoolError) -> Step {
         let destination = try book.read(item.destination, world.now())
         var attempt = Attempt(

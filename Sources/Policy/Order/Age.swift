@@ -3,9 +3,9 @@ struct Age: Hashable, Comparable, Sendable {
     let createdAt: Timestamp
     let id: OperationID
 
-    /// Uses the rank that `ordering` gives the creation time.
+    /// Uses the sort key that `ordering` makes of the creation time.
     init(_ name: some SequencedName, by ordering: Ordering = .any) {
-        createdAt = ordering.rank(of: name.createdAt)
+        createdAt = ordering.sortKey(of: name.createdAt)
         id = name.id
     }
 

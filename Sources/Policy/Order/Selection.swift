@@ -1,9 +1,9 @@
 /// Chooses up to `limit` of the due operations, which are offered one at a time in any order.
 ///
 /// The oldest come first (by `createdAt`, then by id). Operations of routes that order the newest first stand behind
-/// them, newest first; "older" and "younger" below, and a `RankBounds`, mean this rank. Only if more operations are due than
-/// `limit`, each destination first gets an equal share for its oldest; the oldest of the others take the rest. With
-/// more destinations than `limit`, a share is one operation, and those whose oldest has waited longest get one.
+/// them, newest first; "older" and "younger" below, and a `SortKeyBounds`, mean this order. Only if more operations are
+/// due than `limit`, each destination first gets an equal share for its oldest; the oldest of the others take the rest.
+/// With more destinations than `limit`, a share is one operation, and those whose oldest has waited longest get one.
 ///
 /// Exact in one pass and O(`limit`) memory: an element of the result is among the oldest `limit` of all, or among the
 /// oldest share of its destination. (The rest, L = limit − shares taken, goes to the oldest outside the shares; at
@@ -12,7 +12,7 @@
 ///
 /// Also keeps the newest few of each destination, for samples and probes (O(destinations × `spares`) memory).
 package struct Selection<Destination: Hashable, Element> {
-    package final class Candidate: Ranked {
+    package final class Candidate: KeyedCandidate {
         package let destination: Destination
         package let element: Element
 
@@ -30,12 +30,12 @@ package struct Selection<Destination: Hashable, Element> {
 
     /// The number of operations offered.
     private var offered = 0
-    private var oldest = BoundedHeap<Ranked>(by: Ranked.isOlder)
+    private var oldest = BoundedHeap<KeyedCandidate>(by: KeyedCandidate.isOlder)
     /// The place of each destination, numbered in order of appearance.
     private var places: [Destination: Int] = [:]
     /// The newest operations of each destination, by place.
-    private var newest: [BoundedHeap<Ranked>] = []
-    private var shares: [Int: BoundedHeap<Ranked>] = [:]
+    private var newest: [BoundedHeap<KeyedCandidate>] = []
+    private var shares: [Int: BoundedHeap<KeyedCandidate>] = [:]
     /// Whether more destinations than `limit` were offered. `shares` then has only the `limit` with the oldest heads.
     private var isCrowded = false
     /// While crowded: the destination in `shares` whose head is youngest, if known. Its head can only get older.
@@ -50,7 +50,7 @@ package struct Selection<Destination: Hashable, Element> {
     @discardableResult
     package mutating func offer(
         _ name: EntryName, by ordering: Ordering = .any, destination: Destination, element: Element
-    ) -> RankBounds {
+    ) -> SortKeyBounds {
         if limit == 0 { return .nothing }
         offered += 1
         let place = place(of: destination)
@@ -65,11 +65,11 @@ package struct Selection<Destination: Hashable, Element> {
     private mutating func place(of destination: Destination) -> Int {
         if let place = places[destination] { return place }
         places[destination] = newest.count
-        newest.append(BoundedHeap(by: Ranked.isNewer))
+        newest.append(BoundedHeap(by: KeyedCandidate.isNewer))
         return newest.count - 1
     }
 
-    private mutating func offerShare(_ candidate: Ranked) {
+    private mutating func offerShare(_ candidate: KeyedCandidate) {
         if let index = shares.index(forKey: candidate.place) {
             shares.values[index].offer(candidate, capacity: share)
             if youngest?.place == candidate.place { youngest = nil }
@@ -83,15 +83,15 @@ package struct Selection<Destination: Hashable, Element> {
             shares[last.place] = nil
             youngest = nil
         }
-        var heap = BoundedHeap<Ranked>(by: Ranked.isOlder)
+        var heap = BoundedHeap<KeyedCandidate>(by: KeyedCandidate.isOlder)
         heap.offer(candidate, capacity: 1)
         shares[candidate.place] = heap
     }
 
     /// Returns the reach of a destination, which only shrinks: the elements of full heaps get older (or newer), shares
     /// get smaller, and a destination that lost its share regains it only with an operation that is older still.
-    private func reach(of place: Int) -> RankBounds {
-        var reach = RankBounds.everything
+    private func reach(of place: Int) -> SortKeyBounds {
+        var reach = SortKeyBounds.everything
         guard offered > limit, let oldest = oldest.largest(whereFull: limit) else { return reach }
         let head = shares[place].map { $0.largest(whereFull: self.share)?.key } ?? youngest?.head
         if let head { reach.latest = max(oldest.key, head).age.createdAt }
@@ -106,7 +106,7 @@ package struct Selection<Destination: Hashable, Element> {
         let serials = Set(taken.map(\.key.serial))
         let rest = oldest.sorted().filter { !serials.contains($0.key.serial) }
         taken += rest.prefix(limit - taken.count)
-        return candidates(taken.sorted(by: Ranked.isOlder))
+        return candidates(taken.sorted(by: KeyedCandidate.isOlder))
     }
 
     /// Returns the newest of a destination that are not among the `chosen`, newest first, at most `spares`.
@@ -119,8 +119,8 @@ package struct Selection<Destination: Hashable, Element> {
         return candidates(newest[place].sorted().filter { !taken.contains(ObjectIdentifier($0)) })
     }
 
-    private func candidates(_ ranked: [Ranked]) -> [Candidate] {
-        ranked.map { $0 as! Candidate }
+    private func candidates(_ keyed: [KeyedCandidate]) -> [Candidate] {
+        keyed.map { $0 as! Candidate }
     }
 
     private var share: Int {
@@ -136,7 +136,7 @@ package struct Selection<Destination: Hashable, Element> {
 
 /// An element of the heaps. A class, because up to three heaps hold it; not generic, so that the many comparisons are
 /// compiled for it.
-package class Ranked {
+package class KeyedCandidate {
     /// The place of its destination.
     fileprivate let place: Int
     fileprivate let key: CandidateKey
@@ -146,11 +146,12 @@ package class Ranked {
         self.key = key
     }
 
-    fileprivate static func isOlder(left: Ranked, right: Ranked) -> Bool { left.key < right.key }
-    fileprivate static func isNewer(left: Ranked, right: Ranked) -> Bool { right.key < left.key }
+    fileprivate static func isOlder(left: KeyedCandidate, right: KeyedCandidate) -> Bool { left.key < right.key }
+    fileprivate static func isNewer(left: KeyedCandidate, right: KeyedCandidate) -> Bool { right.key < left.key }
 }
 
-/// The rank of a candidate, different for each: two files of one id and time still differ by when they were offered.
+/// The key that a candidate is sorted by, different for each: two files of one id and time still differ by when they were
+/// offered.
 private struct CandidateKey: Comparable {
     var age: Age
     var serial: Int

@@ -36,7 +36,7 @@ package struct SharedSelection<Destination: Hashable, Element> {
     /// Takes in a due operation. Returns which others of its destination and rank can still be of use.
     package mutating func offer(
         _ name: EntryName, rank: Int, by ordering: Ordering = .any, destination: Destination, element: Element
-    ) -> RankBounds {
+    ) -> SortKeyBounds {
         selections[rank].offer(name, by: ordering, destination: destination, element: element)
     }
 

@@ -142,9 +142,9 @@ package enum Ordering: String, Hashable, Sendable, CaseIterable {
     /// Whether operations wait for each other.
     var isStrict: Bool { self == .key || self == .strict }
 
-    /// Returns the rank of an operation among the due ones: its creation time, or on a route that sends the newest
-    /// first a later rank than any of those.
-    package func rank(of createdAt: Timestamp) -> Timestamp {
+    /// Returns the key by which the due operations are sorted, smallest first: the creation time, or on a route that
+    /// sends the newest first a later key than any of those.
+    package func sortKey(of createdAt: Timestamp) -> Timestamp {
         self == .newest ? Timestamp(microseconds: Int64.max -| max(0, createdAt.microseconds)) : createdAt
     }
 }
