@@ -100,8 +100,8 @@ package final class SpoolDirectory {
     /// The directories in which this process itself has reserved ids.
     var reservations: Set<QueuePath> = []
 
-    /// Directories that `withSharedSyncs` syncs at its end, those that gained names first; `nil` if each is synced at once.
-    var postponed: (gained: Set<QueuePath>, lost: Set<QueuePath>)?
+    /// Directories that `withSharedSyncs` syncs at its end, those with additions first; `nil` if each is synced at once.
+    var postponed: (withAdditions: Set<QueuePath>, withRemovals: Set<QueuePath>)?
     /// The scratch directory for all files that `withSharedSyncs` drops; the first drop makes it.
     var sharedScratch: ScratchDirectory?
 

@@ -77,9 +77,9 @@ struct SendQueueTests {
     @Test func `a listing of which rivals have taken one in a hundred is out of date`() {
         let one = destination("one")
         fill(5, of: one)
-        (queue.begun, queue.lost) = (1, 1)
+        (queue.begun, queue.lostClaimCount) = (1, 1)
         #expect(queue.isOutdated)
-        (queue.begun, queue.lost) = (299, 3)
+        (queue.begun, queue.lostClaimCount) = (299, 3)
         #expect(queue.isOutdated && !queue.hasWork)
         #expect(queue.next(free: 5, at: .zero) == nil && queue.next(of: one, type: .default, atMost: 1).isEmpty)
         queue.isKeptWaiting = true
@@ -92,7 +92,7 @@ struct SendQueueTests {
     @Test func `answers that wait for others keep the pass going`() {
         let one = destination("one")
         fill(5, of: one)
-        (queue.begun, queue.lost) = (10, 9)
+        (queue.begun, queue.lostClaimCount) = (10, 9)
         queue.watch(one)
         #expect(!queue.isOutdated && queue.next(free: 5, at: .zero) != nil)
         // Nothing waits any more.
@@ -105,14 +105,14 @@ struct SendQueueTests {
         for allowed in [0, 1, 2, 4] {
             queue.begin()
             fill(20, of: one)
-            (queue.begun, queue.lost) = (allowed, allowed)
+            (queue.begun, queue.lostClaimCount) = (allowed, allowed)
             #expect(!queue.isOutdated)
-            (queue.begun, queue.lost) = (allowed + 1, allowed + 1)
+            (queue.begun, queue.lostClaimCount) = (allowed + 1, allowed + 1)
             #expect(queue.isOutdated)
         }
         queue.begun += 1
         queue.begin()
-        (queue.begun, queue.lost) = (1, 1)
+        (queue.begun, queue.lostClaimCount) = (1, 1)
         #expect(queue.isOutdated)
     }
 }

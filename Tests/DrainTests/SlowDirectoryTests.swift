@@ -127,7 +127,7 @@ struct SlowDirectoryTests {
         let rival = try bench.spool.beginRun(now: bench.now)
         _ = try #require(try rival.claim(candidates[1].entry))
         #expect(parts.dispatcher().attempt(candidates) == 5)
-        #expect(parts.tally.summary.delivered == 24 && parts.queue.lost == 1)
+        #expect(parts.tally.summary.delivered == 24 && parts.queue.lostClaimCount == 1)
     }
 
     @Test func `a slot is taken before what it is for is claimed`() throws {

@@ -27,7 +27,8 @@ import Testing
     @Test func `of a destination that nobody has met everything may be sent`() {
         #expect(DestinationState().availability(Self.settings, at: Self.start) == .available(atOnce: .max))
         #expect(
-            DestinationState().availability(DestinationSettings(concurrency: 3), at: Self.start) == .available(atOnce: 3))
+            DestinationState().availability(DestinationSettings(concurrency: 3), at: Self.start)
+                == .available(atOnce: 3))
         #expect(DestinationState().isBlank)
     }
 
@@ -103,7 +104,8 @@ import Testing
         #expect(state.availability(DestinationSettings(concurrency: 3), at: Self.start) == .available(atOnce: 3))
         #expect(state.availability(Self.settings, at: Self.start) == .available(atOnce: 8))
         #expect(
-            DestinationState().availability(DestinationSettings(concurrency: 0), at: Self.start) == .available(atOnce: 1))
+            DestinationState().availability(DestinationSettings(concurrency: 0), at: Self.start)
+                == .available(atOnce: 1))
     }
 
     @Test func `a failure while it opens makes it begin again at one`() {

@@ -297,7 +297,7 @@ package final class AgentSink: Sink {
             if late.contains(where: { attempts[$0]?.isCancelled ?? false }) {
                 agents.removeAll { $0 === agent }
                 agent.end()
-                reportLostAttempts(agent) { ticket, request in
+                reportDoubtfulAttempts(agent) { ticket, request in
                     late.contains(ticket)
                         ? Self.pastDeadline(request)
                         : .failure(.agentDied, detail: "killed, because it did not report another attempt in time")
@@ -325,22 +325,22 @@ package final class AgentSink: Sink {
                 throw SinkError("cannot start a delivery agent: \(program(agent.transport).executable) \(reason)")
             }
         } else {
-            reportLostAttempts(agent) { _, _ in .failure(.agentDied, detail: reason) }
+            reportDoubtfulAttempts(agent) { _, _ in .failure(.agentDied, detail: reason) }
         }
     }
 
     /// Reports the attempts in doubt of an agent that has ended, and lets its other attempts wait for another agent.
-    private func reportLostAttempts(_ agent: Agent, _ result: (Int, OutgoingRequest) -> AttemptReport.Result) {
-        let doubted = agent.begun.union(agent.tickets.filter { attempts[$0]?.agents ?? 0 >= Self.mostAgents })
-        putBack(agent.tickets.subtracting(doubted))
-        for ticket in doubted.sorted() {
+    private func reportDoubtfulAttempts(_ agent: Agent, _ result: (Int, OutgoingRequest) -> AttemptReport.Result) {
+        let doubtful = agent.begun.union(agent.tickets.filter { attempts[$0]?.agents ?? 0 >= Self.mostAgents })
+        putBack(agent.tickets.subtracting(doubtful))
+        for ticket in doubtful.sorted() {
             guard let attempt = attempts[ticket] else { continue }
             riskyDestinations.insert(attempt.request.destination)
             let began = attempt.alarm.map {
                 $0 - attempt.request.timeouts.total - (attempt.isCancelled ? grace : .zero)
             }
             let passed = began.map { $0.duration(to: .now) } ?? .zero
-            finish(ticket, result(ticket, attempt.request), max(.zero, passed), isSuspect: doubted.count > 1)
+            finish(ticket, result(ticket, attempt.request), max(.zero, passed), isSuspect: doubtful.count > 1)
         }
     }
 

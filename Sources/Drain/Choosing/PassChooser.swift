@@ -54,7 +54,7 @@ final class PassChooser {
     ) throws(SpoolError) -> Pass {
         var chooser = Chooser(
             spool: spool, configuration: configuration, destinations: book.table, options: options, now: now,
-            order: order, setAside: operations.setAside.union(operations.lost), deferred: operations.deferred,
+            order: order, setAside: operations.setAside.union(operations.claimsLost), deferred: operations.deferred,
             apart: operations.apart,
             parked: book.parked(now), peers: peers, expiries: operations.expiries)
         return try chooser.choose(budget: budget, clock: world.clock) { kind in

@@ -12,8 +12,8 @@ struct SharedLedger {
     /// The earliest time of the next write that can wait. Writing takes at most a twentieth of the time, because the
     /// file grows with the destinations.
     private(set) var pauseEnd: ContinuousClock.Instant
-    /// Whether an error in writing has been returned.
-    private var isLost = false
+    /// Whether an error in writing was returned, for the caller to report.
+    private var hasReportedError = false
 
     init(_ spool: SpoolDirectory, _ clock: RunClock) {
         file = DestinationsFile(spool: spool)
@@ -52,8 +52,8 @@ struct SharedLedger {
             (content, ledger) = (written, written.ledger)
             return nil
         } catch {
-            defer { isLost = true }
-            return isLost ? nil : error
+            defer { hasReportedError = true }
+            return hasReportedError ? nil : error
         }
     }
 

@@ -95,8 +95,8 @@ final class Claimer {
                 if let taken = try take(candidate.entry, maker) {
                     return try member(taken, candidate, destination, maker)
                 }
-                queue.lost += 1
-                queue.lostOperations.insert(id)
+                queue.lostClaimCount += 1
+                queue.claimsLost.insert(id)
             }
         } catch {
             // The end of the run puts the claim back, if there is one; nothing has been sent.

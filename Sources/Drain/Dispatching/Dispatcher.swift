@@ -49,7 +49,7 @@ final class Dispatcher {
         settler.putBack(queue.end().compactMap(\.claim))
         settler.flush()
         settler.book.tell()
-        settler.operations.passOver(queue.lostOperations, hasWonAny: queue.begun > queue.lost)
+        settler.operations.passOver(queue.claimsLost, hasWonAny: queue.begun > queue.lostClaimCount)
         return queue.begun
     }
 
@@ -100,7 +100,8 @@ final class Dispatcher {
 
     /// Begins the attempts that may begin now. Returns the time until more may begin, if only limits delay them.
     private func begin() -> Duration? {
-        queue.isKeptWaiting = queue.lost > 0 && inFlight.values.contains { clock.now() - $0.began > Self.longWait }
+        queue.isKeptWaiting =
+            queue.lostClaimCount > 0 && inFlight.values.contains { clock.now() - $0.began > Self.longWait }
         while sender.hasRoom(beside: inFlight.count) {
             let wait = max(sender.pace.wait(at: tally.elapsed), conditions.delay)
             if wait > .zero, queue.hasWork { return wait }

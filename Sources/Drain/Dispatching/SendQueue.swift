@@ -6,15 +6,15 @@ final class SendQueue {
     /// The number of operations of this pass that this run or another one claimed, without those put back unsent.
     var begun = 0
     /// The number of these that another run claimed first.
-    var lost = 0
+    var lostClaimCount = 0
     /// The operations whose claims were lost in this pass.
-    var lostOperations: Set<OperationID> = []
+    var claimsLost: Set<OperationID> = []
     /// Whether a new listing would have to wait long for an attempt in flight. Then the pass sends what it chose,
     /// whatever other runs have claimed of it: a slow destination must not delay the others.
     var isKeptWaiting = false
     /// The number of lost claims that do not make the listing outdated, however few were won: zero, unless the pass
     /// before won none.
-    private var lossesAllowed = 0
+    private var lostClaimsAllowed = 0
     private var order = DispatchOrder()
     /// The chosen operations, by their position in the order.
     private var candidates: [Candidate] = []
@@ -31,8 +31,8 @@ final class SendQueue {
     func begin() {
         // A name that no run can claim, as a file system may show it, must not keep a run from what stands behind it.
         isKeptWaiting = false
-        lossesAllowed = isOutdated && lost == begun ? max(1, lossesAllowed * 2) : 0
-        (begun, lost, lostOperations) = (0, 0, [])
+        lostClaimsAllowed = isOutdated && lostClaimCount == begun ? max(1, lostClaimsAllowed * 2) : 0
+        (begun, lostClaimCount, claimsLost) = (0, 0, [])
         order = DispatchOrder()
         (candidates, destinations, claimed, watched, limited) = ([], [], [:], [:], [])
     }
@@ -66,7 +66,7 @@ final class SendQueue {
     /// claim in a hundred was lost. Then this pass sends nothing more of the order.
     ///
     /// Answers that are withheld keep the pass going: else the storm guard would decide by them alone.
-    var isOutdated: Bool { !isKeptWaiting && lost > max(lossesAllowed, begun / 100) && watched.isEmpty }
+    var isOutdated: Bool { !isKeptWaiting && lostClaimCount > max(lostClaimsAllowed, begun / 100) && watched.isEmpty }
 
     // MARK: - What goes first
 

@@ -36,7 +36,7 @@ final class Passes {
     /// Chooses the operations of the next pass. If `new/` has files of other programs, admits them and chooses again.
     /// Settles superseded and expired operations.
     func next() throws(SpoolError) -> Pass {
-        settler.operations.lost = []
+        settler.operations.claimsLost = []
         var pass = try choose(budget: options.limit)
         tally.summary.leftForeign = false
         if pass.foreign > 0 {

@@ -10,7 +10,7 @@ final class OperationBook {
     /// Operations whose claims were lost in the last pass, and in earlier ones if it won none. The next listing skips
     /// them. Another run has most of them; a name that no run can claim must keep this run neither from other
     /// operations nor from its end.
-    var lost: Set<OperationID> = []
+    var claimsLost: Set<OperationID> = []
     /// Groups whose operations are sent one after the other: merging is impossible, or its document was refused.
     var apart: Set<SequenceKey> = []
     /// Whether to list the queue again: older operations now go before one that was put back, another run has claimed
@@ -24,7 +24,7 @@ final class OperationBook {
 
     /// Records the operations whose claims a pass has lost. `hasWonAny`: the pass has won other claims.
     func passOver(_ lost: Set<OperationID>, hasWonAny: Bool) {
-        self.lost = hasWonAny ? lost : self.lost.union(lost)
+        claimsLost = hasWonAny ? lost : claimsLost.union(lost)
     }
 
     /// Returns the older operations that are merged into this one, oldest first; `nil` if there are none.

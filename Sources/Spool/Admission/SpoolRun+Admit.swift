@@ -87,7 +87,7 @@ extension SpoolRun {
                 }
             }
             guard isThere else { return nil }
-            lost(QueueState.new.path)
+            noteRemoval(in: QueueState.new.path)
         } catch {
             if error.kind != .permission || !setAside(from, name, &admission, now) { admission.errors.append(error) }
             return nil
@@ -225,8 +225,8 @@ extension SpoolRun {
         for (file, incoming) in files {
             do throws(Errno) {
                 try queue.move(file.claim, QueuePath(incoming.entry.path))
-                gained(incoming.entry.state.path)
-                lost(directory.path)
+                noteAddition(in: incoming.entry.state.path)
+                noteRemoval(in: directory.path)
                 admission.admitted.append(incoming.entry)
             } catch let error where error == .exists {
                 conflict(file, &admission, now)
@@ -260,8 +260,8 @@ extension SpoolRun {
         admission.quarantined.append(
             try queue.quarantine(
                 path, as: name, originalName: Array(original), reason: reason, source: "new", isDurable: false, now))
-        gained(QueueState.quarantine.path)
-        lost(path.parent)
+        noteAddition(in: QueueState.quarantine.path)
+        noteRemoval(in: path.parent)
     }
 
     /// Renames another user's directory, or other file that is not regular, if the system does not let this user claim
@@ -297,8 +297,8 @@ extension SpoolRun {
         do throws(Errno) {
             guard try queue.exists(claim) else { return }
             try queue.move(claim, QueuePath(in: QueueState.new.path, name))
-            gained(QueueState.new.path)
-            lost(directory.path)
+            noteAddition(in: QueueState.new.path)
+            noteRemoval(in: directory.path)
         } catch {
             admission.errors.append(SpoolError(error, "put back", claim))
         }

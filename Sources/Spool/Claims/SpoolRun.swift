@@ -17,9 +17,9 @@ package final class SpoolRun {
     private struct Changes {
         /// The claims that are not settled yet.
         var claims: [EntryName: Claim] = [:]
-        /// Directories with changed names that `flush` must make durable; those that gained names come first.
-        var gained: Set<QueuePath> = []
-        var lost: Set<QueuePath> = []
+        /// Directories with changed names that `flush` must make durable. Those with additions come first.
+        var directoriesWithAdditions: Set<QueuePath> = []
+        var directoriesWithRemovals: Set<QueuePath> = []
     }
 
     private let changes = Mutex(Changes())
@@ -36,24 +36,26 @@ package final class SpoolRun {
     /// Forgets a claim whose file has left the run's directory, or stays there for the next run.
     func forget(_ claim: Claim) { changes.withLock { $0.claims[claim.name] = nil } }
 
-    /// Notes that a directory has gained a name, which `flush` makes durable.
-    func gained(_ directory: QueuePath) { changes.withLock { _ = $0.gained.insert(directory) } }
+    /// Notes that a directory has a new name, which `flush` makes durable.
+    func noteAddition(in directory: QueuePath) {
+        changes.withLock { _ = $0.directoriesWithAdditions.insert(directory) }
+    }
 
-    /// Notes that a directory has lost a name, which `flush` makes durable.
-    func lost(_ directory: QueuePath) { changes.withLock { _ = $0.lost.insert(directory) } }
+    /// Notes that a name was removed from a directory, which `flush` makes durable.
+    func noteRemoval(in directory: QueuePath) { changes.withLock { _ = $0.directoriesWithRemovals.insert(directory) } }
 
     // MARK: - The lock
 
     private struct Confirmation {
         /// When the lock was last seen to be this run's.
         var at: Duration
-        var isLost = false
+        var hasLostLock = false
     }
 
     private let confirmation: Mutex<Confirmation>
 
     /// Whether the lock is known to be lost: from then on the run touches nothing any more.
-    package var isLost: Bool { confirmation.withLock(\.isLost) }
+    package var hasLostLock: Bool { confirmation.withLock(\.hasLostLock) }
 
     /// The name of its directory under `claimed/`.
     package var name: String { directory.name }
@@ -89,12 +91,12 @@ package final class SpoolRun {
     func confirm() throws(SpoolError) {
         try confirmation.withLock { (last) throws(SpoolError) in
             let now = queue.system.elapsed()
-            if !last.isLost, now - last.at < .seconds(1) { return }
+            if !last.hasLostLock, now - last.at < .seconds(1) { return }
             do throws(Errno) {
-                guard !last.isLost, try directory.isHeld else { throw .stale }
+                guard !last.hasLostLock, try directory.isHeld else { throw .stale }
                 last.at = now
             } catch {
-                last.isLost = true
+                last.hasLostLock = true
                 throw SpoolError(kind: .lostLock, verb: "keep", path: directory.path.description, code: error.code)
             }
         }
@@ -143,7 +145,7 @@ package final class SpoolRun {
         guard won else { return nil }
         let claim = Claim(name: entry.name, from: entry.state, path: to)
         claimed(claim)
-        lost(home)
+        noteRemoval(in: home)
         return claim
     }
 
@@ -207,13 +209,14 @@ package final class SpoolRun {
     /// the source of settled files and the target of claims, then the directories that claims came from. Window W1
     /// closes here. Does not repeat a sync that failed, because its success would prove nothing.
     package func flush() throws(SpoolError) {
-        if isLost { return }
-        let (gained, lost) = changes.withLock { changes in
-            defer { (changes.gained, changes.lost) = ([], []) }
-            return (changes.gained, changes.lost)
+        if hasLostLock { return }
+        let (withAdditions, withRemovals) = changes.withLock { changes in
+            defer { (changes.directoriesWithAdditions, changes.directoriesWithRemovals) = ([], []) }
+            return (changes.directoriesWithAdditions, changes.directoriesWithRemovals)
         }
-        if gained.isEmpty && lost.isEmpty { return }
-        let order = Array(gained) + [directory.path] + lost.subtracting(gained).subtracting([directory.path])
+        if withAdditions.isEmpty && withRemovals.isEmpty { return }
+        let rest = withRemovals.subtracting(withAdditions).subtracting([directory.path])
+        let order = Array(withAdditions) + [directory.path] + rest
         var first: SpoolError?
         for directory in order {
             do throws(SpoolError) { try queue.syncDirectory(directory) } catch { first = first ?? error }
@@ -230,7 +233,7 @@ package final class SpoolRun {
             do throws(SpoolError) { try body() } catch { first = first ?? error }
         }
         note { () throws(SpoolError) in try confirm() }
-        if isLost {
+        if hasLostLock {
             directory.release()
             throw first!
         }
@@ -267,7 +270,7 @@ package final class SpoolRun {
                     where error == .missing
                 {}
             }
-            lost(other.parent)
+            noteRemoval(in: other.parent)
         }
         for attempt in 0..<9 where !queue.fileSystem.isLocal {
             if try queue.status(path, "look at")?.links ?? 0 < 2 { break }

@@ -13,9 +13,9 @@ extension SpoolDirectory {
         giveNamesBack()
         sharedScratch?.close()
         sharedScratch = nil
-        let (gained, lost) = postponed ?? ([], [])
+        let (withAdditions, withRemovals) = postponed ?? ([], [])
         postponed = nil
-        for directory in Array(gained) + lost.subtracting(gained) { try syncDirectory(directory) }
+        for directory in Array(withAdditions) + withRemovals.subtracting(withAdditions) { try syncDirectory(directory) }
     }
 
     /// Row X, D, N, K or Q → D or N: makes an operation due again, with all its attempts, for the next run.
@@ -189,8 +189,8 @@ extension SpoolDirectory {
     /// postpones both.
     func syncAfterMove(from source: QueuePath, to target: QueuePath? = nil) throws(SpoolError) {
         if postponed != nil {
-            if let target { postponed?.gained.insert(target) }
-            postponed?.lost.insert(source)
+            if let target { postponed?.withAdditions.insert(target) }
+            postponed?.withRemovals.insert(source)
             return
         }
         if let target { try syncDirectory(target) }

@@ -69,7 +69,7 @@ extension SpoolRun {
                     }
                 }
                 guard isThere else { continue }
-                lost(dead.path)
+                noteRemoval(in: dead.path)
                 try returnClaim(mine, name, &recovery, now, maximumInterruptions)
             } catch {
                 first = first ?? error
@@ -102,7 +102,7 @@ extension SpoolRun {
 
     /// Row C → F, for a file that a run died reading. A copy in its place goes to row N: only its name was missing.
     private func returnForeign(_ path: QueuePath, _ name: [UInt8], _ now: Timestamp) throws(SpoolError) {
-        lost(path.parent)
+        noteRemoval(in: path.parent)
         if Self.isAdmittingName(name),
             let name = try queue.attempt("read", path, { () throws(Errno) in try queue.copy(at: path) })
         {
@@ -116,7 +116,7 @@ extension SpoolRun {
                 try queue.move(path, QueuePath("new/\(Self.newAdmittingName())"))
             }
         }
-        gained(QueueState.new.path)
+        noteAddition(in: QueueState.new.path)
     }
 
     /// Whether the inode has a name in another state, as after a link. That name stays: it has at least as many

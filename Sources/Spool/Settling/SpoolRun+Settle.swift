@@ -79,8 +79,8 @@ extension SpoolRun {
             }
         }
         if isTaken { return try resolve(path, against: entry, now) }
-        gained(target.parent)
-        lost(directory.path)
+        noteAddition(in: target.parent)
+        noteRemoval(in: directory.path)
         return .moved(entry)
     }
 
@@ -111,7 +111,7 @@ extension SpoolRun {
 
     func remove(_ path: QueuePath) throws(SpoolError) {
         try queue.attempt("remove", path) { () throws(Errno) in try queue.system.unlink(queue.root, path.bytes) }
-        lost(path.parent)
+        noteRemoval(in: path.parent)
     }
 
     /// Row C → gone. Tries twice; if both fail, the run must stop.
@@ -131,7 +131,7 @@ extension SpoolRun {
                 where error == .missing
             {}
         }
-        lost(directory.path)
+        noteRemoval(in: directory.path)
     }
 
     /// Row C → K, or gone if the copy cannot be kept: the operation must not be sent again for the sake of a copy.
@@ -139,8 +139,8 @@ extension SpoolRun {
         let entry = Entry(state: .delivered, name: name)
         do throws(Errno) {
             try queue.move(claim.path, QueuePath(entry.path))
-            gained(entry.state.path)
-            lost(directory.path)
+            noteAddition(in: entry.state.path)
+            noteRemoval(in: directory.path)
             return .moved(entry)
         } catch {
             try removeDelivered(claim)
