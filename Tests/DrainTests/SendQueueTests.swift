@@ -70,7 +70,7 @@ struct SendQueueTests {
         for number in 0..<3 { queue.append(candidate(number, of: one, sequence: sequence), of: one) }
         #expect(queue.next(free: 5, at: .zero) != nil)
         #expect(queue.next(free: 5, at: .zero) == nil)
-        queue.settled(sequence, continues: false)
+        queue.advance(sequence, continues: false)
         #expect(queue.next(free: 5, at: .zero) == nil && !queue.hasWork)
     }
 

@@ -37,8 +37,8 @@ private struct NamedOrder {
         order.newest(of: Self.line(destination), upTo: limit).map { names[$0] }
     }
 
-    mutating func settled(_ key: SequenceKey, continues: Bool) -> [String] {
-        order.settled(key, continues: continues).map { names[$0] }
+    mutating func advance(_ key: SequenceKey, continues: Bool) -> [String] {
+        order.advance(key, continues: continues).map { names[$0] }
     }
 
     private static func line(_ letter: Character) -> Int { Int(letter.asciiValue!) - 0x61 }
@@ -127,13 +127,13 @@ private struct NamedOrder {
         }
         #expect(fill(&order) == ["a0", "a2", "a3"])
         #expect(order.waiting == 2)
-        #expect(order.settled(Self.key("m"), continues: true) == [])
+        #expect(order.advance(Self.key("m"), continues: true) == [])
         #expect(fill(&order) == [])
-        #expect(order.settled(Self.key("k"), continues: true) == [])
+        #expect(order.advance(Self.key("k"), continues: true) == [])
         #expect(fill(&order) == ["a1"])
-        #expect(order.settled(Self.key("k"), continues: true) == [])
+        #expect(order.advance(Self.key("k"), continues: true) == [])
         #expect(fill(&order) == ["a4"])
-        #expect(order.settled(Self.key("k"), continues: true) == [])
+        #expect(order.advance(Self.key("k"), continues: true) == [])
         order.append("a5", sequence: Self.key("k"))
         #expect(fill(&order) == ["a5"])
     }
@@ -145,7 +145,7 @@ private struct NamedOrder {
         }
         #expect(fill(&order) == ["a0"])
         #expect(order.next() == "a2")
-        #expect(order.settled(Self.key("k"), continues: true) == [])
+        #expect(order.advance(Self.key("k"), continues: true) == [])
         #expect(fill(&order) == ["a1"])
     }
 
@@ -155,11 +155,11 @@ private struct NamedOrder {
             order.append("a\(index)", sequence: sequence.map(Self.key))
         }
         #expect(order.next() == "a0")
-        #expect(order.settled(Self.key("k"), continues: false) == ["a2", "a4"])
-        #expect(order.settled(Self.key("k"), continues: false) == [])
+        #expect(order.advance(Self.key("k"), continues: false) == ["a2", "a4"])
+        #expect(order.advance(Self.key("k"), continues: false) == [])
         #expect(order.waiting == 3)
         // One whose turn has not come at all goes as a whole.
-        #expect(order.settled(Self.key("m"), continues: false) == ["a1", "a3"])
+        #expect(order.advance(Self.key("m"), continues: false) == ["a1", "a3"])
         #expect(order.next() == "a5")
         #expect(order.isEmpty(of: "a"))
     }
@@ -178,7 +178,7 @@ private struct NamedOrder {
         #expect(order.next(of: "a", where: { $0 != "a5" }) == "a4")
         #expect(order.next(of: "a", where: { $0 != "a5" }) == nil)
         #expect(order.next(of: "z", where: { _ in true }) == nil)
-        #expect(order.settled(Self.key("k"), continues: true) == [])
+        #expect(order.advance(Self.key("k"), continues: true) == [])
         #expect(order.next(of: "a", where: { $0 != "a5" }) == "a2")
         #expect(order.waiting == 2)
     }
@@ -270,7 +270,7 @@ private struct NamedOrder {
                 guard let index = flying.indices.randomElement(using: &generator) else { continue }
                 guard let sequence = flying.remove(at: index).sequence else { continue }
                 let continues = Int.random(in: 0..<3, using: &generator) > 0
-                got = order.settled(key(sequence), continues: continues)
+                got = order.advance(key(sequence), continues: continues)
                 model.handedOut.remove(sequence)
                 expected = continues ? [] : model.removeAll { $1 == sequence }
             case 17:
@@ -317,7 +317,7 @@ private struct NamedOrder {
             let element = flying.removeFirst()
             inFlight[element % 1000] = inFlight[element % 1000]! > 1 ? inFlight[element % 1000]! - 1 : nil
             if element % 3 == 0 {
-                #expect(order.settled(keys[element % 1000], continues: true) == [])
+                #expect(order.advance(keys[element % 1000], continues: true) == [])
             }
         }
         #expect(handedOut == 100_000)
@@ -341,7 +341,7 @@ private struct NamedOrder {
         #expect(order.next() == "a1")
         order.takeBack("a1")
         #expect(order.next() == "a1" && order.next() == nil)
-        #expect(order.settled(key, continues: true).isEmpty)
+        #expect(order.advance(key, continues: true).isEmpty)
         #expect(order.next() == "a2")
     }
 }

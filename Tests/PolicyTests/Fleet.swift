@@ -392,7 +392,7 @@ struct Fleet {
     private mutating func follow(_ step: StormGuard<Flight>.Step, _ destination: Int, _ run: inout Run) {
         switch step {
         case .wait: break
-        case .settle(let flights): for flight in flights { settle(flight, &run) }
+        case .apply(let flights): for flight in flights { settle(flight, &run) }
         case .sample:
             let chosen = Set(run.candidates)
             let others = waiting[destination].reversed().filter { !chosen.contains($0) }

@@ -56,36 +56,36 @@ import Testing
     private static let routes = [Route(ordering: .key), Route(ordering: .strict), Route(coalesce: true)]
 
     /// Whether both listings have seen the same of the sequence of `a`.
-    private func isSettled(_ first: [String], _ second: [String], _ route: Route, _ knownAtOnce: Int) -> Bool {
+    private func isConfirmed(_ first: [String], _ second: [String], _ route: Route, _ knownAtOnce: Int) -> Bool {
         var precedence = Precedence(first.map { Self.row($0, route) }, knownAtOnce: knownAtOnce)
         for row in second.map({ Self.row($0, route) }) {
             _ = precedence.position(of: row.name, of: route, to: row.destination, mark: row.mark)
         }
-        return precedence.isSettled(route.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!)
+        return precedence.isConfirmed(route.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!)
     }
 
     @Test(arguments: routes, [0, 1000])
-    func `two listings of the same names settle a sequence`(route: Route, knownAtOnce: Int) {
+    func `two listings of the same names confirm a sequence`(route: Route, knownAtOnce: Int) {
         let names = ["a@1:k=due", "b@2:k=due", "c@3:k=deferred", "d@4:k=held"]
-        #expect(isSettled(names, names.reversed(), route, knownAtOnce))
-        #expect(isSettled([names[0]], [names[0]], route, knownAtOnce))
+        #expect(isConfirmed(names, names.reversed(), route, knownAtOnce))
+        #expect(isConfirmed([names[0]], [names[0]], route, knownAtOnce))
     }
 
     @Test(arguments: routes, [0, 1000])
     func `a name that is missed, met twice, new or another one leaves its sequence in doubt`(
         route: Route, knownAtOnce: Int
     ) {
-        func isSettled(_ first: [String], _ second: [String]) -> Bool {
-            self.isSettled(first, second, route, knownAtOnce)
+        func isConfirmed(_ first: [String], _ second: [String]) -> Bool {
+            self.isConfirmed(first, second, route, knownAtOnce)
         }
         let names = ["a@1:k=due", "b@2:k=due"]
         for others in [["b@2:k=due"], names + ["a@1:k=due"], names + ["c@3:k=due"], ["a@1:k=held", "b@2:k=due"]] {
-            #expect(!isSettled(names, others), "\(others)")
+            #expect(!isConfirmed(names, others), "\(others)")
         }
         for others in [[], names, ["a@1:k=held"], ["a@1:k=due", "a@1:k=due"]] {
-            #expect(!isSettled(["a@1:k=due"], others), "\(others)")
+            #expect(!isConfirmed(["a@1:k=due"], others), "\(others)")
         }
-        #expect(!isSettled([], ["a@1:k=due"]))
+        #expect(!isConfirmed([], ["a@1:k=due"]))
     }
 
     // MARK: - Many sequences
@@ -111,7 +111,7 @@ import Testing
         let second = precedence.needsAnotherListing()
         #expect(first && !second)
         for row in rows { _ = precedence.position(of: row.name, of: route, to: row.destination, mark: row.mark) }
-        #expect(!precedence.isSettled(route.sequence(of: rows[0].name, to: Self.place)!))
+        #expect(!precedence.isConfirmed(route.sequence(of: rows[0].name, to: Self.place)!))
     }
 
     @Test func `a listing that meets none of a crowded sequence leaves it in doubt`() {
@@ -123,7 +123,7 @@ import Testing
         let second = precedence.needsAnotherListing()
         #expect(first && !second)
         _ = precedence.position(of: rows[0].name, of: route, to: rows[0].destination, mark: rows[0].mark)
-        #expect(!precedence.isSettled(route.sequence(of: rows[0].name, to: Self.place)!))
+        #expect(!precedence.isConfirmed(route.sequence(of: rows[0].name, to: Self.place)!))
     }
 
     @Test func `one that is claimed is met twice, and still alone`() {
@@ -142,8 +142,8 @@ import Testing
         let isCrowded = precedence.needsAnotherListing()
         #expect(!isCrowded)
         for row in rows { _ = precedence.position(of: row.name, of: route, to: row.destination, mark: row.mark) }
-        #expect(rows.allSatisfy { precedence.isSettled(route.sequence(of: $0.name, to: $0.destination)!) })
-        #expect(!precedence.isSettled(route.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!))
+        #expect(rows.allSatisfy { precedence.isConfirmed(route.sequence(of: $0.name, to: $0.destination)!) })
+        #expect(!precedence.isConfirmed(route.sequence(of: Self.row("a@1:k=due", route).name, to: Self.place)!))
     }
 
     @Test func `what is chosen is confirmed up to the first name that is not`() {

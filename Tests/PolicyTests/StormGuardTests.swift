@@ -24,7 +24,7 @@ import Testing
                 step = storm.take(String(text.prefix(1)), answer, isSample: word.hasSuffix("*"))
             }
             switch step {
-            case .settle(let elements): return "settle(\(elements.joined()))"
+            case .apply(let elements): return "apply(\(elements.joined()))"
             case .wait: return "wait"
             case .sample: return "sample"
             case .hold(let elements, let status): return "hold(\(elements.joined()),\(status))"
@@ -43,16 +43,16 @@ import Testing
     }
 
     @Test func `five of the same and a sample that succeeds: the five are failed as usual, and what comes later too`() {
-        #expect(tell(Self.five + " x200* y404* f404") == Self.suspicion + " settle(abcdex) settle(y) settle(f)")
-        #expect(tell(Self.five + " x404* y404* z200*") == Self.suspicion + " wait wait settle(abcdexyz)")
+        #expect(tell(Self.five + " x200* y404* f404") == Self.suspicion + " apply(abcdex) apply(y) apply(f)")
+        #expect(tell(Self.five + " x404* y404* z200*") == Self.suspicion + " wait wait apply(abcdexyz)")
     }
 
     @Test func `five of the same and a sample that meets another end: the server tells operations apart`() {
-        #expect(tell(Self.five + " x400*") == Self.suspicion + " settle(abcdex)")
+        #expect(tell(Self.five + " x400*") == Self.suspicion + " apply(abcdex)")
     }
 
     @Test func `five of the same and nothing else to try: they are failed as usual`() {
-        #expect(tell(Self.five + " end") == Self.suspicion + " settle(abcde)")
+        #expect(tell(Self.five + " end") == Self.suspicion + " apply(abcde)")
     }
 
     @Test func `fewer samples than wanted are enough where there are no more`() {
@@ -60,55 +60,55 @@ import Testing
     }
 
     @Test func `fewer than five are failed when nothing else is there, and it watches anew`() {
-        #expect(tell("a404 b404 end") == "wait wait settle(ab)")
-        #expect(tell("a404 end " + Self.five) == "wait settle(a) " + Self.suspicion)
-        #expect(tell("end") == "settle()")
+        #expect(tell("a404 b404 end") == "wait wait apply(ab)")
+        #expect(tell("a404 end " + Self.five) == "wait apply(a) " + Self.suspicion)
+        #expect(tell("end") == "apply()")
     }
 
     @Test func `a success among the first clears everything`() {
         #expect(
             tell("a404 b404 c200 d404 e404 f404 g404")
-                == "wait wait settle(abc) settle(d) settle(e) settle(f) settle(g)")
-        #expect(tell("a200 " + Self.five) == "settle(a) settle(a) settle(b) settle(c) settle(d) settle(e)")
+                == "wait wait apply(abc) apply(d) apply(e) apply(f) apply(g)")
+        #expect(tell("a200 " + Self.five) == "apply(a) apply(a) apply(b) apply(c) apply(d) apply(e)")
     }
 
     @Test func `different permanent answers among the first clear everything`() {
-        #expect(tell("a404 b404 c410 d404") == "wait wait settle(abc) settle(d)")
+        #expect(tell("a404 b404 c410 d404") == "wait wait apply(abc) apply(d)")
     }
 
     @Test func `what is put off says nothing either way`() {
         #expect(
             tell("a404 b503 c404 d404 e503 f404 g404 x404* y404* z404*")
-                == "wait settle(b) wait wait settle(e) wait sample wait wait hold(acdfgxyz,404)")
+                == "wait apply(b) wait wait apply(e) wait sample wait wait hold(acdfgxyz,404)")
     }
 
     @Test func `samples that say nothing leave the five for the next run, unfailed`() {
-        #expect(tell(Self.five + " x503* y503* end") == Self.suspicion + " settle(x) settle(y) back(abcde)")
+        #expect(tell(Self.five + " x503* y503* end") == Self.suspicion + " apply(x) apply(y) back(abcde)")
         // One that met the same end says enough.
-        #expect(tell(Self.five + " x503* y404* end") == Self.suspicion + " settle(x) wait hold(abcdey,404)")
+        #expect(tell(Self.five + " x503* y404* end") == Self.suspicion + " apply(x) wait hold(abcdey,404)")
         // Afterwards it watches as before.
         #expect(
             tell(Self.five + " x503* end " + Self.five)
-                == Self.suspicion + " settle(x) back(abcde) " + Self.suspicion)
+                == Self.suspicion + " apply(x) back(abcde) " + Self.suspicion)
     }
 
     @Test func `neighbours that were in flight with the first are no samples`() {
         #expect(
             tell(Self.five + " f404 g404 h404 x404* i404 y404* z404*")
                 == Self.suspicion + " wait wait wait wait wait wait hold(abcdefghxiyz,404)")
-        #expect(tell(Self.five + " f404 g404 h404 end") == Self.suspicion + " wait wait wait settle(abcdefgh)")
-        #expect(tell(Self.five + " f200") == Self.suspicion + " settle(abcdef)")
+        #expect(tell(Self.five + " f404 g404 h404 end") == Self.suspicion + " wait wait wait apply(abcdefgh)")
+        #expect(tell(Self.five + " f200") == Self.suspicion + " apply(abcdef)")
     }
 
-    @Test func `what meets the same end after the decision is put back with the others, the rest is settled`() {
+    @Test func `what meets the same end after the decision is put back with the others, the rest takes effect`() {
         #expect(
             tell(Self.five + " x404* y404* z404* f404 g200 h410 i503 end")
                 == Self.suspicion
-                + " wait wait hold(abcdexyz,404) hold(f,404) settle(g) settle(h) settle(i) settle()")
+                + " wait wait hold(abcdexyz,404) hold(f,404) apply(g) apply(h) apply(i) apply()")
     }
 
     @Test func `a threshold of nothing lets everything pass`() {
-        #expect(tell("a404 b404 end", Guard(threshold: 0)) == "settle(a) settle(b) settle()")
+        #expect(tell("a404 b404 end", Guard(threshold: 0)) == "apply(a) apply(b) apply()")
     }
 
     // MARK: - Across runs
@@ -119,17 +119,17 @@ import Testing
 
     @Test(
         arguments: [
-            (0, "a404 end", "wait settle(a)"),
-            (4, "a404 end", "sample settle(a)"),
+            (0, "a404 end", "wait apply(a)"),
+            (4, "a404 end", "sample apply(a)"),
             (5, "a404 end", "sample hold(a,404)"),
             (9, "a404 end", "sample hold(a,404)"),
             (3, "a404 b404 c404 end", "wait sample wait hold(abc,404)"),
-            (3, "a404 b404 end", "wait sample settle(ab)"),
-            (5, "a404 x200* b404 end", "sample settle(ax) settle(b) settle()"),
+            (3, "a404 b404 end", "wait sample apply(ab)"),
+            (5, "a404 x200* b404 end", "sample apply(ax) apply(b) apply()"),
             (5, "a404 x404* end", "sample wait hold(ax,404)"),
-            (5, "a404 x503* end", "sample settle(x) back(a)"),
-            (5, "a410 end", "wait settle(a)"),
-            (5, "a200 b404", "settle(a) settle(b)"),
+            (5, "a404 x503* end", "sample apply(x) back(a)"),
+            (5, "a410 end", "wait apply(a)"),
+            (5, "a200 b404", "apply(a) apply(b)"),
         ] as [(Int, String, String)])
     func `what the runs before have failed counts on`(count: Int, story: String, steps: String) {
         #expect(tell(story, guarding(after: count)) == steps)
@@ -139,10 +139,10 @@ import Testing
         let guarding = Guard(threshold: 5, limit: 5)
         #expect(
             tell("a200 b404 c404 d404 e404 f404 g404 end", guarding)
-                == "settle(a) settle(b) settle(c) settle(d) settle(e) settle(f) sample hold(g,404)")
+                == "apply(a) apply(b) apply(c) apply(d) apply(e) apply(f) sample hold(g,404)")
         #expect(
             tell("a200 b404 c404 d404 e404 f200 g404 h404", guarding)
-                == "settle(a) settle(b) settle(c) settle(d) settle(e) settle(f) settle(g) settle(h)")
+                == "apply(a) apply(b) apply(c) apply(d) apply(e) apply(f) apply(g) apply(h)")
     }
 
     @Test func `an incident costs five operations, one a run or however they come`() {
@@ -154,7 +154,7 @@ import Testing
                 var storm = StormGuard<Int>(threshold: 5, limit: 5, before: state.storm)
                 var steps = (0..<portion).map { storm.take($0, .permanent(404)) }
                 steps.append(storm.nothingElse())
-                for case .settle(let elements) in steps {
+                for case .apply(let elements) in steps {
                     failed += elements.count
                     for _ in elements {
                         state.apply(.failed(status: 404), DestinationSettings(), at: Timestamp(microseconds: 0))
@@ -198,8 +198,8 @@ import Testing
             Issue.record("no sample is asked for")
             return
         }
-        guard case .settle(let elements) = storm.take("x", .delivered, isSample: true) else {
-            Issue.record("it is not settled")
+        guard case .apply(let elements) = storm.take("x", .delivered, isSample: true) else {
+            Issue.record("it does not take effect")
             return
         }
         #expect(elements == ["a", "x"])
@@ -209,8 +209,8 @@ import Testing
     @Test func `one refusal and nothing else: it means what it says`() {
         var storm = Guard(threshold: 1)
         _ = storm.take("a", .permanent(401))
-        guard case .settle(let elements) = storm.nothingElse() else {
-            Issue.record("it is not settled")
+        guard case .apply(let elements) = storm.nothingElse() else {
+            Issue.record("it does not take effect")
             return
         }
         #expect(elements == ["a"])
@@ -228,7 +228,7 @@ import Testing
     }
 
     @Test(arguments: 0..<200 as Range<UInt64>)
-    func `every operation is settled, held or put back exactly once, and a storm fails none`(seed: UInt64) {
+    func `every answer takes effect, holds or is put back exactly once, and a storm fails none`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var storm = StormGuard<Int>(threshold: Int.random(in: 0...6, using: &generator))
         let isStorm = Bool.random(using: &generator) && storm.threshold > 0
@@ -236,7 +236,7 @@ import Testing
         var failed: [Int] = []
         func act(_ step: StormGuard<Int>.Step) {
             switch step {
-            case .settle(let elements):
+            case .apply(let elements):
                 seen += elements
                 failed += elements
             case .hold(let elements, _), .putBack(let elements): seen += elements

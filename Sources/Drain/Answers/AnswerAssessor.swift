@@ -39,7 +39,7 @@ final class AnswerAssessor {
         }
     }
 
-    /// Settles the withheld answers of destinations where no other operation can be asked. Returns false if there are
+    /// Applies the withheld answers of destinations where no other operation can be asked. Returns false if there are
     /// none.
     func concludeQuiet() -> Bool {
         let quiet = queue.quietDestinations
@@ -212,7 +212,7 @@ final class AnswerAssessor {
     private func step(
         for answer: AttemptAnswer, _ meaning: StormGuard<AttemptAnswer>.Answer?
     ) -> StormGuard<AttemptAnswer>.Step {
-        guard var meaning else { return .settle([answer]) }
+        guard var meaning else { return .apply([answer]) }
         let (attempt, destination) = (answer.attempt, answer.attempt.destination)
         if destination.holdGuard == nil {
             return destination.storm.take(answer, meaning, isSample: attempt.isSample)
@@ -229,11 +229,11 @@ final class AnswerAssessor {
         switch step {
         case .wait: break
         case .sample: beginSampling(destination)
-        case .settle(let answers):
-            destination.removeSettledHoldGuard()
-            settle(answers)
+        case .apply(let answers):
+            destination.removeEmptyHoldGuard()
+            apply(answers)
         case .hold(let answers, let status):
-            destination.removeSettledHoldGuard()
+            destination.removeEmptyHoldGuard()
             for answer in answers {
                 var verdict = answer.verdict
                 if verdict.outcome != .held {
@@ -243,7 +243,7 @@ final class AnswerAssessor {
                 hold(destination, answer, as: verdict)
             }
         case .putBack(let answers):
-            destination.removeSettledHoldGuard()
+            destination.removeEmptyHoldGuard()
             for answer in answers {
                 if answer.isRefusal {
                     conclude(answer)
@@ -255,7 +255,7 @@ final class AnswerAssessor {
         }
     }
 
-    private func settle(_ answers: [AttemptAnswer]) {
+    private func apply(_ answers: [AttemptAnswer]) {
         let isContradicted = answers.contains { $0.verdict.outcome == .delivered }
         for var answer in answers {
             answer.isContradicted = isContradicted

@@ -184,7 +184,7 @@ extension Chooser {
         _ pass: inout Pass, _ destinations: some Collection<RunDestination>, _ precedence: Precedence,
         _ kinds: inout OperationKinds
     ) throws(SpoolError) {
-        func isInDoubt(_ sequence: SequenceKey?) -> Bool { sequence.map { !precedence.isSettled($0) } ?? false }
+        func isInDoubt(_ sequence: SequenceKey?) -> Bool { sequence.map { !precedence.isConfirmed($0) } ?? false }
         let spares = destinations.flatMap(\.newest)
         let candidates = (pass.chosen + spares).filter { isInDoubt($0.sequence) }
         let superseded = pass.superseded.filter { isInDoubt($0.sequence) }

@@ -147,8 +147,8 @@ final class RunDestination {
         _ = storm.abandon()
     }
 
-    /// Removes the guard over holding answers once every answer it withheld is settled.
-    func removeSettledHoldGuard() {
+    /// Removes the guard over holding answers if it withholds none any more.
+    func removeEmptyHoldGuard() {
         if holdGuard?.withheld.isEmpty ?? false { holdGuard = nil }
     }
 

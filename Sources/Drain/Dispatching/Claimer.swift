@@ -102,7 +102,7 @@ final class Claimer {
             // The end of the run puts the claim back, if there is one; nothing has been sent.
             settler.setAside([id], because: error)
         }
-        queue.settled(candidate.sequence, continues: false)
+        queue.advance(candidate.sequence, continues: false)
         return nil
     }
 
@@ -120,14 +120,14 @@ final class Claimer {
                 return nil
             }
             guard try settler.provide(for: &member, maker) else {
-                queue.settled(candidate.sequence, continues: false)
+                queue.advance(candidate.sequence, continues: false)
                 return nil
             }
             if try merge(into: &member, maker.route) { return member }
             try settler.sendApart([member], destination)
         case .notAnOperation(let reason):
             try settler.quarantine(claim, reason)
-            queue.settled(candidate.sequence, continues: true)
+            queue.advance(candidate.sequence, continues: true)
         case .newerFormat(let version):
             try settler.putBack(claim)
             throw SpoolError(kind: .newerFormat(version), verb: "send", path: candidate.entry.path, code: 0)

@@ -206,8 +206,8 @@ final class SendQueue {
     }
 
     /// Lets the next operation of a sequence be sent, or removes the rest of the sequence from this pass.
-    func settled(_ sequence: SequenceKey?, continues: Bool) {
-        if let sequence { order.settled(sequence, continues: continues) }
+    func advance(_ sequence: SequenceKey?, continues: Bool) {
+        if let sequence { order.advance(sequence, continues: continues) }
     }
 
     private func isEmpty(of destination: RunDestination) -> Bool {

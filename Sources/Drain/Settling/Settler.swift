@@ -128,7 +128,7 @@ final class Settler {
             case .deferred, .putBack, .held: false
             }
         if continues { flushPace.ended(in: sequence) }
-        queue.settled(sequence, continues: continues)
+        queue.advance(sequence, continues: continues)
     }
 
     // MARK: - Several at once
@@ -245,7 +245,7 @@ final class Settler {
             let route = configuration.route(of: member.name.type)
             if let group = route.group(of: member.name, to: destination.identity) { operations.apart.insert(group) }
             try putBack(member)
-            queue.settled(member.sequence, continues: false)
+            queue.advance(member.sequence, continues: false)
         }
         queue.begun -= members.count
         operations.hasToListAgain = true

@@ -65,7 +65,7 @@ private struct Waiting {
             case .operation(let entry):
                 misses[target] = nil
                 if entry.state == .delivered || entry.state == .failed {
-                    try settle(target, entry)
+                    try conclude(target, entry)
                 } else {
                     seen(target, at: entry)
                 }
@@ -86,7 +86,7 @@ private struct Waiting {
         open[index].entry = entry
     }
 
-    private mutating func settle(_ target: NamedTarget, _ entry: Entry) throws {
+    private mutating func conclude(_ target: NamedTarget, _ entry: Entry) throws {
         let stored: StoredOperation
         switch try queue.spool.read(entry) {
         case .operation(let read): stored = read

@@ -62,14 +62,14 @@ package struct Settlement: Hashable, Sendable {
         return settlement
     }
 
-    /// Settles an operation for which no request can be made.
+    /// Decides on an operation for which no request can be made.
     package static func decide(on error: RequestError, now: Timestamp) -> Settlement {
         var settlement = unsent(error.outcome, rule: .request(error), now: now)
         settlement.record.accused = Verdict(outcome: error.outcome, rule: .request(error)).accused()
         return settlement
     }
 
-    /// Settles an operation that has expired; `nil` if it has not. Called before every attempt.
+    /// Decides on an operation that has expired; `nil` if it has not. Called before every attempt.
     package static func decide(onExpiryOf operation: Operation, route: Route, now: Timestamp) -> Settlement? {
         guard let expiry = expiry(of: operation, route: route), expiry <= now else { return nil }
         return unsent(.failed, rule: .expired(at: expiry), now: now)
@@ -81,7 +81,7 @@ package struct Settlement: Hashable, Sendable {
         return [operation.header.expiresAt, aged].compactMap { $0 }.min()
     }
 
-    /// Settles an operation that waits for a kept value that is not there; `nil` while it may wait. The operation's
+    /// Decides on an operation that waits for a kept value that is not there; `nil` while it may wait. The operation's
     /// expiry and the age of its schedule bound the wait as they bound attempts.
     package static func decide(
         onLackOf kept: String, for operation: Operation, route: Route, now: Timestamp

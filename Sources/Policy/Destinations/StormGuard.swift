@@ -4,11 +4,11 @@
 /// The first permanent answers are withheld. If `threshold` of them have the same status and nothing succeeded, the run
 /// attempts a few samples from elsewhere in the queue, the newest first. If the samples meet the same end, the
 /// destination is held and all of them are put back. If one succeeds or meets another end, or if there is none to
-/// attempt, each operation is settled by its own answer.
+/// attempt, each answer takes effect by itself.
 ///
 /// An incident costs at most `limit` operations, however slowly they come. The guard counts failures of one status in a
-/// row until a delivery: also those of earlier runs (`before`), and those settled after the guard was cleared. When the
-/// count reaches `limit`, the guard watches again, and holds the destination even without a sample.
+/// row until a delivery: also those of earlier runs (`before`), and those that took effect after the guard was cleared.
+/// When the count reaches `limit`, the guard watches again, and holds the destination even without a sample.
 ///
 /// With a threshold of 1 the guard is for statuses that hold a destination: it shows whether the destination or this
 /// operation alone is refused.
@@ -23,8 +23,8 @@ package struct StormGuard<Element> {
     }
 
     package enum Step {
-        /// Settle these in order, each as its own answer decided.
-        case settle([Element])
+        /// Apply these in order, each as its own answer decided.
+        case apply([Element])
         /// Do nothing yet.
         case wait
         /// Attempt up to `samples` other operations, the newest first, and nothing else of this destination meanwhile.
@@ -78,24 +78,24 @@ package struct StormGuard<Element> {
         switch phase {
         case .cleared:
             count(answer)
-            return .settle([element])
+            return .apply([element])
         case .held:
             if case .permanent(let status) = answer, status == self.status { return .hold([element], status: status) }
-            return .settle([element])
+            return .apply([element])
         case .watching, .sampling:
             break
         }
         switch answer {
         case .other:
             if isSample { saidNothing += 1 }
-            return .settle([element])
+            return .apply([element])
         case .permanent(let status) where self.status ?? status == status:
             self.status = status
             withheld.append(element)
         case .permanent, .delivered:
             phase = .cleared
             count(answer)
-            return .settle(abandon() + [element])
+            return .apply(abandon() + [element])
         }
         if phase == .watching {
             if withheld.count < threshold, withheld.count + failed(with: status!) < limit { return .wait }
@@ -106,11 +106,11 @@ package struct StormGuard<Element> {
         return alike < Self.samples ? .wait : hold()
     }
 
-    /// Concludes when no other operation of this destination waits or is in flight. Settles the withheld answers by
+    /// Concludes when no other operation of this destination waits or is in flight. Applies the withheld answers by
     /// themselves, holds the destination if samples met the same end or `limit` is reached, or puts the operations back
     /// if the samples were inconclusive. Then watches again, unless the destination is held.
     package mutating func nothingElse() -> Step {
-        guard phase == .watching || phase == .sampling else { return .settle([]) }
+        guard phase == .watching || phase == .sampling else { return .apply([]) }
         if alike > 0 { return hold() }
         if let status, !withheld.isEmpty, saidNothing == 0 {
             let failed = failed(with: status)
@@ -121,7 +121,7 @@ package struct StormGuard<Element> {
         phase = .watching
         status = nil
         saidNothing = 0
-        return wasInVain ? .putBack(abandon()) : .settle(abandon())
+        return wasInVain ? .putBack(abandon()) : .apply(abandon())
     }
 
     /// Returns the withheld elements, to be put back: the run ends, or the destination is held for another reason.

@@ -124,10 +124,10 @@ package struct DispatchOrder {
         return Array(ready)
     }
 
-    /// Settles the operation that a sequence has handed out. If the sequence `continues`, its next operation may be
+    /// Ends the operation that a sequence has handed out. If the sequence `continues`, its next operation may be
     /// handed out. Otherwise removes the operations of it that are not handed out, and returns them in order.
     @discardableResult
-    package mutating func settled(_ key: SequenceKey, continues: Bool) -> [Int] {
+    package mutating func advance(_ key: SequenceKey, continues: Bool) -> [Int] {
         guard let sequence = sequences[key] else { return [] }
         if continues {
             if sequence.isHandedOut { advance(key) }

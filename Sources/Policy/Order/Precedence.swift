@@ -17,7 +17,7 @@
 /// has the older one: leave the newer one to the next run.
 ///
 /// A listing is no snapshot: it may miss a name that another process adds or renames meanwhile. A second listing
-/// therefore asks for the turn of each name with the `mark` that it was noted with, and `isSettled` says whether both
+/// therefore asks for the turn of each name with the `mark` that it was noted with, and `isConfirmed` says whether both
 /// listings saw the same names of a sequence. If they did not, a third listing decides (`Confirmation`).
 package struct Precedence: Sendable {
     /// The standing of an entry in the queue.
@@ -169,10 +169,10 @@ package struct Precedence: Sendable {
     }
 
     /// Whether the listing that asked for turns met exactly the noted names of a sequence.
-    package func isSettled(_ sequence: SequenceKey) -> Bool {
+    package func isConfirmed(_ sequence: SequenceKey) -> Bool {
         if let line = lines[sequence] { return line.unmet == 0 }
         if let group = groups[sequence] { return group.unmet == 0 }
-        return lone.isSettled(sequence)
+        return lone.isConfirmed(sequence)
     }
 
     private mutating func decide(_ index: Dictionary<SequenceKey, Line>.Index) {

@@ -48,7 +48,7 @@ struct SingleSequences: Sendable {
     }
 
     /// Whether a later listing has met the sequence's one operation, and no other. False if the sequence was not noted.
-    func isSettled(_ sequence: SequenceKey) -> Bool {
+    func isConfirmed(_ sequence: SequenceKey) -> Bool {
         if slots.isEmpty { return false }
         let slot = slots[index(of: Self.tag(of: sequence))]
         return slot.isTaken && !slot.isCrowded && slot.unmet == 0

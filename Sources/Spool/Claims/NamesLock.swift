@@ -23,7 +23,7 @@ import CSystem
 ///
 /// Names that change without this lock (an operator's `mv`, a run with another configuration) can be missed by two
 /// listings. A name that only one of the two listings has stops its sequence until the next pass
-/// (`Precedence.isSettled`). If locks reach only this host, the lock keeps out only this host's processes.
+/// (`Precedence.isConfirmed`). If locks reach only this host, the lock keeps out only this host's processes.
 extension SpoolDirectory {
     /// How long a process waits for the names lock: longer than a listing of ten million names takes.
     static let namesPatience: Duration = .seconds(30)
