@@ -280,7 +280,7 @@ import Testing
         }
         guard case .postponed(let postponement) = try send("x", "default") else { throw Errno(0) }
         #expect(postponement.reason == "no answer has left '{kept.id}' for its key")
-        postponement.turn?.release()
+        postponement.turn?.end()
         guard case .delivered = try send("y", "create"), case .delivered = try send("z", "default") else {
             throw Errno(0)
         }

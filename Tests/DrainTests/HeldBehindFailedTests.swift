@@ -79,6 +79,6 @@ import Testing
             Issue.record("it was sent")
             return
         }
-        postponement.turn?.release()
+        postponement.turn?.end()
     }
 }

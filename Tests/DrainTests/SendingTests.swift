@@ -83,7 +83,7 @@ import Testing
             return
         }
         #expect(try bench.spool.lockSequences() == nil)
-        turn.release()
+        turn.end()
         #expect(try bench.spool.lockSequences() != nil)
     }
 
@@ -219,7 +219,7 @@ import Testing
         }
         #expect(postponed.reason == "older operations of its sequence come first")
         #expect(try bench.names(.new).map(\.interruptions) == [1])
-        postponed.turn?.release()
+        postponed.turn?.end()
     }
 
     @Test func `between two attempts other sequences go on, and its own waits`() throws {

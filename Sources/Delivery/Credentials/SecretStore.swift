@@ -29,7 +29,7 @@ package final class SecretStore {
     package let commandEnvironment: [String: String]
 
     /// The time before a command or token endpoint that failed, or repeated a refused answer, is asked again.
-    package static let pauseOfCommands: Duration = .seconds(10)
+    package static let commandRetryInterval: Duration = .seconds(10)
 
     /// - Parameters:
     ///   - environment: the variables of the process.
@@ -71,7 +71,7 @@ package final class SecretStore {
     /// succeed.
     ///
     /// If nothing has changed since that attempt, asks the commands and token endpoints of its secrets again. One that
-    /// fails or repeats its answer is not asked again within `pauseOfCommands`; one that gives another secret is asked
+    /// fails or repeats its answer is not asked again within `commandRetryInterval`; one that gives another secret is asked
     /// again as soon as that secret is refused. So a token that expires twice within seconds is renewed twice.
     ///
     /// - Parameter used: the secrets of that attempt. Another attempt may have fetched newer ones since.
@@ -79,7 +79,7 @@ package final class SecretStore {
         let names = Set(used.values.keys).union(used.failures.keys)
         if differs(from: used, names, at: now) { return true }
         for name in names where answers[name] != nil {
-            if let last = refreshes[name], now < last + Self.pauseOfCommands { continue }
+            if let last = refreshes[name], now < last + Self.commandRetryInterval { continue }
             answers[name] = nil
             refused[name] = used.values[name]
             let began = ContinuousClock.now
@@ -140,7 +140,7 @@ package final class SecretStore {
             return try SecretDefect.check(ended.output, from: place)
         }
         let isGood = if case .success = result { true } else { false }
-        remember(result, of: name, for: isGood ? ttl : Self.pauseOfCommands, at: now, since: began)
+        remember(result, of: name, for: isGood ? ttl : Self.commandRetryInterval, at: now, since: began)
         return result
     }
 }
@@ -165,7 +165,7 @@ extension SecretStore {
         }
         let began = ContinuousClock.now
         let needed = values(names, at: now)
-        var lifetime = Self.pauseOfCommands
+        var lifetime = Self.commandRetryInterval
         let result = Result { () throws(SecretDefect) in
             let token = try Self.token(oauth2, needed, from: tokens, except: refused[name])
             lifetime = max(token.lifetime ?? Self.unknownLifetime, Self.shortestLifetime)

@@ -13,7 +13,7 @@ struct CurlScouts {
 
     /// Queues a transfer that may share a connection, and returns `true`, if another transfer to its origin (the
     /// scout) is connecting. Otherwise returns `false`, and makes it the scout if `isUnknown`: no answer has shown that the origin speaks HTTP/2.
-    mutating func holds(_ transfer: CurlTransfer, isUnknown: Bool) -> Bool {
+    mutating func queueBehindScout(_ transfer: CurlTransfer, isUnknown: Bool) -> Bool {
         let origin = transfer.request.url.origin
         if scouts[origin] == nil {
             if isUnknown { scouts[origin] = transfer }
@@ -31,18 +31,18 @@ struct CurlScouts {
 
     /// Removes and returns the transfers that need not wait any more, with the time that they waited: their scout has
     /// its connection, has ended, or takes too long. `isUnderWay`: whether a transfer has not ended.
-    mutating func release(_ isUnderWay: (CurlTransfer) -> Bool) -> [(transfer: CurlTransfer, waited: Duration)] {
+    mutating func dequeueReady(_ isUnderWay: (CurlTransfer) -> Bool) -> [(transfer: CurlTransfer, waited: Duration)] {
         if scouts.isEmpty { return [] }
         scouts = scouts.filter { !$0.value.hasBegun && isUnderWay($0.value) }
         if waiting.isEmpty { return [] }
-        var released: [(CurlTransfer, Duration)] = []
+        var ready: [(CurlTransfer, Duration)] = []
         let now = ContinuousClock.now
         waiting.removeAll { transfer, since in
             let waited = since.duration(to: now)
             let isOver = scouts[transfer.request.url.origin] == nil || waited >= Self.longest
-            if isOver, isUnderWay(transfer) { released.append((transfer, waited)) }
+            if isOver, isUnderWay(transfer) { ready.append((transfer, waited)) }
             return isOver || !isUnderWay(transfer)
         }
-        return released
+        return ready
     }
 }

@@ -54,7 +54,7 @@ package final class CurlTransport: AgentTransport {
 
     private func hasToWait(_ transfer: CurlTransfer) -> Bool {
         guard Libcurl.showsConnections, connections.mayShare(transfer.request) else { return false }
-        return scouts.holds(transfer, isUnknown: !connections.isMultiplexed(transfer.request))
+        return scouts.queueBehindScout(transfer, isUnknown: !connections.isMultiplexed(transfer.request))
     }
 
     /// Gives libcurl the transfers that have waited long enough.
@@ -63,7 +63,7 @@ package final class CurlTransport: AgentTransport {
             guard connections.mayShare(transfer.request) else { continue }
             scouts.note(transfer)
         }
-        for (transfer, waited) in scouts.release({ transfers[$0.ticket] === $0 }) {
+        for (transfer, waited) in scouts.dequeueReady({ transfers[$0.ticket] === $0 }) {
             transfer.hasWaited(waited)
             add(transfer)
         }

@@ -122,7 +122,7 @@ final class AnswerAssessor {
     }
 
     /// Looks up the secrets of an attempt again after a 401. Returns whether they differ from those it was sent with.
-    /// After a refusal of fresh secrets, does not look them up for `SecretStore.pauseOfCommands`.
+    /// After a refusal of fresh secrets, does not look them up for `SecretStore.commandRetryInterval`.
     private func refreshesSecrets(of attempt: Attempt) -> Bool {
         let destination = attempt.destination
         let now = world.clock.instant()
@@ -130,7 +130,7 @@ final class AnswerAssessor {
             destination.refusedFreshSecrets = now
             return false
         }
-        if let last = destination.refusedFreshSecrets, now < last + SecretStore.pauseOfCommands { return false }
+        if let last = destination.refusedFreshSecrets, now < last + SecretStore.commandRetryInterval { return false }
         if attempt.secrets.values.isEmpty { return false }
         settler.settleDecided()
         return world.credentials.refresh(attempt.secrets)

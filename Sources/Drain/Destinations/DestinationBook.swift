@@ -82,7 +82,7 @@ final class DestinationBook {
     /// Takes over, within a pass, what operators and other runs have recorded. Records this run's events first, unless
     /// the ledger was just written: with many destinations and runs it would be written all the time.
     func hear() throws(SpoolError) {
-        if world.clock.instant() >= shared.pauseEnd { tell() }
+        if world.clock.instant() >= shared.nextWrite { tell() }
         let (heard, now) = (try shared.peek(), world.now())
         for destination in destinations.values { destination.hear(heard[destination.name], at: now) }
     }
@@ -167,7 +167,7 @@ final class DestinationBook {
 
     /// Writes to the ledger that a destination is blocked: at once, or soon if the ledger was just written.
     func tellIfBlocked(_ destination: RunDestination) {
-        if destination.isBlocked, !destination.events.isEmpty, world.clock.instant() >= shared.pauseEnd { tell() }
+        if destination.isBlocked, !destination.events.isEmpty, world.clock.instant() >= shared.nextWrite { tell() }
     }
 
     /// Applies an event to a destination, and reports it if the event ends a hold.

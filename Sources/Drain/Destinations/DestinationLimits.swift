@@ -9,10 +9,10 @@ import Spool
 final class DestinationLimits {
     /// The time without a slot after which a process leaves the destination to others.
     static let patience = Duration.seconds(10)
-    /// The pause before the next request for a slot after a refusal.
-    private static let pause = Duration.milliseconds(50)
+    /// The time from a refusal of a slot to the next request.
+    private static let retryInterval = Duration.milliseconds(50)
     /// The time for which the process keeps to the limits by itself after an error.
-    private static let errorPause = Duration.seconds(60)
+    private static let localLimitsDuration = Duration.seconds(60)
 
     private let name: String
     private var pace: Pace
@@ -74,7 +74,7 @@ final class DestinationLimits {
             refusal = try refusedSlot(at: elapsed)
             if refusal == nil { refusal = try refusedSpan(at: elapsed, isOnly) }
         } catch {
-            localLimitsUntil = elapsed + Self.errorPause
+            localLimitsUntil = elapsed + Self.localLimitsDuration
             if !hasTold { report(error) }
             hasTold = true
         }
@@ -113,7 +113,7 @@ final class DestinationLimits {
         // An old refusal says nothing about the time since: there was nothing to send.
         let isOld = slotRefusals.map { elapsed - $0.last > .seconds(1) } ?? true
         slotRefusals = (isOld ? elapsed : slotRefusals!.since, elapsed)
-        return Self.pause
+        return Self.retryInterval
     }
 
     /// Takes a span of the rate, unless this process has one. Returns the time until its end if another process has it.

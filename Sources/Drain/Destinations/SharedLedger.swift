@@ -11,14 +11,14 @@ struct SharedLedger {
     private var content: DestinationsFile.Content?
     /// The earliest time of the next write that can wait. Writing takes at most a twentieth of the time, because the
     /// file grows with the destinations.
-    private(set) var pauseEnd: ContinuousClock.Instant
+    private(set) var nextWrite: ContinuousClock.Instant
     /// Whether an error in writing was returned, for the caller to report.
     private var hasReportedError = false
 
     init(_ spool: SpoolDirectory, _ clock: RunClock) {
         file = DestinationsFile(spool: spool)
         self.clock = clock
-        pauseEnd = clock.instant()
+        nextWrite = clock.instant()
     }
 
     /// Returns the file's ledger, without adopting it.
@@ -44,7 +44,7 @@ struct SharedLedger {
         let start = clock.instant()
         defer {
             let end = clock.instant()
-            pauseEnd = end + start.duration(to: end) * 20
+            nextWrite = end + start.duration(to: end) * 20
         }
         do throws(SpoolError) {
             let written = try file.record(

@@ -74,20 +74,20 @@ final class Dispatcher {
     /// Begins attempts, then waits for reports and takes them in. Returns false if nothing is left to do in this pass.
     private func makeProgress() -> Bool {
         stop.look(inFlight: inFlight.count)
-        var pause: Duration?
+        var delay: Duration?
         if stop.graceEnd == nil {
-            pause = begin()
+            delay = begin()
             if tally.hasEnded || assessor.concludeQuiet() { return true }
             if inFlight.isEmpty {
-                guard let pause else { return false }
+                guard let delay else { return false }
                 settler.flush()
-                stop.sleep(until: clock.instant() + pause)
+                stop.sleep(until: clock.instant() + delay)
                 return true
             }
         } else if inFlight.isEmpty {
             return false
         }
-        takeReports(pause)
+        takeReports(delay)
         guard stop.cutsOff else { return true }
         cutOff()
         return false
@@ -196,8 +196,8 @@ final class Dispatcher {
 
     // MARK: - Waiting
 
-    /// Waits for reports, at most for `pause`, and takes them in.
-    private func takeReports(_ pause: Duration?) {
+    /// Waits for reports, at most for `delay`, and takes them in.
+    private func takeReports(_ delay: Duration?) {
         defer { tally.begin(.claiming) }
         // Flush while servers work on the requests that were just sent.
         if let due = settler.flushDue, due <= clock.instant() {
@@ -206,7 +206,7 @@ final class Dispatcher {
         }
         tally.begin(.waiting)
         let relisting = queue.isOutdated ? clock.instant() + Self.longWait : nil
-        let deadlines = [stop.nextLook, settler.flushDue, relisting, pause.map { clock.instant() + $0 }]
+        let deadlines = [stop.nextLook, settler.flushDue, relisting, delay.map { clock.instant() + $0 }]
         do throws(SinkError) {
             let reports = try sender.reports(
                 until: deadlines.compactMap { $0 }.min()!, wakeup: stop.graceEnd == nil ? Interruption.wakeup : -1)

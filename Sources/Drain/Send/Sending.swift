@@ -95,12 +95,12 @@ package final class Sending {
                 result = item.postponed("older operations of its sequence come first")
             }
         } catch {
-            turn.release()
+            turn.end()
             throw error
         }
         switch result {
         case .delivered, .failed:
-            turn.release()
+            turn.end()
             return result
         case .postponed(var postponement):
             postponement.turn = turn
@@ -345,7 +345,7 @@ package final class Sending {
     ) throws(SpoolError) -> Bool {
         let clock = world.clock
         guard end <= limit, !isInterrupted else { return false }
-        try turn?.pause()
+        try turn?.releaseLockKeepingPlace()
         clock.sleep(end)
         guard let turn else { return !isInterrupted }
         while !isInterrupted {

@@ -2,7 +2,7 @@ import Policy
 import Spool
 
 /// The right of the operation that `drainq send` attempts to go before all others of its sequence. It begins before the
-/// first attempt, and ends with `release`, when the operation is over or in the queue.
+/// first attempt, and ends with `end`, when the operation is over or in the queue.
 ///
 /// The process has the sequence lock during an attempt. Between two attempts it keeps the operation's place instead, so
 /// that runs can send other sequences.
@@ -29,14 +29,14 @@ package final class SequenceReservation {
         return claims.hasSequenceLock
     }
 
-    /// Gives the sequence lock back and keeps the operation's place: runs can send other sequences.
-    func pause() throws(SpoolError) {
+    /// Releases the sequence lock and keeps the operation's place: runs can send other sequences.
+    func releaseLockKeepingPlace() throws(SpoolError) {
         if place == nil { place = try spool.keepPlace(of: name) }
         claims.releaseSequenceLock()
     }
 
     /// Ends the reservation. Leaves to the next run what cannot be removed.
-    package func release() {
+    package func end() {
         place?.release()
         place = nil
         do throws(SpoolError) { try claims.end() } catch { report(error) }

@@ -127,7 +127,7 @@ private struct OperationSender {
     private func postpone(
         _ postponement: Sending.Postponement, _ given: OperationInput.Given, _ status: ExitStatus
     ) -> ExitStatus {
-        defer { postponement.turn?.release() }
+        defer { postponement.turn?.end() }
         let (operation, reason) = (postponement.operation, postponement.reason)
         let id = given.operation.header.id
         if arguments.neverQueues {

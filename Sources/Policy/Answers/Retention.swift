@@ -47,10 +47,10 @@ package struct Retention: Hashable, Sendable {
     }
 
     private static func look(for time: Duration, _ last: Timestamp?, _ now: Timestamp) -> Look? {
-        if time < pause { return Look(limit: now - time, isRemembered: false) }
+        if time < lookInterval { return Look(limit: now - time, isRemembered: false) }
         guard let last, last <= now else { return Look(limit: nil, isRemembered: true) }
-        return now - last < pause ? nil : Look(limit: last - time, isRemembered: true)
+        return now - last < lookInterval ? nil : Look(limit: last - time, isRemembered: true)
     }
 
-    private static let pause = Duration.seconds(86_400)
+    private static let lookInterval = Duration.seconds(86_400)
 }

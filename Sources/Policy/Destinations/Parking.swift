@@ -5,7 +5,7 @@
 /// this run or a later one. If the witness is delivered, the parked operation alone is refused, and fails at its next
 /// refusal. If the witness is refused with the same status, the credentials are to blame, and the destination is held.
 /// A parked operation stops only those of its own sequence. Without a witness it is attempted again by itself: first
-/// after `firstPause`, then as often as a hold is probed.
+/// after `firstWait`, then as often as a hold is probed.
 ///
 /// At most `capacity` operations are parked, those refused last. An operation that was not refused again within
 /// `memory` is forgotten: it is no longer in the queue, or is parked anew by its next refusal.
@@ -69,7 +69,7 @@ package struct Parking: Hashable, Sendable {
     package private(set) var blamed: String?
 
     package static let capacity = 100
-    package static let firstPause = Duration.seconds(300)
+    package static let firstWait = Duration.seconds(300)
     package static let memory = Duration.seconds(2 * 86_400)
 
     package init(entries: [Entry] = [], blamed: String? = nil) {
@@ -123,7 +123,7 @@ package struct Parking: Hashable, Sendable {
         var waits: [OperationID: Timestamp] = [:]
         for entry in entries where !entry.isWitnessed && entry.asked <= now {
             let every = settings.holdProbe ?? Self.memory
-            let next = entry.asked + (entry.times > 1 ? every : min(Self.firstPause, every))
+            let next = entry.asked + (entry.times > 1 ? every : min(Self.firstWait, every))
             if next > now { waits[entry.id] = next }
         }
         return waits
