@@ -30,13 +30,13 @@ struct DestinationBookTests {
             let (one, other) = (try Parts(bench), try Parts(bench))
             let identity = Destination(named: "http://one")
             let (here, there) = (one.book.destination(identity, bench.now), other.book.destination(identity, bench.now))
-            for _ in 0..<there.settings.circuitBreaker { other.book.note(event, of: there, at: bench.now) }
+            for _ in 0..<there.settings.circuitBreaker { other.book.apply(event, to: there, at: bench.now) }
             other.book.tell()
             #expect(!here.isBlocked)
-            try one.book.hear()
+            try one.book.adoptRecords()
             #expect(here.isBlocked && here.block?.reason == there.block?.reason)
             // What was in flight comes back.
-            one.book.note(.delivered, of: here, at: bench.now)
+            one.book.apply(.delivered, to: here, at: bench.now)
             #expect(here.isBlocked == (there.block?.reason == .retryAfter), "an answer closes the circuit breaker only")
         }
     }
@@ -47,17 +47,17 @@ struct DestinationBookTests {
         let other = try Parts(bench)
         let there = other.book.destination(identity, bench.now)
         func fail() {
-            other.book.note(.unreachable("refused"), of: there, at: bench.now)
+            other.book.apply(.unreachable("refused"), to: there, at: bench.now)
             other.book.tell()
         }
         for _ in 0..<there.settings.circuitBreaker { fail() }
         let one = try Parts(bench, ignoresBackoff: true)
         let here = one.book.destination(identity, bench.now)
-        try one.book.hear()
+        try one.book.adoptRecords()
         #expect(!here.isBlocked)
         bench.pass(.seconds(2))
         fail()
-        try one.book.hear()
+        try one.book.adoptRecords()
         #expect(here.block?.reason == .circuitBreaker)
     }
 
@@ -69,10 +69,10 @@ struct DestinationBookTests {
         try bench.add(1)
         here.urgent = [.sample(try one.candidates()[0])]
         for _ in 0..<there.settings.circuitBreaker {
-            other.book.note(.unreachable("refused"), of: there, at: bench.now)
+            other.book.apply(.unreachable("refused"), to: there, at: bench.now)
         }
         other.book.tell()
-        try one.book.hear()
+        try one.book.adoptRecords()
         #expect(!here.isBlocked)
     }
 
@@ -87,18 +87,18 @@ struct DestinationBookTests {
         let one = try Parts(bench, spool: SpoolDirectory(opening: bench.directory.path, system: system))
         let here = one.book.destination(Destination(named: "http://one"), bench.now)
         func written() throws -> Int { try DestinationsFile(spool: bench.spool).read()["http://one"].failures }
-        one.book.note(.unreachable("refused"), of: here, at: bench.now)
-        try one.book.hear()
-        one.book.note(.unreachable("refused"), of: here, at: bench.now)
+        one.book.apply(.unreachable("refused"), to: here, at: bench.now)
+        try one.book.adoptRecords()
+        one.book.apply(.unreachable("refused"), to: here, at: bench.now)
         bench.pass(.seconds(1))
-        try one.book.hear()
+        try one.book.adoptRecords()
         #expect(try written() == 1)
         _ = try DestinationsFile(spool: bench.spool).record(
             [("http://one", .paused)], settings: { _ in DestinationSettings() }, at: bench.now, durable: false)
-        try one.book.hear()
+        try one.book.adoptRecords()
         #expect(try here.isBlocked && written() == 1)
         bench.pass(.seconds(5))
-        try one.book.hear()
+        try one.book.adoptRecords()
         #expect(try written() == 2)
     }
 

@@ -61,7 +61,7 @@ final class Parts {
     func attempts() throws -> [Attempt] {
         queue.begin()
         let candidates = try candidates()
-        assessor.watch(candidates)
+        assessor.beginStormGuards(for: candidates)
         for candidate in candidates { queue.append(candidate, of: book[candidate]) }
         var attempts: [Attempt] = []
         while let next = queue.next(free: 1, at: .zero) {

@@ -11,7 +11,7 @@ struct SendQueueTests {
     private func destination(_ name: String, _ settings: DestinationSettings = DestinationSettings()) -> RunDestination
     {
         let destination = RunDestination(Destination(named: name), settings, DestinationState())
-        destination.open(at: Timestamp(microseconds: 0), ignoringCircuitBreaker: false)
+        destination.update(at: Timestamp(microseconds: 0), ignoringCircuitBreaker: false)
         return destination
     }
 

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 7, 20, 40])
-    func `a server that bears few at once refuses no more than twice a minute`(room: Int) {
+    func `a server that sustains few at once refuses no more than twice a minute`(room: Int) {
         var server = CrowdedServer(room: room)
         server.takes = { _ in .milliseconds(500) }
         server.add()
@@ -28,7 +28,7 @@ import Testing
         }
         if room == 3 { #expect(server.refusals.count { $0 < .seconds(60) } <= 2) }
         #expect(server.refusals.count { $0 < .seconds(60) } <= max(5, room / 2))
-        // And it is used: at least four fifths of what it bears.
+        // And it is used: at least four fifths of what it sustains.
         #expect(server.delivered(from: .seconds(600), to: .seconds(1800)) * 5 >= 1200 * 2 * room * 4)
     }
 
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: [3, 16, 40, 64])
-    func `two runs share what the server bears, the second as much as the first`(room: Int) {
+    func `two runs share what the server sustains, the second as much as the first`(room: Int) {
         var server = CrowdedServer(room: room)
         server.takes = { _ in .milliseconds(200) }
         server.add()
@@ -175,20 +175,20 @@ import Testing
         for (times, minutes) in [1, 2, 4, 8, 16, 16].enumerated() {
             #expect(overload.times == min(times + 1, 6))
             let wait = Duration.seconds(60 * minutes)
-            #expect(overload.bearable(at: overload.at + wait - .milliseconds(1)) == 3)
-            #expect(overload.bearable(at: overload.at + wait) == 4)
+            #expect(overload.sustainable(at: overload.at + wait - .milliseconds(1)) == 3)
+            #expect(overload.sustainable(at: overload.at + wait) == 4)
             overload = overload.joined(by: 4, at: overload.at + wait)
         }
     }
 
-    @Test func `fewer are believed at once, more are not, and one is always borne`() {
+    @Test func `fewer are believed at once, more are not, and one is always sustained`() {
         let overload = Overload(inFlight: 4, at: now)
         #expect(overload.joined(by: 9, at: now + .seconds(1)) == overload)
         #expect(overload.joined(by: 2, at: now + .seconds(1)) == Overload(inFlight: 3, at: now + .seconds(1)))
-        #expect(Overload(inFlight: 1, at: now).bearable(at: now) == 1)
+        #expect(Overload(inFlight: 1, at: now).sustainable(at: now) == 1)
     }
 
     @Test func `a clock that has jumped back does not put off the next try`() {
-        #expect(Overload(inFlight: 4, at: now).bearable(at: now - .seconds(3600)) == 4)
+        #expect(Overload(inFlight: 4, at: now).sustainable(at: now - .seconds(3600)) == 4)
     }
 }

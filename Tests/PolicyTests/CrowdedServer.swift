@@ -84,7 +84,7 @@ struct CrowdedServer {
 
     private mutating func send(_ index: Int) {
         guard clients[index].joins <= now else { return }
-        if clients[index].access.block != nil { clients[index].access.open(at: time, ignoringCircuitBreaker: false) }
+        if clients[index].access.block != nil { clients[index].access.update(at: time, ignoringCircuitBreaker: false) }
         while clients[index].inFlight < min(clients[index].fixed ?? .max, clients[index].access.concurrencyLimit) {
             clients[index].inFlight += 1
             let start = clients[index].access.begin(inFlight: clients[index].inFlight)
@@ -109,7 +109,7 @@ struct CrowdedServer {
         } else {
             deliveries.append((flight.client, now))
         }
-        for event in events { clients[flight.client].access.note(event, at: time, ignoringCircuitBreaker: false) }
+        for event in events { clients[flight.client].access.apply(event, at: time, ignoringCircuitBreaker: false) }
         if let start = flight.start {
             clients[flight.client].access.adapt(to: events, of: start, after: now - flight.began, at: time)
         }
@@ -124,7 +124,7 @@ struct CrowdedServer {
         }
         for index in here {
             clients[index].access.share(with: here.count, at: time)
-            clients[index].access.learn(ledger, at: time)
+            clients[index].access.adoptOtherRuns(ledger, at: time)
         }
         nextLook = now + .seconds(1)
     }

@@ -33,7 +33,7 @@ import Testing
         ledger.apply(.paused, to: "office", Self.settings, at: Self.now)
         ledger.apply(.overloaded(inFlight: 9), to: "office", Self.settings, at: Self.now)
         ledger.apply(.overloaded(inFlight: 4), to: "office", Self.settings, at: Self.now)
-        ledger.apply(.bore(inFlight: 3), to: "office", Self.settings, at: Self.now)
+        ledger.apply(.sustained(inFlight: 3), to: "office", Self.settings, at: Self.now)
         ledger.apply(.heldByHand(reason: "ma\"ñana"), to: "b", Self.settings, at: Self.now)
         let expected =
             #"{"destinations":{"#
@@ -101,10 +101,10 @@ import Testing
         #expect(ledger["e"] == DestinationState(isPaused: true))
     }
 
-    @Test func `an overload ends when the server has borne as many`() {
+    @Test func `an overload ends when the server has sustained as many`() {
         var ledger = DestinationLedger()
         ledger.apply(.overloaded(inFlight: 4), to: "a", Self.settings, at: Self.now)
-        ledger.apply(.bore(inFlight: 4), to: "a", Self.settings, at: Self.now)
+        ledger.apply(.sustained(inFlight: 4), to: "a", Self.settings, at: Self.now)
         #expect(ledger == DestinationLedger())
     }
 

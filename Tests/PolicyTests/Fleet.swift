@@ -213,7 +213,7 @@ struct Fleet {
         arrive()
         for destination in run.passages.keys {
             run.passages[destination]!.state = ledger[Self.names[destination]]
-            run.passages[destination]!.open(at: now, ignoringCircuitBreaker: false)
+            run.passages[destination]!.update(at: now, ignoringCircuitBreaker: false)
         }
         let peers = Peers(of: run.name, others: runs.compactMap { $0?.name })
         var selection = SharedSelection<Int, Int>(limit: run.budget, ranks: peers.count)
@@ -222,7 +222,7 @@ struct Fleet {
             if run.passages[destination] == nil {
                 run.passages[destination] = DestinationAccess(
                     settings(of: destination), ledger[Self.names[destination]])
-                run.passages[destination]!.open(at: now, ignoringCircuitBreaker: false)
+                run.passages[destination]!.update(at: now, ignoringCircuitBreaker: false)
             }
             if run.passages[destination]!.block != nil { continue }
             var left = Array(repeating: run.budget, count: peers.count)
@@ -338,7 +338,7 @@ struct Fleet {
         waiting[destination].remove(at: index)
         let isProbe = run.passages[destination]!.isProbing && run.passages[destination]!.state.hold != nil
         if isProbe {
-            run.passages[destination]!.note(.probed, at: now, ignoringCircuitBreaker: false)
+            run.passages[destination]!.apply(.probed, at: now, ignoringCircuitBreaker: false)
             tell(&run)
         }
         let isFailing = destination == Self.failing
@@ -365,7 +365,7 @@ struct Fleet {
             of: report, verdict, route: route, settings: settings(of: destination), blamed: nil, now: now)
         {
             if event == .delivered, run.passages[destination]!.block?.reason == .held, !flight.isProbe { continue }
-            run.passages[destination]!.note(event, at: now, ignoringCircuitBreaker: false)
+            run.passages[destination]!.apply(event, at: now, ignoringCircuitBreaker: false)
         }
         if flight.isProbe, let hold = run.passages[destination]!.state.hold, verdict.status == hold.status {
             run.passages[destination]!.block = Availability.Block(.held)
@@ -400,7 +400,7 @@ struct Fleet {
         case .hold(let flights, let status):
             for flight in flights { putBack(flight.item) }
             run.samples[destination] = nil
-            run.passages[destination]!.note(
+            run.passages[destination]!.apply(
                 .held(reason: "status \(status)", status: status, blamed: nil), at: now, ignoringCircuitBreaker: false)
         case .putBack(let flights): for flight in flights { putBack(flight.item) }
         }
@@ -434,7 +434,7 @@ struct Fleet {
         case .putBack: putBack(item)
         case .failed, .held, .superseded, .quarantined:
             if let status = verdict.status {
-                run.passages[destination]!.note(.failed(status: status), at: now, ignoringCircuitBreaker: false)
+                run.passages[destination]!.apply(.failed(status: status), at: now, ignoringCircuitBreaker: false)
             }
             givenUp += 1
             done += 1

@@ -15,7 +15,7 @@ final class Agent {
     /// Whether the agent has reported that it runs.
     var isReady = false
     /// The agent's report on its transport: why it cannot be used, or `.some(nil)` if it can; `nil` before the report.
-    var opening: String??
+    var transportReport: String??
     /// The reading end of the pipe into which the agent writes the attempts that it begins.
     private let journal: Int32
     /// The attempts in the agent whose requests may have begun to leave. Complete once the agent has ended.

@@ -20,7 +20,7 @@ package final class AgentSink: Sink {
     private struct Attempt {
         let request: OutgoingRequest
         /// The time of its cancellation, then of its agent's death; `nil` while it waits for an agent.
-        var alarm: ContinuousClock.Instant?
+        var deadline: ContinuousClock.Instant?
         var isCancelled = false
         /// The number of agents that it was given to.
         var agents = 0
@@ -88,9 +88,9 @@ package final class AgentSink: Sink {
         let deadline = ContinuousClock.now + Self.beginning
         while !isClosed {
             let agent = try anyAgent(for: transport)
-            if let opening = agent.opening {
-                libcurl = opening
-                return opening
+            if let report = agent.transportReport {
+                libcurl = report
+                return report
             }
             guard ContinuousClock.now < deadline else { break }
             _ = try wait(ContinuousClock.now.duration(to: deadline).pollMilliseconds, wakeup: -1)
@@ -117,11 +117,11 @@ package final class AgentSink: Sink {
     ) throws(SinkError) -> [(ticket: Int, report: AttemptReport)] {
         guard !isClosed else { throw SinkError("cannot wait for reports: the sink is closed") }
         while done.isEmpty {
-            ringAlarms()
+            enforceDeadlines()
             try handOut()
             if !done.isEmpty { break }
             let now = ContinuousClock.now
-            let next = attempts.values.reduce(deadline) { min($0, $1.alarm ?? $0) }
+            let next = attempts.values.reduce(deadline) { min($0, $1.deadline ?? $0) }
             let isAwake = try wait(now.duration(to: next).pollMilliseconds, wakeup: wakeup)
             if isAwake || done.isEmpty && ContinuousClock.now >= deadline { break }
         }
@@ -203,7 +203,7 @@ package final class AgentSink: Sink {
             return
         }
         let now = ContinuousClock.now
-        attempts[ticket]?.alarm = now + max(.zero, request.timeouts.total)
+        attempts[ticket]?.deadline = now + max(.zero, request.timeouts.total)
         attempts[ticket]?.agents += 1
         agent.hand(ticket, request, bytes)
         // At full concurrency the caller submits no more and waits for reports.
@@ -264,7 +264,7 @@ package final class AgentSink: Sink {
             case .report(let ticket, let report) where agent.tickets.contains(ticket):
                 agent.tickets.remove(ticket)
                 finish(ticket, report.result, report.duration)
-            case .opened(let defect): agent.opening = .some(defect)
+            case .opened(let defect): agent.transportReport = .some(defect)
             case .report, .setup, .attempt, .cancel:
                 complaint = "the delivery agent sent a frame that is not its own to send"
                 break listening
@@ -289,10 +289,10 @@ package final class AgentSink: Sink {
     // MARK: - Death
 
     /// Cancels the attempts whose time has passed. Kills an agent that did not report a cancelled one within the grace.
-    private func ringAlarms() {
+    private func enforceDeadlines() {
         let now = ContinuousClock.now
         for agent in agents {
-            let late = agent.tickets.filter { attempts[$0]?.alarm.map { $0 <= now } ?? false }
+            let late = agent.tickets.filter { attempts[$0]?.deadline.map { $0 <= now } ?? false }
             guard !late.isEmpty else { continue }
             if late.contains(where: { attempts[$0]?.isCancelled ?? false }) {
                 agents.removeAll { $0 === agent }
@@ -305,7 +305,7 @@ package final class AgentSink: Sink {
             } else {
                 for ticket in late {
                     attempts[ticket]?.isCancelled = true
-                    attempts[ticket]?.alarm = now + grace
+                    attempts[ticket]?.deadline = now + grace
                     agent.send(Frame.cancel(ticket: ticket).bytes ?? [])
                 }
             }
@@ -319,7 +319,7 @@ package final class AgentSink: Sink {
         let reason = complaint.isEmpty ? end : complaint
         if !agent.isReady {
             failedStarts += 1
-            putBack(agent.tickets)
+            requeue(agent.tickets)
             guard failedStarts < 3 else {
                 failedStarts = 0
                 throw SinkError("cannot start a delivery agent: \(program(agent.transport).executable) \(reason)")
@@ -332,11 +332,11 @@ package final class AgentSink: Sink {
     /// Reports the attempts in doubt of an agent that has ended, and lets its other attempts wait for another agent.
     private func reportDoubtfulAttempts(_ agent: Agent, _ result: (Int, OutgoingRequest) -> AttemptReport.Result) {
         let doubtful = agent.begun.union(agent.tickets.filter { attempts[$0]?.agents ?? 0 >= Self.mostAgents })
-        putBack(agent.tickets.subtracting(doubtful))
+        requeue(agent.tickets.subtracting(doubtful))
         for ticket in doubtful.sorted() {
             guard let attempt = attempts[ticket] else { continue }
             riskyDestinations.insert(attempt.request.destination)
-            let began = attempt.alarm.map {
+            let began = attempt.deadline.map {
                 $0 - attempt.request.timeouts.total - (attempt.isCancelled ? grace : .zero)
             }
             let passed = began.map { $0.duration(to: .now) } ?? .zero
@@ -345,9 +345,9 @@ package final class AgentSink: Sink {
     }
 
     /// Puts attempts back at the head of `waiting`, in the order of their tickets.
-    private func putBack(_ tickets: Set<Int>) {
+    private func requeue(_ tickets: Set<Int>) {
         for ticket in tickets {
-            attempts[ticket]?.alarm = nil
+            attempts[ticket]?.deadline = nil
             attempts[ticket]?.isCancelled = false
         }
         waiting.insert(contentsOf: tickets.sorted(), at: 0)

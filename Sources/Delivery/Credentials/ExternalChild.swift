@@ -57,11 +57,11 @@ final class ExternalChild {
     /// Writes the input and reads the output until the process ends. Kills its group after `timeout`. Call it once.
     func waitForEnd(within timeout: Duration) -> ExternalCommandResult {
         withoutBrokenPipeSignal {
-            var alarm = ContinuousClock.now + max(.zero, timeout)
+            var deadline = ContinuousClock.now + max(.zero, timeout)
             var demands = [SIGTERM, SIGKILL]
             var isLate = false
             while !hasEnded {
-                let left = ContinuousClock.now.duration(to: alarm)
+                let left = ContinuousClock.now.duration(to: deadline)
                 if left > .zero {
                     exchange(for: left)
                 } else if demands.isEmpty {
@@ -70,7 +70,7 @@ final class ExternalChild {
                 } else {
                     isLate = true
                     kill(-process, demands.removeFirst())
-                    alarm = .now + Self.grace
+                    deadline = .now + Self.grace
                 }
             }
             // The pipes still contain what the process wrote before it ended, at most a megabyte.

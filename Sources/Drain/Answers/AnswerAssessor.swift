@@ -27,7 +27,7 @@ final class AnswerAssessor {
 
     /// Begins each destination's storm guard, which counts on from earlier runs. Lowers its threshold to the number
     /// chosen if more is due: otherwise a limit of three would fail a whole queue, three by three.
-    func watch(_ chosen: [Candidate]) {
+    func beginStormGuards(for chosen: [Candidate]) {
         var counts: [Digest: Int] = [:]
         for candidate in chosen { counts[candidate.destination.digest, default: 0] += 1 }
         for (digest, count) in counts {
@@ -164,7 +164,7 @@ final class AnswerAssessor {
     private func take(_ answer: AttemptAnswer) {
         var answer = answer
         let (attempt, verdict, destination) = (answer.attempt, answer.verdict, answer.attempt.destination)
-        book.note(answer, at: world.now())
+        book.apply(answer, at: world.now())
         // A sample that no server has answered says nothing about the other operations.
         let meaning = StormGuard<AttemptAnswer>.Answer(verdict) ?? (attempt.isSample ? .other : nil)
         if attempt.isProbe, isStillHeld(answer) {
@@ -173,7 +173,7 @@ final class AnswerAssessor {
             settler.settle(answer, as: verdict.becoming(.held, rule: verdict.rule))
             return
         }
-        if attempt.isProbe, verdict.outcome == .failed { book.note(.disproved, of: destination, at: world.now()) }
+        if attempt.isProbe, verdict.outcome == .failed { book.apply(.disproved, to: destination, at: world.now()) }
         // A deferred probe does not decide, and this pass sends no other one: the hold goes on.
         if attempt.isProbe, verdict.outcome == .deferred { destination.block = Availability.Block(.held) }
         if answer.isRefusal, isProvenGuilty(answer) { return contradict(answer) }

@@ -66,7 +66,7 @@ final class DestinationBook {
     private func refresh(_ destination: RunDestination, _ now: Timestamp) {
         destination.state = shared.ledger[destination.name]
         // A circuit breaker that opened after this run met the destination is not overridden at each listing.
-        destination.open(at: now, ignoringCircuitBreaker: ignoresCircuitBreaker && !destination.hasBeenHeard)
+        destination.update(at: now, ignoringCircuitBreaker: ignoresCircuitBreaker && !destination.hasBeenHeard)
         destination.beginPass()
         releaseByChange(destination, now)
     }
@@ -81,10 +81,10 @@ final class DestinationBook {
 
     /// Takes over, within a pass, what operators and other runs have recorded. Records this run's events first, unless
     /// the ledger was just written: with many destinations and runs it would be written all the time.
-    func hear() throws(SpoolError) {
+    func adoptRecords() throws(SpoolError) {
         if world.clock.instant() >= shared.nextWrite { tell() }
-        let (heard, now) = (try shared.peek(), world.now())
-        for destination in destinations.values { destination.hear(heard[destination.name], at: now) }
+        let (recorded, now) = (try shared.peek(), world.now())
+        for destination in destinations.values { destination.adopt(recorded[destination.name], at: now) }
     }
 
     // MARK: - Destinations
@@ -104,7 +104,7 @@ final class DestinationBook {
         let state = shared.ledger[identity.name]
         let adaptive = concurrency == .auto ? AdaptiveConcurrency(runs: runs, overload: state.overload, at: now) : nil
         let destination = RunDestination(identity, settings, state, limits: limits, concurrency: adaptive)
-        destination.open(at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
+        destination.update(at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
         destinations[identity.digest] = destination
         releaseByChange(destination, now)
         return destination
@@ -119,7 +119,7 @@ final class DestinationBook {
         if blame.hasChanged(
             since: blamed, wasAnswer: wasAnswer, of: destination.identity, salt: shared.salt(using: &world.generator))
         {
-            note(.blameChanged, of: destination, at: now)
+            apply(.blameChanged, to: destination, at: now)
         }
     }
 
@@ -132,7 +132,7 @@ final class DestinationBook {
         Blame(configuration: configuration, destinations: table, credentials: world.credentials)
     }
 
-    /// Divides the concurrency that servers bear among `runs` runs.
+    /// Divides the concurrency that servers sustain among `runs` runs.
     func share(with runs: Int) {
         guard concurrency == .auto, runs != self.runs else { return }
         self.runs = runs
@@ -171,14 +171,14 @@ final class DestinationBook {
     }
 
     /// Applies an event to a destination, and reports it if the event ends a hold.
-    func note(_ event: DestinationEvent, of destination: RunDestination, at now: Timestamp) {
+    func apply(_ event: DestinationEvent, to destination: RunDestination, at now: Timestamp) {
         let wasHeld = destination.state.hold != nil
-        destination.note(event, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
+        destination.apply(event, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
         if wasHeld, destination.state.hold == nil { tally.tell(.holdEnded(destination: destination.name)) }
     }
 
     /// Applies an answer's events to the destination, except a hold: the run decides that after it has asked others.
-    func note(_ answer: AttemptAnswer, at now: Timestamp) {
+    func apply(_ answer: AttemptAnswer, at now: Timestamp) {
         let (attempt, destination) = (answer.attempt, answer.attempt.destination)
         let events = DestinationEvent.events(
             of: answer.report, answer.verdict, route: attempt.route, settings: destination.settings, blamed: nil,
@@ -187,7 +187,7 @@ final class DestinationBook {
             if case .held = event { continue }
             // A delivery that was in flight when the hold began does not end the hold: only a probe does.
             if event == .delivered, destination.block?.reason == .held, !attempt.isProbe { continue }
-            note(event, of: destination, at: now)
+            apply(event, to: destination, at: now)
             if event == .delivered { witness(attempt, at: now) }
         }
         destination.adapt(to: events, of: attempt, after: answer.report.duration, at: now)
@@ -195,7 +195,7 @@ final class DestinationBook {
 
     /// Records that a probe of a held destination begins, before it is sent, so that no other run sends one.
     func beginProbe(of destination: RunDestination, at now: Timestamp) {
-        destination.note(.probed, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
+        destination.apply(.probed, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
         tell()
     }
 
@@ -212,7 +212,7 @@ final class DestinationBook {
         let event = DestinationEvent.held(
             reason: reason.reason(excerpt: record?.status == nil ? record?.excerpt : nil), status: record?.status,
             blamed: fingerprint(of: destination))
-        destination.note(event, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
+        destination.apply(event, at: now, ignoringCircuitBreaker: ignoresCircuitBreaker)
         if isNew, let record {
             let isStorm = if case .storm = reason { true } else { false }
             tally.tell(.destinationHeld(destination: destination.name, record: record, byStormGuard: isStorm))
@@ -221,7 +221,7 @@ final class DestinationBook {
 
     /// Ends the wait of an operation for a witness.
     func unpark(_ id: OperationID, _ destination: RunDestination) {
-        if destination.state.parking[id] != nil { note(.unparked(id), of: destination, at: world.now()) }
+        if destination.state.parking[id] != nil { apply(.unparked(id), to: destination, at: world.now()) }
     }
 
     /// Records a delivery as the witness of parked operations with the same credentials.
@@ -230,7 +230,7 @@ final class DestinationBook {
         if destination.state.parking.isEmpty { return }
         for member in attempt.members { unpark(member.name.id, destination) }
         let credentials = attempt.maker.credentialNames
-        note(.witnessed(credentials: credentials, began: attempt.began), of: destination, at: now)
+        apply(.witnessed(credentials: credentials, began: attempt.began), to: destination, at: now)
     }
 
     /// Records since when this machine has no network; `nil` records that it has one.

@@ -71,8 +71,8 @@ final class DestinationLimits {
         let start = clock?.instant()
         var refusal: Duration?
         do throws(SpoolError) {
-            refusal = try refusedSlot(at: elapsed)
-            if refusal == nil { refusal = try refusedSpan(at: elapsed, isOnly) }
+            refusal = try takeSlot(at: elapsed)
+            if refusal == nil { refusal = try takeSpan(at: elapsed, isOnly) }
         } catch {
             localLimitsUntil = elapsed + Self.localLimitsDuration
             if !hasTold { report(error) }
@@ -104,7 +104,7 @@ final class DestinationLimits {
     // MARK: - Asking
 
     /// Takes a slot. Returns the time until the next request if other processes have all slots; else `nil`.
-    private func refusedSlot(at elapsed: Duration) throws(SpoolError) -> Duration? {
+    private func takeSlot(at elapsed: Duration) throws(SpoolError) -> Duration? {
         guard let slots else { return nil }
         if try slots.take() {
             slotRefusals = nil
@@ -117,7 +117,7 @@ final class DestinationLimits {
     }
 
     /// Takes a span of the rate, unless this process has one. Returns the time until its end if another process has it.
-    private func refusedSpan(at elapsed: Duration, _ isOnly: Bool) throws(SpoolError) -> Duration? {
+    private func takeSpan(at elapsed: Duration, _ isOnly: Bool) throws(SpoolError) -> Duration? {
         guard let rates, elapsed >= spanEnd else { return nil }
         switch try rates.take(name, every: pace.interval, isOnly) {
         case .own(let span):

@@ -94,16 +94,16 @@ final class RunDestination {
 
     var isProbing: Bool { access.isProbing }
 
-    /// Opens or blocks it, by its state at `now`.
-    func open(at now: Timestamp, ignoringCircuitBreaker: Bool) {
-        access.open(at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
+    /// Blocks it, or ends its block, by its state at `now`.
+    func update(at now: Timestamp, ignoringCircuitBreaker: Bool) {
+        access.update(at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
     }
 
     /// Takes over what operators and other runs have recorded, see `DestinationAccess`. While answers are withheld, or
     /// events of this run are not in the ledger yet, takes over only what operators have recorded.
-    func hear(_ told: DestinationState, at now: Timestamp) {
-        access.hear(told)
-        if !needsAttention, events.isEmpty { access.learn(told, at: now) }
+    func adopt(_ told: DestinationState, at now: Timestamp) {
+        access.adoptOperatorStop(told)
+        if !needsAttention, events.isEmpty { access.adoptOtherRuns(told, at: now) }
     }
 
     /// Notes that an attempt begins, already counted in flight. Returns `nil` if the concurrency does not adapt.
@@ -114,12 +114,12 @@ final class RunDestination {
         if let start = attempt.start { access.adapt(to: events, of: start, after: duration, at: now) }
     }
 
-    /// Divides the concurrency that the server bears among `runs` runs.
+    /// Divides the concurrency that the server sustains among `runs` runs.
     func share(with runs: Int, at now: Timestamp) { access.share(with: runs, at: now) }
 
     /// Applies an event, for this run at once and for the ledger later.
-    func note(_ event: DestinationEvent, at now: Timestamp, ignoringCircuitBreaker: Bool) {
-        access.note(event, at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
+    func apply(_ event: DestinationEvent, at now: Timestamp, ignoringCircuitBreaker: Bool) {
+        access.apply(event, at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
     }
 
     /// Whether it has urgent work or withheld answers.
@@ -144,7 +144,7 @@ final class RunDestination {
     func forgetWork() {
         urgent = []
         holdGuard = nil
-        _ = storm.abandon()
+        _ = storm.takeWithheld()
     }
 
     /// Removes the guard over holding answers if it withholds none any more.

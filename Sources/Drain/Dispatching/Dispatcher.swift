@@ -41,7 +41,7 @@ final class Dispatcher {
         tally.begin(.claiming)
         defer { tally.begin(.choosing) }
         queue.begin()
-        assessor.watch(chosen)
+        assessor.beginStormGuards(for: chosen)
         for candidate in inOrder(chosen) { queue.append(candidate, of: settler.book[candidate]) }
         while makeProgress() {}
         queue.isKeptWaiting = false

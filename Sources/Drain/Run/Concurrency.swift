@@ -2,7 +2,7 @@ import Policy
 
 /// The number of attempts in flight at once.
 package enum Concurrency: Hashable, Sendable {
-    /// For each destination as many as its server bears, see `AdaptiveConcurrency`.
+    /// For each destination as many as its server sustains, see `AdaptiveConcurrency`.
     case auto
     case atMost(Int)
 

@@ -274,10 +274,10 @@ package final class Sending {
     private func remember(_ answer: AttemptAnswer, _ refusal: Parking.Refusal?, _ settlement: Settlement) {
         let (destination, now) = (answer.attempt.destination, world.now())
         if let refusal {
-            book.note(.answered, of: destination, at: now)
-            book.note(.parked(refusal, at: now), of: destination, at: now)
+            book.apply(.answered, to: destination, at: now)
+            book.apply(.parked(refusal, at: now), to: destination, at: now)
         } else {
-            book.note(answer, at: now)
+            book.apply(answer, at: now)
             if answer.verdict.outcome == .held {
                 book.hold(destination, settlement.record, reason: answer.verdict.rule)
             }

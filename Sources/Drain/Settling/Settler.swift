@@ -85,7 +85,7 @@ final class Settler {
         if case .failed = settlement.disposition, answer.verdict.outcome == .failed, !answer.isContradicted,
             let status = answer.verdict.status
         {
-            book.note(.failed(status: status), of: attempt.destination, at: world.now())
+            book.apply(.failed(status: status), to: attempt.destination, at: world.now())
         }
     }
 
@@ -233,7 +233,7 @@ final class Settler {
     func park(_ refusal: Parking.Refusal, _ destination: RunDestination, _ record: AttemptRecord) {
         settleDecided()
         let now = world.now()
-        book.note(.parked(refusal, at: now), of: destination, at: now)
+        book.apply(.parked(refusal, at: now), to: destination, at: now)
         operations.deferred.insert(refusal.id)
         let times = destination.state.parking[refusal.id]?.times ?? 1
         tally.tell(.parked(refusal.id, destination: destination.name, record: record, times: times))

@@ -38,7 +38,7 @@ final class OperatorCheck {
         }
         do throws(SpoolError) {
             if try spool.isPaused { tally.end(.paused) }
-            try book.hear()
+            try book.adoptRecords()
             book.share(with: try claims.otherRuns.count + 1)
             conditions.lookAgain()
         } catch {

@@ -151,7 +151,7 @@ struct ExplainedRoute {
             case .retryAfter(let until) where verdict.retryAfter != nil:
                 sentences.append("nothing is sent there for \((until - start).quantity), as the answer asks")
             case .unreachable, .answered, .delivered, .retryAfter, .probed, .disproved, .heldByHand, .released,
-                .blameChanged, .paused, .resumed, .parked, .witnessed, .unparked, .failed, .overloaded, .bore:
+                .blameChanged, .paused, .resumed, .parked, .witnessed, .unparked, .failed, .overloaded, .sustained:
                 break
             }
         }

@@ -27,7 +27,7 @@ struct RunReporter {
     /// The reports of earlier runs; `nil` if every run reports everything.
     private var alarms: Alarms?
     private var failures = 0
-    private var strangers = 0
+    private var quarantinedCount = 0
 
     init(
         voice: Voice, log: RunLog? = nil, progress: Progress? = nil, queue: String? = nil, showsStats: Bool = false,
@@ -113,9 +113,9 @@ struct RunReporter {
             if failures > Self.shown {
                 Messages.error("and \(failures - Self.shown) more failed", hint: pasted("list", "--state", "failed"))
             }
-            if strangers > Self.shown {
+            if quarantinedCount > Self.shown {
                 Messages.error(
-                    "and \(strangers - Self.shown) more are not operations",
+                    "and \(quarantinedCount - Self.shown) more are not operations",
                     hint: pasted("list", "--state", "quarantined"))
             }
             tellOwed()
@@ -171,8 +171,8 @@ struct RunReporter {
     }
 
     private mutating func quarantined(_ item: QuarantineItem) {
-        strangers += 1
-        if voice == .actionable, strangers > Self.shown { return }
+        quarantinedCount += 1
+        if voice == .actionable, quarantinedCount > Self.shown { return }
         switch voice {
         case .silent: break
         case .json: JSONLine.write(QuarantineView(item))

@@ -55,7 +55,7 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
     /// The durations of the deliveries of this round.
     private var durations: [Duration] = []
     /// The lower quartile of the fastest round since the last one at the initial limit.
-    private var unhindered: Duration?
+    private var baseline: Duration?
 
     /// Creates the limit of one of `runs` runs that share a destination with this known `overload`.
     package init(runs: Int = 1, overload: Overload? = nil, at now: Timestamp) {
@@ -72,7 +72,7 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
     }
 
     /// Notes a delivery; of the operations of one attempt, only the first counts. Returns an overload that is over
-    /// because the server bore as many attempts; `nil` otherwise.
+    /// because the server sustained as many attempts; `nil` otherwise.
     package mutating func delivered(
         _ start: Start, after duration: Duration, overload: Overload?, at now: Timestamp
     ) -> Overload? {
@@ -80,10 +80,10 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
         counted = start.number
         durations.append(duration)
         guard durations.count >= max(limit, Self.initial) else { return nil }
-        let borne = overload.flatMap { wasReached && limit * runs >= $0.inFlight ? $0 : nil }
+        let sustained = overload.flatMap { wasReached && limit * runs >= $0.inFlight ? $0 : nil }
         adapt()
-        keep(below: borne == nil ? overload : nil, at: now)
-        return borne
+        keep(below: sustained == nil ? overload : nil, at: now)
+        return sustained
     }
 
     /// Notes a refusal for lack of room. Returns the number of attempts of all runs that were too many; `nil` if it is
@@ -119,15 +119,15 @@ package struct AdaptiveConcurrency: Hashable, Sendable {
     /// Keeps the limit below a known overload, and within this run's share of `highest`.
     package mutating func keep(below overload: Overload?, at now: Timestamp) {
         limit = min(limit, max(Self.initial, Self.highest / runs))
-        if let overload { limit = max(1, min(limit, overload.bearable(at: now) / runs)) }
+        if let overload { limit = max(1, min(limit, overload.sustainable(at: now) / runs)) }
     }
 
     private mutating func adapt() {
         hasShared = true
         let usual = durations.sorted()[durations.count / 4]
         // Does not compare at the initial limit: a server that has become slower altogether is not crowded.
-        if limit <= Self.initial || unhindered.map({ usual < $0 }) ?? true { unhindered = usual }
-        let times = unhindered.map { $0 > .zero ? Int(usual * 4 / $0) : 4 } ?? 4
+        if limit <= Self.initial || baseline.map({ usual < $0 }) ?? true { baseline = usual }
+        let times = baseline.map { $0 > .zero ? Int(usual * 4 / $0) : 4 } ?? 4
         if times > Self.tooSlow {
             isStarting = false
             limit = max(min(limit, Self.initial), limit - limit / 4)

@@ -27,8 +27,8 @@ package struct DestinationAccess: Hashable, Sendable {
         return min(state.window ?? .max, settings.concurrency ?? .max, concurrency?.limit ?? .max)
     }
 
-    /// Opens or blocks the destination by its state at `now`.
-    package mutating func open(at now: Timestamp, ignoringCircuitBreaker: Bool) {
+    /// Blocks the destination, or ends its block, by its state at `now`.
+    package mutating func update(at now: Timestamp, ignoringCircuitBreaker: Bool) {
         switch state.availability(settings, at: now, ignoringCircuitBreaker: ignoringCircuitBreaker) {
         case .available:
             block = nil
@@ -40,8 +40,8 @@ package struct DestinationAccess: Hashable, Sendable {
         }
     }
 
-    /// Takes over an operator's pause or hold by hand from the ledger. No later answer opens the destination again.
-    package mutating func hear(_ told: DestinationState) {
+    /// Takes over an operator's pause or hold by hand from the ledger. No later answer ends the block.
+    package mutating func adoptOperatorStop(_ told: DestinationState) {
         if told.isPaused {
             state.isPaused = true
             block = .init(.paused)
@@ -54,7 +54,7 @@ package struct DestinationAccess: Hashable, Sendable {
 
     /// Takes over from the ledger what other runs have learned: a retry-after, an open circuit breaker, an overload.
     /// This run goes on ignoring a block that it knew when its pass began, and ignored (`--now`).
-    package mutating func learn(_ told: DestinationState, at now: Timestamp) {
+    package mutating func adoptOtherRuns(_ told: DestinationState, at now: Timestamp) {
         state.overload = told.overload
         concurrency?.keep(below: state.overload, at: now)
         if block != nil { return }
@@ -81,16 +81,18 @@ package struct DestinationAccess: Hashable, Sendable {
         let isAway = events.contains { if case .unreachable = $0 { true } else { false } }
         if asksForTime || isAway {
             // A server that is away does not show its limits.
-            if let tooMany = concurrency?.refused(start), asksForTime { learn(.overloaded(inFlight: tooMany), at: now) }
+            if let tooMany = concurrency?.refused(start), asksForTime {
+                applyOverload(.overloaded(inFlight: tooMany), at: now)
+            }
         } else if events.contains(.delivered) {
             let overload = state.overload
             if let over = concurrency?.delivered(start, after: duration, overload: overload, at: now) {
-                learn(.bore(inFlight: over.inFlight), at: now)
+                applyOverload(.sustained(inFlight: over.inFlight), at: now)
             }
         }
     }
 
-    private mutating func learn(_ event: DestinationEvent, at now: Timestamp) {
+    private mutating func applyOverload(_ event: DestinationEvent, at now: Timestamp) {
         state.apply(event, settings, at: now)
         events.append(event)
         concurrency?.keep(below: state.overload, at: now)
@@ -102,14 +104,14 @@ package struct DestinationAccess: Hashable, Sendable {
     }
 
     /// Applies an event to this run at once, and keeps it for the ledger.
-    package mutating func note(_ event: DestinationEvent, at now: Timestamp, ignoringCircuitBreaker: Bool) {
+    package mutating func apply(_ event: DestinationEvent, at now: Timestamp, ignoringCircuitBreaker: Bool) {
         state.apply(event, settings, at: now)
         // The ledger needs only one of several equal events.
         let saysTheSame = events.last == event && state.window == nil && (event == .answered || event == .delivered)
         if !saysTheSame { events.append(event) }
         switch event {
-        case .delivered: open(at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
-        case .answered, .resumed, .probed, .parked, .witnessed, .unparked, .failed, .overloaded, .bore: break
+        case .delivered: update(at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
+        case .answered, .resumed, .probed, .parked, .witnessed, .unparked, .failed, .overloaded, .sustained: break
         case .unreachable:
             // `--now` ignores a circuit breaker that was open before, not one that opens here.
             if state.coolDownUntil.map({ $0 > now }) ?? false {
@@ -118,7 +120,7 @@ package struct DestinationAccess: Hashable, Sendable {
         case .retryAfter(let until): block = .init(.retryAfter, until: until)
         case .held, .heldByHand: block = .init(.held)
         case .paused: block = .init(.paused)
-        case .released, .blameChanged, .disproved: open(at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
+        case .released, .blameChanged, .disproved: update(at: now, ignoringCircuitBreaker: ignoringCircuitBreaker)
         }
     }
 }

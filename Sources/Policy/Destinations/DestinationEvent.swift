@@ -23,8 +23,8 @@ package enum DestinationEvent: Hashable, Sendable {
     case failed(status: Int)
     /// The server refused attempts for lack of room, when all runs together had this number in flight.
     case overloaded(inFlight: Int)
-    /// The server bore this number of attempts in flight.
-    case bore(inFlight: Int)
+    /// The server sustained this number of attempts in flight.
+    case sustained(inFlight: Int)
     case heldByHand(reason: String)
     /// A person ends the hold, the open circuit breaker and the retry-after; only `resumed` ends a pause.
     case released

@@ -37,7 +37,7 @@ extension DestinationState {
             storm = Storm(status: status, count: min(before, Self.mostCounted - 1) + 1, at: now)
         case .overloaded(let inFlight):
             overload = overload?.joined(by: inFlight, at: now) ?? Overload(inFlight: inFlight, at: now)
-        case .bore(let inFlight):
+        case .sustained(let inFlight):
             if let overload, overload.inFlight <= inFlight { self.overload = nil }
         case .witnessed(let credentials, let began): parking.witness(credentials, began: began)
         case .unparked(let id): parking.forget(id)

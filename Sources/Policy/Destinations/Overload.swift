@@ -16,8 +16,8 @@ package struct Overload: Hashable, Sendable {
         self.times = times
     }
 
-    /// Returns the number of attempts that the server is believed to bear at `now`.
-    package func bearable(at now: Timestamp) -> Int {
+    /// Returns the number of attempts that the server is believed to sustain at `now`.
+    package func sustainable(at now: Timestamp) -> Int {
         max(1, isToBeTried(at: now) ? inFlight : inFlight -| 1)
     }
 

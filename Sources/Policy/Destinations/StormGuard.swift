@@ -95,7 +95,7 @@ package struct StormGuard<Element> {
         case .permanent, .delivered:
             phase = .cleared
             count(answer)
-            return .apply(abandon() + [element])
+            return .apply(takeWithheld() + [element])
         }
         if phase == .watching {
             if withheld.count < threshold, withheld.count + failed(with: status!) < limit { return .wait }
@@ -121,11 +121,11 @@ package struct StormGuard<Element> {
         phase = .watching
         status = nil
         saidNothing = 0
-        return wasInVain ? .putBack(abandon()) : .apply(abandon())
+        return wasInVain ? .putBack(takeWithheld()) : .apply(takeWithheld())
     }
 
-    /// Returns the withheld elements, to be put back: the run ends, or the destination is held for another reason.
-    package mutating func abandon() -> [Element] {
+    /// Removes and returns the withheld elements.
+    package mutating func takeWithheld() -> [Element] {
         defer { withheld = [] }
         return withheld
     }
@@ -144,6 +144,6 @@ package struct StormGuard<Element> {
 
     private mutating func hold() -> Step {
         phase = .held
-        return .hold(abandon(), status: status!)
+        return .hold(takeWithheld(), status: status!)
     }
 }

@@ -118,7 +118,7 @@ package struct AdmissionControl {
         if let limit = limits.bytes, size > limit { return .bytes(limit) }
         if let hopeless, size >= hopeless.size { return hopeless.limit }
         var going: [DropCandidates.Victim] = []
-        while let limit = passed(by: size) {
+        while let limit = limitExceeded(by: size) {
             if !isFresh {
                 try count(queue)
                 continue
@@ -154,7 +154,7 @@ package struct AdmissionControl {
         if limits.minimumFree != nil { free = free -| bytes }
     }
 
-    private func passed(by size: Int) -> FullLimit? {
+    private func limitExceeded(by size: Int) -> FullLimit? {
         let waiting = waiting ?? Count()
         if let limit = limits.operations, waiting.operations + batch.operations >= limit {
             return .operations(limit)

@@ -67,21 +67,21 @@ package final class SpoolRun {
     }
 
     /// Whether the directory's own name survives a power cut; `nil` before the first `syncRunDirectory`.
-    private let anchored = Mutex<Result<Void, SpoolError>?>(nil)
+    private let directorySync = Mutex<Result<Void, SpoolError>?>(nil)
 
     /// Makes the directory's own name durable, as it must be before anything is moved into it. `claim` does it too, but
     /// then it is too late to report that nothing was attempted. A run that claims nothing syncs nothing. After a sync
     /// has failed a later success proves nothing, so the error stands.
     package func syncRunDirectory() throws(SpoolError) {
-        try anchored.withLock { (anchored) throws(SpoolError) in
-            if anchored == nil {
+        try directorySync.withLock { (directorySync) throws(SpoolError) in
+            if directorySync == nil {
                 do throws(SpoolError) {
-                    anchored = .success(try queue.syncDirectory(QueueState.claimed.path))
+                    directorySync = .success(try queue.syncDirectory(QueueState.claimed.path))
                 } catch {
-                    anchored = .failure(error)
+                    directorySync = .failure(error)
                 }
             }
-            try anchored?.get()
+            try directorySync?.get()
         }
     }
 
