@@ -40,9 +40,9 @@ import Synchronization
 /// 3. *Home is in the name* (`QueueState.home`): recovery needs no record of where a claim came from.
 /// 4. *Never nowhere*: the target's directory is synced before the source's. A file system that reorders may show a
 ///    file twice, but never loses it. The generation with more attempts is the later one and wins.
-/// 5. *Gone after flush*: C → gone or another row is durable after `SpoolRun.flush`. A power cut before it brings the
+/// 5. *Gone after sync*: C → gone or another row is durable after `SpoolRun.sync`. A power cut before it brings the
 ///    claim back, and its operation is sent again under the same idempotency key: window W1. A superseded operation is
-///    flushed before its successor is sent, so it is never sent after its successor.
+///    synced before its successor is sent, so it is never sent after its successor.
 /// 6. *Kept before gone*: the values that a delivery leaves for its key are durable in `state/keys/` before its file
 ///    leaves row C (`SpoolDirectory+Kept`). After a crash in between the operation is sent again and its answer is kept
 ///    anew. A value stays while an operation of its key is in row N, D, C or X. The name of a foreign file has no key:

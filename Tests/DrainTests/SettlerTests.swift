@@ -35,9 +35,9 @@ struct SettlerTests {
 
     @Test func `what was settled is made durable when it is due`() throws {
         let (parts, bench) = try settle(204, 3)
-        let due = try #require(parts.settler.flushDue)
+        let due = try #require(parts.settler.syncDue)
         #expect(due <= bench.instant)
-        #expect(parts.settler.flush() && parts.settler.flushDue == nil)
+        #expect(parts.settler.syncOrEndRun() && parts.settler.syncDue == nil)
     }
 
     @Test func `operations that are put back keep their names, and are not charged`() throws {

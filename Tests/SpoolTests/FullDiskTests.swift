@@ -75,7 +75,7 @@ struct FullDiskTests {
         let second = try #require(try run.claim(entries[1]))
         _ = try run.settle(second, .deferred(until: now, countsAttempt: true), record: nil, now: now)
         synced = []
-        try run.flush()
+        try run.sync()
         #expect(synced == ["deferred", "claimed/\(run.name)", "new"])
         try run.end()
     }

@@ -145,7 +145,7 @@ import Testing
         }
         #expect(throws: SpoolError.self) { try run.claim(entries[2]) }
         #expect(throws: SpoolError.self) { try run.admitForeign(now: now, limits: Limits()) }
-        try run.flush()
+        try run.sync()
         #expect(throws: SpoolError.self) { try run.end() }
         #expect(Set(calls.log).isSubset(of: ["status", "statusAt"]))
         #expect(calls.descriptors.count == 1, "the queue alone is open")

@@ -159,7 +159,7 @@ import Testing
         #expect(try open.keptKeys().count == 2 && open.keptKeys().contains(Digest(of: "b")))
     }
 
-    /// Returns whether the delivery was settled and flushed.
+    /// Returns whether the delivery was settled and synced.
     private func deliver(_ open: SpoolDirectory, _ entry: Entry) -> Bool {
         do {
             let run = try open.beginRun(now: now)
@@ -168,7 +168,7 @@ import Testing
             }
             _ = try open.keep(kept(["id": "17"]), of: OperationID("a")!, for: Self.key, at: now)
             _ = try run.settle(claim, .delivered(keep: false), record: nil, now: now)
-            try run.flush()
+            try run.sync()
             return true
         } catch {
             return false

@@ -52,7 +52,7 @@ struct SpoolRunTests {
         #expect(queue.bytes(entry.path) != nil)
     }
 
-    @Test func `each disposition leads to its row, durable after flush`() throws {
+    @Test func `each disposition leads to its row, durable after sync`() throws {
         let until = now + .seconds(30)
         let later = now + .seconds(60)
         let record = TemporaryQueue.record()
@@ -114,16 +114,16 @@ struct SpoolRunTests {
             }
         }
         calls.reset()
-        try run.flush()
+        try run.sync()
         #expect(calls.log.filter { $0 == "fsync" }.count == 5)
         calls.reset()
-        try run.flush()
+        try run.sync()
         #expect(calls.log.isEmpty)
         try run.end()
         #expect(queue.names("claimed").isEmpty)
     }
 
-    @Test func `what is superseded is gone for good once flush has answered, and before nothing of it is promised`()
+    @Test func `what is superseded is gone for good once sync has answered, and before nothing of it is promised`()
         throws
     {
         let added = try queue.add(["old", "newer"])
@@ -136,7 +136,7 @@ struct SpoolRunTests {
         calls.reset(.lie("unlink", ENOENT, at: 1))
         #expect(try run.settle(claim, .superseded, record: nil, now: now) == .gone)
         calls.reset()
-        try run.flush()
+        try run.sync()
         #expect(calls.log == ["open", "fsync", "open", "fsync"])
         try run.end()
         #expect(try queue.entries() == [added[1]])
@@ -312,7 +312,7 @@ struct SpoolRunTests {
         #expect(queue.names("new").count == 1 && queue.names("quarantine").count == 2)
     }
 
-    @Test func `a flush that fails says so, and syncs the rest`() throws {
+    @Test func `a sync that fails says so, and syncs the rest`() throws {
         let entry = try queue.add(["a"])[0]
         let calls = InterceptedCalls()
         let run = try queue.open(calls.calls).beginRun(now: now)

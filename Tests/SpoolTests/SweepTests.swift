@@ -13,7 +13,7 @@ struct SweepTests {
         .putBack, .held, .superseded, .failed(countsAttempt: true), .quarantined(reason: "x"),
     ]
 
-    /// Returns whether the settlement was answered and flushed.
+    /// Returns whether the settlement was answered and synced.
     func cycle(_ open: SpoolDirectory, _ entry: Entry, _ disposition: Disposition, ends: Bool) -> Bool {
         guard let run = try? open.beginRun(now: now) else { return false }
         defer { if ends { try? run.end() } }
@@ -22,7 +22,7 @@ struct SweepTests {
             guard case .operation = try run.read(claim, limits: Limits()) else { return false }
             let record = disposition == .putBack ? nil : TemporaryQueue.record()
             _ = try run.settle(claim, disposition, record: record, now: now)
-            try run.flush()
+            try run.sync()
             return true
         } catch {
             return false

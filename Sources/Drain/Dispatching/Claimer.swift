@@ -42,13 +42,15 @@ final class Claimer {
 
     // MARK: - Several at once
 
-    /// Claims and reads the operations that begin next, together. An operation that must wait for a flush is claimed at
+    /// Claims and reads the operations that begin next, together. An operation that must wait for a sync is claimed at
     /// its turn.
     func takeTogether(_ candidates: [Candidate]) {
         sender.flush()
         var names: Set<EntryName> = []
         // If two files have one name, one of them is a copy. The second one is claimed alone, at its turn.
-        let candidates = candidates.filter { !settler.precedes($0.sequence) && names.insert($0.entry.name).inserted }
+        let candidates = candidates.filter {
+            !settler.mustSync(before: $0.sequence) && names.insert($0.entry.name).inserted
+        }
         let leavesBodies = candidates.allSatisfy { maker(of: $0).leavesBodies }
         let outcomes = settler.claims.take(candidates.map(\.entry), limits: limits, leavingBodies: leavesBodies)
         for (candidate, outcome) in zip(candidates, outcomes) { taken[candidate.entry.name] = outcome }
@@ -89,9 +91,9 @@ final class Claimer {
         if let member = queue.takeClaimed(id) { return member }
         queue.begun += 1
         do throws(SpoolError) {
-            let waitsForSync = settler.precedes(candidate.sequence)
+            let waitsForSync = settler.mustSync(before: candidate.sequence)
             if waitsForSync { sender.flush() }
-            if !waitsForSync || settler.flush() {
+            if !waitsForSync || settler.syncOrEndRun() {
                 if let taken = try take(candidate.entry, maker) {
                     return try member(taken, candidate, destination, maker)
                 }

@@ -47,7 +47,7 @@ final class Dispatcher {
         queue.isKeptWaiting = false
         if queue.isOutdated { settler.operations.hasToListAgain = true }
         settler.putBack(queue.end().compactMap(\.claim))
-        settler.flush()
+        settler.syncOrEndRun()
         settler.book.tell()
         settler.operations.passOver(queue.claimsLost, hasWonAny: queue.begun > queue.lostClaimCount)
         return queue.begun
@@ -80,7 +80,7 @@ final class Dispatcher {
             if tally.hasEnded || assessor.concludeQuiet() { return true }
             if inFlight.isEmpty {
                 guard let delay else { return false }
-                settler.flush()
+                settler.syncOrEndRun()
                 stop.sleep(until: clock.instant() + delay)
                 return true
             }
@@ -199,14 +199,14 @@ final class Dispatcher {
     /// Waits for reports, at most for `delay`, and takes them in.
     private func takeReports(_ delay: Duration?) {
         defer { tally.begin(.claiming) }
-        // Flush while servers work on the requests that were just sent.
-        if let due = settler.flushDue, due <= clock.instant() {
+        // Sync while servers work on the requests that were just sent.
+        if let due = settler.syncDue, due <= clock.instant() {
             sender.flush()
-            settler.flush()
+            settler.syncOrEndRun()
         }
         tally.begin(.waiting)
         let relisting = queue.isOutdated ? clock.instant() + Self.longWait : nil
-        let deadlines = [stop.nextLook, settler.flushDue, relisting, delay.map { clock.instant() + $0 }]
+        let deadlines = [stop.nextLook, settler.syncDue, relisting, delay.map { clock.instant() + $0 }]
         do throws(SinkError) {
             let reports = try sender.reports(
                 until: deadlines.compactMap { $0 }.min()!, wakeup: stop.graceEnd == nil ? Interruption.wakeup : -1)
@@ -244,6 +244,6 @@ final class Dispatcher {
                 assessor.takeCutOff(attempt)
             }
         }
-        settler.flush()
+        settler.syncOrEndRun()
     }
 }

@@ -51,7 +51,7 @@ final class RequestSender {
         return maker
     }
 
-    /// Starts an agent while the queue is still listed and claims are made durable.
+    /// Starts an agent while the queue is still listed and claims are synced.
     func prepare(for route: Route, _ destination: RunDestination) {
         if sink != nil { return }
         if let choice = try? route.transportChoice(settings: destination.settings, available: world.transports) {

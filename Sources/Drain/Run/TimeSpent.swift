@@ -9,7 +9,7 @@ package struct TimeSpent: Hashable, Sendable {
         case waiting
         /// Processing answers: recording, removing, moving.
         case settling
-        /// Making settled operations durable.
+        /// Syncing settled operations.
         case syncing
     }
 

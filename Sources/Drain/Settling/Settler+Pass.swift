@@ -27,7 +27,7 @@ extension Settler {
                     waiting.insert(older.sequence)
                 }
             }
-            try makeDurable()
+            try sync()
         } catch {
             tally.broken(error)
         }

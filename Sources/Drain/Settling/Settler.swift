@@ -2,7 +2,7 @@ import Delivery
 import Policy
 import Spool
 
-/// The last step of an attempt: applies verdicts to the files, counts and reports, and makes the result durable.
+/// The last step of an attempt: applies verdicts to the files, counts and reports, and syncs the result.
 ///
 /// If the process dies, the next run returns the operations that were not settled (SpoolDirectory, table of states).
 final class Settler {
@@ -18,7 +18,7 @@ final class Settler {
     private let queue: SendQueue
     /// The outcomes that `together` has not applied to the files yet; `nil` outside of it.
     private var decided: [Decision]?
-    private var flushPace: FlushPace
+    private var syncPace: SyncPace
     private var newestValues: NewestValues
 
     init(
@@ -33,7 +33,7 @@ final class Settler {
         self.book = book
         self.operations = operations
         self.queue = queue
-        flushPace = FlushPace(now: world.clock.instant())
+        syncPace = SyncPace(now: world.clock.instant())
         newestValues = NewestValues(spool: spool, configuration: configuration, clock: world.clock)
     }
 
@@ -127,7 +127,7 @@ final class Settler {
             case .delivered, .superseded, .quarantined: true
             case .deferred, .putBack, .held: false
             }
-        if continues { flushPace.ended(in: sequence) }
+        if continues { syncPace.ended(in: sequence) }
         queue.advance(sequence, continues: continues)
     }
 
@@ -195,7 +195,7 @@ final class Settler {
         _ settled: Settled?, _ settlement: Settlement, _ member: Member, _ attempt: Attempt, isSent: Bool
     ) {
         if case .quarantined(let item) = settled { tally.quarantined(item) }
-        flushPace.settled()
+        syncPace.settled()
         tally.settled(AttemptEvent(of: member, settlement, attempt), isSent: isSent)
     }
 
@@ -268,22 +268,22 @@ final class Settler {
             let part = Member(claim: claim, operation: older.operation, sequence: member.sequence)
             try apply(own, part, attempt, isSent: true)
         }
-        try makeDurable()
+        try sync()
     }
 
-    // MARK: - Durability
+    // MARK: - Syncing
 
-    /// The time of the next flush; `nil` if there is nothing to make durable.
-    var flushDue: ContinuousClock.Instant? { flushPace.due }
+    /// The time of the next sync; `nil` if there is nothing to sync.
+    var syncDue: ContinuousClock.Instant? { syncPace.due }
 
-    /// Whether the next operation of this sequence must wait for a flush.
-    func precedes(_ sequence: SequenceKey?) -> Bool { flushPace.precedes(sequence) }
+    /// Whether the next operation of this sequence must wait for a sync.
+    func mustSync(before sequence: SequenceKey?) -> Bool { syncPace.mustSync(before: sequence) }
 
-    /// Makes settled operations durable. Returns false after an error, which ends the run.
+    /// Syncs settled operations. Returns false after an error, which ends the run.
     @discardableResult
-    func flush() -> Bool {
+    func syncOrEndRun() -> Bool {
         do throws(SpoolError) {
-            try makeDurable()
+            try sync()
             return true
         } catch {
             tally.broken(error)
@@ -291,15 +291,16 @@ final class Settler {
         }
     }
 
-    func makeDurable() throws(SpoolError) {
+    /// Syncs settled operations.
+    func sync() throws(SpoolError) {
         settleDecided()
         let before = tally.begin(.syncing)
         let start = world.clock.instant()
         defer {
-            flushPace.flushed(from: start, to: world.clock.instant())
+            syncPace.synced(from: start, to: world.clock.instant())
             tally.begin(before)
         }
-        try claims.flush()
+        try claims.sync()
     }
 }
 

@@ -5,7 +5,7 @@ import Policy
 ///
 /// A process has the lock from the search for the ids to the sync of the operations that it adds. So of several
 /// processes that add the same id at the same time only one adds it, and the others find it there: durable, or taken
-/// back. A process that died in between may have left an operation that is not durable, hence `makeDurable` before any
+/// back. A process that died in between may have left an operation that is not durable, hence `syncExisting` before any
 /// answer that an id is there already.
 ///
 /// Random ids need no lock: no two operations have the same. The lock file is `state/ids.lock`.
@@ -80,9 +80,9 @@ extension SpoolDirectory {
         return found
     }
 
-    /// Makes operations durable that another process has added and may not have synced: the file, then its name. An
+    /// Syncs operations that another process has added and may not have synced: the file, then its name. An
     /// operation that is gone meanwhile was in the queue, and was delivered or dropped.
-    func makeDurable(_ entries: [Entry]) throws(SpoolError) {
+    func syncExisting(_ entries: [Entry]) throws(SpoolError) {
         if entries.isEmpty { return }
         if entries.count >= Self.groupSize {
             return try attempt("sync", QueuePath(".")) { () throws(Errno) in try system.syncfs(root) }

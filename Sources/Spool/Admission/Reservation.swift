@@ -39,7 +39,7 @@ extension SpoolDirectory {
     package func reserve(_ id: OperationID) throws(SpoolError) -> (Reservation?, standing: QueueState?) {
         try withIDs([id]) { found throws(SpoolError) in
             if let entry = found[id] {
-                try makeDurable([entry])
+                try syncExisting([entry])
                 return (nil, entry.state)
             }
             return (try Reservation(id, self), nil)

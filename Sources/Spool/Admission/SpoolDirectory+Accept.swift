@@ -71,7 +71,7 @@ extension SpoolDirectory {
             for (index, _) in taken { accepted.results[index] = .notAttempted }
             return accepted
         }
-        if durable { try makeDurable(standing) }
+        if durable { try syncExisting(standing) }
         let displaced = Set(control.victims.compactMap(\.member))
         if !displaced.isEmpty { taken = taken.enumerated().filter { !displaced.contains($0.offset) }.map(\.element) }
         if !taken.isEmpty {

@@ -48,7 +48,7 @@ extension SpoolRun {
             }
         }
         admit(batch, &admission, within: &control, now)
-        try flush()
+        try sync()
         return admission
     }
 
@@ -145,7 +145,7 @@ extension SpoolRun {
             try queue.withIDs(ids) { found throws(SpoolError) in
                 try admit(batch, found, &admission, within: &control, &copies, now)
                 // The ids lock is released only when the ids are durable.
-                if !ids.isEmpty { try flush() }
+                if !ids.isEmpty { try sync() }
             }
         } catch {
             admission.errors.append(error)
@@ -252,7 +252,7 @@ extension SpoolRun {
         }
     }
 
-    /// Row C → Q, durable with the next `flush`.
+    /// Row C → Q, durable with the next `sync`.
     private func quarantine(
         _ path: QueuePath, _ name: EntryName?, foreign original: some Collection<UInt8>, _ reason: String,
         _ admission: inout Admission, _ now: Timestamp

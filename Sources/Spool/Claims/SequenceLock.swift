@@ -4,7 +4,7 @@ import CSystem
 /// or coalescing routes.
 ///
 /// The holder recovers dead runs first, and only then lists `new/`, `deferred/` and `claimed/`. It releases the lock
-/// only after its claims are settled and flushed. So the listing is complete: an operation of such a route waits (and
+/// only after its claims are settled and synced. So the listing is complete: an operation of such a route waits (and
 /// is listed), or is claimed. A run that claimed it had the lock. If that run released the lock, it had settled the
 /// claim; if it died, recovery has put the claim back. A claim that is left in `claimed/` belongs to a run that is just
 /// dying (the kernel releases its two locks one after the other), or that began under a configuration in which the

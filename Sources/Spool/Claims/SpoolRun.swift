@@ -13,11 +13,11 @@ package final class SpoolRun {
     let takers = FileWorkers()
     let settlers = FileWorkers()
 
-    /// The changes in the directories since the last `flush`, and the open claims.
+    /// The changes in the directories since the last `sync`, and the open claims.
     private struct Changes {
         /// The claims that are not settled yet.
         var claims: [EntryName: Claim] = [:]
-        /// Directories with changed names that `flush` must make durable. Those with additions come first.
+        /// Directories with changed names that `sync` must make durable. Those with additions come first.
         var directoriesWithAdditions: Set<QueuePath> = []
         var directoriesWithRemovals: Set<QueuePath> = []
     }
@@ -36,12 +36,12 @@ package final class SpoolRun {
     /// Forgets a claim whose file has left the run's directory, or stays there for the next run.
     func forget(_ claim: Claim) { changes.withLock { $0.claims[claim.name] = nil } }
 
-    /// Notes that a directory has a new name, which `flush` makes durable.
+    /// Notes that a directory has a new name, which `sync` makes durable.
     func noteAddition(in directory: QueuePath) {
         changes.withLock { _ = $0.directoriesWithAdditions.insert(directory) }
     }
 
-    /// Notes that a name was removed from a directory, which `flush` makes durable.
+    /// Notes that a name was removed from a directory, which `sync` makes durable.
     func noteRemoval(in directory: QueuePath) { changes.withLock { _ = $0.directoriesWithRemovals.insert(directory) } }
 
     // MARK: - The lock
@@ -114,7 +114,7 @@ package final class SpoolRun {
         return try recover(now: now, maximumInterruptions: maximumInterruptions)
     }
 
-    /// Releases the sequence lock. The operations claimed under it have been settled and flushed before.
+    /// Releases the sequence lock. The operations claimed under it have been settled and synced before.
     package func releaseSequenceLock() {
         sequenceLock?.release()
         sequenceLock = nil
@@ -208,7 +208,7 @@ package final class SpoolRun {
     /// Makes every move since the last call durable. Syncs the targets' directories first, then the run's own, which is
     /// the source of settled files and the target of claims, then the directories that claims came from. Window W1
     /// closes here. Does not repeat a sync that failed, because its success would prove nothing.
-    package func flush() throws(SpoolError) {
+    package func sync() throws(SpoolError) {
         if hasLostLock { return }
         let (withAdditions, withRemovals) = changes.withLock { changes in
             defer { (changes.directoriesWithAdditions, changes.directoriesWithRemovals) = ([], []) }
@@ -238,7 +238,7 @@ package final class SpoolRun {
             throw first!
         }
         for claim in changes.withLock(\.claims).values { note { () throws(SpoolError) in try putBack(claim) } }
-        note { () throws(SpoolError) in try flush() }
+        note { () throws(SpoolError) in try sync() }
         directory.remove()
         directory.release()
         if let first { throw first }

@@ -27,7 +27,7 @@ extension SpoolRun {
                 try queue.withNamesLock { () throws(SpoolError) in
                     try recover(from: dead, &recovery, now, maximumInterruptions)
                 }
-                try flush()
+                try sync()
                 dead.remove()
             } catch {
                 recovery.errors.append(error)
@@ -36,7 +36,7 @@ extension SpoolRun {
         if !recovery.deadRuns.isEmpty, !recovery.errors.contains(where: \.isLocked) {
             recovery.repaired += try queue.withNamesLock { () throws(SpoolError) in try removeEarlierGenerations() }
         }
-        try flush()
+        try sync()
         return recovery
     }
 

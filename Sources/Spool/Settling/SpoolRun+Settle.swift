@@ -3,9 +3,9 @@ package import Policy
 
 /// The end of a claim: its file leaves row C.
 extension SpoolRun {
-    /// Row C → gone, D, N, X, K or Q, durable after `flush`. Appends `record` to the file first, if the file stays.
+    /// Row C → gone, D, N, X, K or Q, durable after `sync`. Appends `record` to the file first, if the file stays.
     ///
-    /// A superseded operation, and one delivered in a sequence, must be flushed before the newer operation is sent.
+    /// A superseded operation, and one delivered in a sequence, must be synced before the newer operation is sent.
     /// Otherwise a power cut after that one's delivery could bring the old one back alone, and its value would be the
     /// last.
     ///

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Drain
 
-@Suite struct FlushPaceTests {
+@Suite struct SyncPaceTests {
     private let start = ContinuousClock.now
 
     @Test func `nothing is due before something is settled, and then it is due at once`() {
-        var pace = FlushPace(now: start)
+        var pace = SyncPace(now: start)
         #expect(pace.due == nil)
         pace.settled()
         #expect(pace.due == start)
@@ -17,13 +17,13 @@ import Testing
         (Duration.milliseconds(10), Duration.milliseconds(500)), (.microseconds(5), .milliseconds(2)),
         (.seconds(30), .seconds(1)),
     ])
-    func `flushes take a fiftieth of the time, and are a second late at most`(took: Duration, pause: Duration) {
-        var pace = FlushPace(now: start)
+    func `syncs take a fiftieth of the time, and are a second late at most`(took: Duration, interval: Duration) {
+        var pace = SyncPace(now: start)
         pace.settled()
-        pace.flushed(from: start, to: start + took)
+        pace.synced(from: start, to: start + took)
         #expect(pace.due == nil)
         pace.settled()
-        #expect(pace.due == start + took + pause)
+        #expect(pace.due == start + took + interval)
     }
 
     @Test func `the next of a sequence waits for what went before it, and no other one does`() throws {
@@ -33,10 +33,11 @@ import Testing
                 createdAt: Timestamp(microseconds: 1), id: OperationID(key)!, keyDigest: Digest(of: key))
         }
         let sequences = names.map { route.sequence(of: $0, to: Destination(named: "http://a.test")) }
-        var pace = FlushPace(now: start)
+        var pace = SyncPace(now: start)
         pace.ended(in: try #require(sequences[0]))
-        #expect(pace.precedes(sequences[0]) && !pace.precedes(sequences[1]) && !pace.precedes(nil))
-        pace.flushed(from: start, to: start)
-        #expect(!pace.precedes(sequences[0]))
+        #expect(
+            pace.mustSync(before: sequences[0]) && !pace.mustSync(before: sequences[1]) && !pace.mustSync(before: nil))
+        pace.synced(from: start, to: start)
+        #expect(!pace.mustSync(before: sequences[0]))
     }
 }
