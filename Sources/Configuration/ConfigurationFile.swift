@@ -26,7 +26,7 @@ package enum ConfigurationFile {
                     readObject(newer, by: ConfigurationKeys.file, into: &configuration, &findings)
                 } else {
                     readObject(value, by: ConfigurationKeys.file, into: &configuration, &findings)
-                    checkMentions(in: configuration, &findings)
+                    checkReferences(in: configuration, &findings)
                 }
             } catch {
                 findings.add(error.reason, at: error.position, hint: error.hint)
@@ -46,29 +46,29 @@ package enum ConfigurationFile {
     }
 
     /// Reports used names that are not defined. Runs last, because a name may be used before its definition.
-    private static func checkMentions(in configuration: Configuration, _ findings: inout ConfigurationFindings) {
-        if findings.mentions.isEmpty { return }
+    private static func checkReferences(in configuration: Configuration, _ findings: inout ConfigurationFindings) {
+        if findings.references.isEmpty { return }
         let routes = [configuration.defaultRoute] + configuration.routes.values
         let destinations = Set(routes.compactMap(\.destination) + routes.compactMap { $0.origin?.description })
         let kept = Set(routes.flatMap(\.keep.keys))
-        for mention in findings.mentions {
-            switch mention.kind {
-            case .secret where !findings.definedSecrets.contains(mention.name):
+        for reference in findings.references {
+            switch reference.kind {
+            case .secret where !findings.definedSecrets.contains(reference.name):
                 findings.add(
-                    "there is no secret \(quote(mention.name))", about: mention,
-                    hint: didYouMean(mention.name, among: findings.definedSecrets.sorted())
-                        ?? "define it: secrets: { \(mention.name): { file: \"/etc/drainq/\(mention.name)\" } }")
-            case .destination where !destinations.contains(mention.name):
+                    "there is no secret \(quote(reference.name))", about: reference,
+                    hint: didYouMean(reference.name, among: findings.definedSecrets.sorted())
+                        ?? "define it: secrets: { \(reference.name): { file: \"/etc/drainq/\(reference.name)\" } }")
+            case .destination where !destinations.contains(reference.name):
                 findings.add(
-                    "no route has the destination \(quote(mention.name))", about: mention,
-                    hint: didYouMean(mention.name, among: destinations.sorted())
+                    "no route has the destination \(quote(reference.name))", about: reference,
+                    hint: didYouMean(reference.name, among: destinations.sorted())
                         ?? "a destination is an origin such as https://api.example.com, or what a route calls 'destination'"
                 )
-            case .keptValue where !kept.contains(mention.name):
+            case .keptValue where !kept.contains(reference.name):
                 findings.add(
-                    "no route keeps a value \(quote(mention.name))", about: mention,
-                    hint: didYouMean(mention.name, among: kept.sorted())
-                        ?? "the route whose answer has it keeps it: keep: { \(mention.name): \"/id\" }")
+                    "no route keeps a value \(quote(reference.name))", about: reference,
+                    hint: didYouMean(reference.name, among: kept.sorted())
+                        ?? "the route whose answer has it keeps it: keep: { \(reference.name): \"/id\" }")
             case .secret, .destination, .keptValue: break
             }
         }

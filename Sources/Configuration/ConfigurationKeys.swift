@@ -185,7 +185,7 @@ package enum ConfigurationKeys {
             findings.within(member.name) { findings in
                 guard let name = destinationName(member.name, at: member.position, &findings) else { return }
                 if name == member.name, Origin(url: name) == nil {
-                    findings.mention(.destination, name, at: member.position)
+                    findings.addReference(.destination, name, at: member.position)
                 }
                 if configuration.destinations[name] != nil {
                     findings.add(

@@ -12,8 +12,8 @@ extension ConfigurationFindings {
     mutating func check(_ text: String, as use: TemplateUse, at position: SourcePosition) -> Bool {
         do throws(RouteProblem) {
             let template = try Template(text, for: use)
-            for name in template.secretNames { mention(.secret, name, at: position) }
-            for name in template.keptNames { mention(.keptValue, name, at: position) }
+            for name in template.secretNames { addReference(.secret, name, at: position) }
+            for name in template.keptNames { addReference(.keptValue, name, at: position) }
             return true
         } catch {
             add(error.reason, at: position, hint: error.hint)

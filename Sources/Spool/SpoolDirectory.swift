@@ -58,7 +58,7 @@ import Synchronization
 /// is judged. What runs remember is in `state/`, where each file is replaced in one step under the lock on `state/lock`
 /// (`SpoolDirectory+State`).
 ///
-/// If several processes add the same id, only one of them adds it: each takes the ids lock first (`IDsLock.swift`).
+/// If several processes add the same id, only one of them adds it: each takes the ids lock first (`withIDsLock`).
 ///
 /// Two locks protect order across runs. Only the holder of `SequenceLock` claims operations that have an order. While a
 /// run lists to decide an order, it has the names lock (`NamesLock.swift`): no other process then moves an operation

@@ -1,5 +1,4 @@
 import Policy
-import Spool
 
 /// The name of an operation (its id) or of a file in quarantine, as a user gives it to a command.
 /// `drainq list` shows both.
@@ -33,34 +32,6 @@ extension NamedTarget {
         // `jq .id` prints `null` for a file in quarantine, which has no id.
         description == "null"
             ? "what is in quarantine has no id: give its path, or the whole line of drainq list --json" : pasted("list")
-    }
-}
-
-/// The operation or file that a target names.
-enum FoundTarget {
-    case operation(Entry)
-    case quarantined(QuarantineItem)
-}
-
-extension OpenQueue {
-    /// Returns the operations and files of these names. An id means a file in quarantine only if no operation has it.
-    func found(_ targets: [NamedTarget]) throws -> [NamedTarget: [FoundTarget]] {
-        let wanted = Set(targets)
-        var found: [NamedTarget: [FoundTarget]] = [:]
-        for state in QueueState.allCases where state != .quarantine {
-            try spool.forEachEntry(in: state) {
-                let target = NamedTarget.id($0.name.id)
-                if wanted.contains(target) { found[target, default: []].append(.operation($0)) }
-            }
-        }
-        let missing = wanted.subtracting(found.keys)
-        if missing.isEmpty { return found }
-        for item in try spool.quarantined() {
-            for target in [NamedTarget.file(item.fileName), item.name.map { .id($0.id) }] {
-                if let target, missing.contains(target) { found[target, default: []].append(.quarantined(item)) }
-            }
-        }
-        return found
     }
 }
 

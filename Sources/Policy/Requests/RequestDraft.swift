@@ -30,69 +30,6 @@ struct RequestDraft: Hashable {
     }
 }
 
-extension Route {
-    /// The body's template within what its protocol puts around it: a callable function takes `{"data": …}`.
-    var bodyInItsProtocol: String? {
-        switch `protocol` {
-        case .plain: body
-        case .callable: "{\"data\":\(body ?? "{payload}")}"
-        }
-    }
-
-    /// The syntax of values in the body's template.
-    var bodySyntax: BodySyntax {
-        BodySyntax(mediaType: headers.first { $0.name.lowercased() == "content-type" }?.value)
-    }
-}
-
-extension RequestForm {
-    /// Returns the body of an operation's request.
-    func content(
-        of operation: Operation, method: String, _ values: TemplateValues
-    ) throws(RequestError) -> RequestDraft.Content {
-        if let batch = route.batch {
-            let item = try batchItem(of: operation, values)
-            return RequestDraft.Content(
-                bytes: try joined([item], values),
-                type: batchBody == nil ? batch.format.contentType : "application/json")
-        }
-        if let file = operation.header.bodyFile {
-            guard body == nil else {
-                throw .badBodyFile(path: file.path, reason: "cannot be put into the envelope of the route")
-            }
-            return RequestDraft.Content(file: file, type: try contentType(of: operation.header, hasBody: true))
-        }
-        guard let body else {
-            if let part = operation.bodyPart, sendsBodiesAsTheyAre {
-                return RequestDraft.Content(part: part, type: try contentType(of: operation.header, hasBody: true))
-            }
-            let bytes = operation.body.isEmpty ? Self.noBody(of: method) : operation.body
-            return RequestDraft.Content(
-                bytes: bytes, type: try contentType(of: operation.header, hasBody: bytes?.isEmpty == false))
-        }
-        if body.text.isEmpty { return RequestDraft.Content(bytes: Self.noBody(of: method)) }
-        return RequestDraft.Content(
-            bytes: try body.bytes(values), type: route.bodySyntax == .json ? "application/json" : nil)
-    }
-
-    /// Returns the declared type, else `application/octet-stream` if there is a body: transports would call it a form.
-    private func contentType(of header: OperationHeader, hasBody: Bool) throws(RequestError) -> String? {
-        guard let type = header.contentType ?? (hasBody ? "application/octet-stream" : nil) else { return nil }
-        guard HeaderField.canSend(value: type) else {
-            throw .badHeader(name: "Content-Type", reason: .value, ownedBy: .operation)
-        }
-        return type
-    }
-
-    /// Returns the body of a request without content, by method.
-    private static func noBody(of method: String) -> [UInt8]? {
-        switch method {
-        case "GET", "HEAD", "DELETE", "OPTIONS": nil
-        default: []
-        }
-    }
-}
-
 extension OutgoingRequest {
     /// Replaces fields by those of the same names that the route's command has answered, and adds the rest.
     package mutating func setHeaders(fromCommand fields: [HeaderField]) throws(RequestError) {

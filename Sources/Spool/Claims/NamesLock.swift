@@ -71,8 +71,8 @@ extension SpoolDirectory {
         try attempt("lock", path) { () throws(Errno) in
             let lock = if let namesLock { namesLock } else { try LockFile(path, self) }
             namesLock = lock
-            var waiting = Waiting(patience)
-            while try !lock.tryLock() { try waiting.pause(system) }
+            var wait = LockWait(patience)
+            while try !lock.tryLock() { try wait.sleep(system) }
         }
     }
 }

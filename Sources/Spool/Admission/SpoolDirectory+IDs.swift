@@ -31,8 +31,8 @@ extension SpoolDirectory {
         let lock = try attempt("lock", path) { () throws(Errno) in
             let lock = if let idsLock { idsLock } else { try LockFile(path, self) }
             idsLock = lock
-            var waiting = Waiting(Self.namesPatience)
-            while try !lock.tryLock() { try waiting.pause(system) }
+            var wait = LockWait(Self.namesPatience)
+            while try !lock.tryLock() { try wait.sleep(system) }
             return lock
         }
         hasIDsLock = true
@@ -42,12 +42,12 @@ extension SpoolDirectory {
         }
         try completeCommittedBatches()
         if !ids.isEmpty {
-            var waiting = Waiting(Self.namesPatience)
+            var wait = LockWait(Self.namesPatience)
             while let path = try reservation(ofOneOf: ids) {
                 lock.unlock()
                 try attempt("wait for", path) { () throws(Errno) in
-                    try waiting.pause(system)
-                    while try !lock.tryLock() { try waiting.pause(system) }
+                    try wait.sleep(system)
+                    while try !lock.tryLock() { try wait.sleep(system) }
                 }
             }
         }
@@ -112,24 +112,5 @@ extension SpoolDirectory {
                 return false
             }
         }
-    }
-}
-
-/// A wait for a lock, in growing pauses.
-struct Waiting {
-    private let patience: Duration
-    private var pauseLength: Duration = .milliseconds(1)
-    private var waited: Duration = .zero
-
-    init(_ patience: Duration) {
-        self.patience = patience
-    }
-
-    /// Sleeps for the next pause. Throws EWOULDBLOCK when the patience is at its end.
-    mutating func pause(_ system: SystemCalls) throws(Errno) {
-        if waited >= patience { throw .wouldBlock }
-        system.sleep(pauseLength)
-        waited += pauseLength
-        pauseLength = min(pauseLength * 2, .milliseconds(50))
     }
 }

@@ -1,0 +1,7 @@
+/// Where a settled operation is.
+package enum Settled: Hashable, Sendable {
+    /// Delivered and not kept, or superseded.
+    case gone
+    case moved(Entry)
+    case quarantined(QuarantineItem)
+}
