@@ -41,8 +41,8 @@ import Synchronization
 /// 4. *Never nowhere*: the target's directory is synced before the source's. A file system that reorders may show a
 ///    file twice, but never loses it. The generation with more attempts is the later one and wins.
 /// 5. *Gone after sync*: C → gone or another row is durable after `SpoolRun.sync`. A power cut before it brings the
-///    claim back, and its operation is sent again under the same idempotency key: window W1. A superseded operation is
-///    synced before its successor is sent, so it is never sent after its successor.
+///    claim back, and its operation is sent again under the same idempotency key: the repeat window. A superseded
+///    operation is synced before its successor is sent, so it is never sent after its successor.
 /// 6. *Kept before gone*: the values that a delivery leaves for its key are durable in `state/keys/` before its file
 ///    leaves row C (`SpoolDirectory+Kept`). After a crash in between the operation is sent again and its answer is kept
 ///    anew. A value stays while an operation of its key is in row N, D, C or X. The name of a foreign file has no key:
@@ -51,7 +51,7 @@ import Synchronization
 /// In a slow directory a run moves several files at once (`FileWorkers`). Each file is still in one row, and no call
 /// concerns two files. So a crash may find several files between two steps: claims that are not sent yet, no more than
 /// attempts may be in flight, each of which comes back with one more interruption; and deliveries whose answers came
-/// together and whose files are not gone yet, each of which is window W1.
+/// together and whose files are not gone yet, each of which is in the repeat window.
 ///
 /// A writer or run lives while it has the kernel's lock on `lock` in its directory (`LockedDirectory`). Process ids and
 /// ages prove nothing. If locks do not reach other hosts (`FileSystem.lockReach`), nothing that another host has locked
@@ -100,7 +100,8 @@ package final class SpoolDirectory {
     /// The directories in which this process itself has reserved ids.
     var reservations: Set<QueuePath> = []
 
-    /// Directories that `withSharedSyncs` syncs at its end, those with additions first; `nil` if each is synced at once.
+    /// Directories that `withSharedSyncs` syncs at its end, those with additions first; `nil` if each is synced at
+    /// once.
     var postponed: (withAdditions: Set<QueuePath>, withRemovals: Set<QueuePath>)?
     /// The scratch directory for all files that `withSharedSyncs` drops; the first drop makes it.
     var sharedScratch: ScratchDirectory?

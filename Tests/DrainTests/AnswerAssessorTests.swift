@@ -51,7 +51,7 @@ struct AnswerAssessorTests {
             Issue.record("it is not sent again")
             return
         }
-        #expect(again.uncharged == 1 && parts.bench.events.isEmpty)
+        #expect(again.unchargedCount == 1 && parts.bench.events.isEmpty)
     }
 
     @Test func `after a refusal fresh secrets are asked for once`() throws {

@@ -81,15 +81,15 @@ struct OneWayInTests {
         patient.sleep = { _ in }
         let other = try queue.open(patient)
         let sender = try queue.open()
-        let (reservation, standing) = try sender.reserve(OperationID("x")!)
-        #expect(reservation != nil && standing == nil)
+        let (reservation, existing) = try sender.reserve(OperationID("x")!)
+        #expect(reservation != nil && existing == nil)
         #expect(throws: SpoolError.self) { try accept([submission("x")], in: other) }
         guard case .accepted = try accept([submission("y")], in: other).results[0] else { throw Errno(0) }
         // The sender itself queues it.
         guard case .accepted = try accept([submission("x")], in: sender).results[0] else { throw Errno(0) }
         reservation?.release()
         #expect(try accept([submission("x")], in: other).results == [.duplicate(of: .new)])
-        #expect(try sender.reserve(OperationID("x")!).standing == .new)
+        #expect(try sender.reserve(OperationID("x")!).existing == .new)
         mkdir("\(queue.path)/tmp/20261121T091500.123456Z-0123456789abcdef", 0o700)
         try queue.put("z", at: "tmp/20261121T091500.123456Z-0123456789abcdef/reserved")
         guard case .accepted = try accept([submission("z")], in: other).results[0] else { throw Errno(0) }

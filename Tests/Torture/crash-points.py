@@ -9,7 +9,7 @@ help. What must hold:
 - What has been answered with 200 waits nowhere: it is gone, kept, or claimed by the run that was killed.
 - The run that comes next delivers the rest, and leaves no claims and no temporary files behind.
 - The receiver has everything at least once, and more than once only what was claimed when the run was killed and had
-  been received by then (window W1). Those are counted and told.
+  been received by then (the repeat window). Those are counted and told.
 - No delivery agent outlives its run.
 """
 

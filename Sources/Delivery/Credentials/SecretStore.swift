@@ -71,8 +71,8 @@ package final class SecretStore {
     /// succeed.
     ///
     /// If nothing has changed since that attempt, asks the commands and token endpoints of its secrets again. One that
-    /// fails or repeats its answer is not asked again within `commandRetryInterval`; one that gives another secret is asked
-    /// again as soon as that secret is refused. So a token that expires twice within seconds is renewed twice.
+    /// fails or repeats its answer is not asked again within `commandRetryInterval`; one that gives another secret is
+    /// asked again as soon as that secret is refused. So a token that expires twice within seconds is renewed twice.
     ///
     /// - Parameter used: the secrets of that attempt. Another attempt may have fetched newer ones since.
     package func refresh(after used: SecretValues, at now: ContinuousClock.Instant = .now) -> Bool {

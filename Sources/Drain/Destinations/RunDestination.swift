@@ -28,8 +28,8 @@ final class RunDestination {
     var urgent: [Work] = []
     /// The newest operations that are due and not chosen, for samples.
     var newest: [Candidate] = []
-    /// Counts of the due operations in this pass's listing: skipped because the destination was blocked already, offered
-    /// for selection, and chosen.
+    /// Counts of the due operations in this pass's listing: skipped because the destination was blocked already,
+    /// offered for selection, and chosen.
     var skipped = 0
     var offered = 0
     var chosen = 0

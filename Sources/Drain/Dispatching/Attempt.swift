@@ -55,7 +55,7 @@ struct Attempt {
     /// Whether it was refused with the earlier secrets.
     var hasFreshSecrets = false
     /// The number of requests that this run has sent for its operations without counting an attempt.
-    var uncharged = 0
+    var unchargedCount = 0
 
     var route: Route { maker.route }
 

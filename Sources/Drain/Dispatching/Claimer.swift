@@ -175,7 +175,7 @@ final class Claimer {
     /// answer decides what becomes of them:
     ///
     /// - Delivered: the older ones are settled first, durably before the newest. After a crash in between, the rest is
-    ///   merged and sent again (window W1): never an older one without the newest.
+    ///   merged and sent again (the repeat window): never an older one without the newest.
     /// - Deferred, parked, held: the older ones stay as they are, and no run sends them without the newest.
     /// - Attempts or age of the newest used up: all of them fail, the older ones first. They can be retried together,
     ///   and each file has its own change.

@@ -6,7 +6,7 @@ import Spool
 ///
 /// One thread decides. Between two waits for reports it settles and claims; in a slow directory it waits for the file
 /// workers that do this. After a crash the next run returns this run's claims; whether their requests arrived is
-/// unknown (window W1).
+/// unknown (the repeat window).
 final class Dispatcher {
     private let clock: RunClock
     private let tally: RunTally

@@ -126,6 +126,6 @@ final class RequestSender {
             throw .badBodyFile(path: file.path, reason: refusal.description)
         }
         return try attempt.maker.request(
-            for: attempt.members.map { ($0.operation, $0.name.attempts + 1 + attempt.uncharged) })
+            for: attempt.members.map { ($0.operation, $0.name.attempts + 1 + attempt.unchargedCount) })
     }
 }

@@ -80,7 +80,7 @@ final class SendQueue {
     /// not count.
     func enqueueAgain(_ attempt: Attempt) {
         var again = attempt
-        again.uncharged += 1
+        again.unchargedCount += 1
         enqueueFirst(again)
     }
 

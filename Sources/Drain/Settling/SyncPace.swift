@@ -3,8 +3,8 @@ import Policy
 /// The times at which a run syncs settled operations: at once if answers are slow, in groups if they are fast.
 /// Syncs take at most a fiftieth of the time, or more if one takes longer than 20 ms: no interval exceeds a second.
 ///
-/// Until a sync, a power cut brings delivered operations back (window W1); it never loses one. An operation that must
-/// not come back, because a newer value of its sequence follows, is synced before that value is sent.
+/// Until a sync, a power cut brings delivered operations back (the repeat window); it never loses one. An operation
+/// that must not come back, because a newer value of its sequence follows, is synced before that value is sent.
 struct SyncPace {
     private static let share = 50
     private static let limits = Duration.milliseconds(2)...Duration.seconds(1)

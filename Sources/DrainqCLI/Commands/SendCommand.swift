@@ -60,10 +60,10 @@ private struct OperationSender {
     /// Attempts an operation that the queue would accept; refuses what `add` would refuse. Reserves an id that the user
     /// chose until the operation is delivered, failed or in the queue.
     private func send(_ given: OperationInput.Given, _ sending: Sending) throws -> ExitStatus {
-        var (reservation, standing): (Reservation?, QueueState?)
+        var (reservation, existing): (Reservation?, QueueState?)
         if given.hasOwnID {
-            (reservation, standing) = try queue.spool.reserve(given.operation.header.id)
-            if let standing { return tell(given, isIn: standing) }
+            (reservation, existing) = try queue.spool.reserve(given.operation.header.id)
+            if let existing { return tell(given, isIn: existing) }
         }
         defer { reservation?.release() }
         let rule = AdmissionRule(queue.configuration)

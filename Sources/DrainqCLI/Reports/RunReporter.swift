@@ -5,7 +5,10 @@ import Spool
 /// The reporter of a run: everything for a person who watches, calls for action for cron, NDJSON for a program.
 struct RunReporter {
     enum Voice {
-        /// Reports failures, quarantine, the start of a hold, and input/output errors.
+        /// Reports what calls for action: operations that failed or are held by themselves, quarantined files, holds
+        /// that begin, and the end of a hold that was reported; operations that the server keeps refusing without a
+        /// witness, a network that is newly absent, values that an answer did not leave, and dropped operations;
+        /// input/output errors and agents that do not start.
         case actionable
         /// Also reports every attempt and a summary.
         case everything

@@ -150,8 +150,8 @@ package class KeyedCandidate {
     fileprivate static func isNewer(left: KeyedCandidate, right: KeyedCandidate) -> Bool { right.key < left.key }
 }
 
-/// The key that a candidate is sorted by, different for each: two files of one id and time still differ by when they were
-/// offered.
+/// The key that a candidate is sorted by, different for each: two files of one id and time still differ by when they
+/// were offered.
 private struct CandidateKey: Comparable {
     var age: Age
     var serial: Int

@@ -38,7 +38,7 @@ extension SpoolDirectory {
         var results: [Acceptance] = []
         var taken: [(index: Int, file: IncomingFile)] = []
         var seen: [OperationID: QueueState] = [:]
-        var standing: [Entry] = []
+        var existing: [Entry] = []
         for (index, submission) in submissions.enumerated() {
             let id = submission.header.id
             if let state = seen[id] {
@@ -47,7 +47,7 @@ extension SpoolDirectory {
             }
             let replaced = found[id]
             if let replaced, !replacing {
-                standing.append(replaced)
+                existing.append(replaced)
                 results.append(.duplicate(of: replaced.state))
                 continue
             }
@@ -71,7 +71,7 @@ extension SpoolDirectory {
             for (index, _) in taken { accepted.results[index] = .notAttempted }
             return accepted
         }
-        if durable { try syncExisting(standing) }
+        if durable { try syncExisting(existing) }
         let displaced = Set(control.victims.compactMap(\.member))
         if !displaced.isEmpty { taken = taken.enumerated().filter { !displaced.contains($0.offset) }.map(\.element) }
         if !taken.isEmpty {

@@ -93,8 +93,8 @@ extension SpoolDirectory {
             for _ in 0..<100 {
                 if try syncIfThere(QueuePath(entry.path)) { break }
                 let again = try withNamesLock { () throws(SpoolError) in try find([entry.name.id]) }
-                guard let standing = again[entry.name.id] else { break }
-                entry = standing
+                guard let existing = again[entry.name.id] else { break }
+                entry = existing
             }
         }
     }

@@ -271,16 +271,16 @@ extension SpoolRun {
         _ path: QueuePath, _ name: [UInt8], _ admission: inout Admission, _ now: Timestamp
     ) -> Bool {
         let aside = QueuePath("new/.\(Self.newAdmittingName())")
-        let mark = QueuePath(in: directory.path, Self.newAdmittingName().utf8)
+        let placeholder = QueuePath(in: directory.path, Self.newAdmittingName().utf8)
         do throws(Errno) {
             let status = try queue.system.statusAt(queue.root, path.bytes)
             let isKnown = try queue.knowsOwner(of: status)
             guard status.kind != .regular, !isKnown else { return false }
             try queue.system.renameNoReplace(queue.root, path.bytes, aside.bytes)
-            try queue.createFile(mark, [], durable: false)
+            try queue.createFile(placeholder, [], durable: false)
             let reason =
                 "it is \(status.kind.words) that only user \(status.owner) can move: it is '\(aside.description)' now"
-            try quarantine(mark, nil, foreign: name, reason, &admission, now)
+            try quarantine(placeholder, nil, foreign: name, reason, &admission, now)
             return true
         } catch {
             return false

@@ -180,8 +180,8 @@ final class LockedDirectory {
     private var isInPlace: Bool {
         get throws(Errno) {
             do throws(Errno) {
-                let standing = try queue.system.statusAt(queue.root, lockPath.bytes)
-                return try queue.system.status(descriptor).isSameFile(as: standing)
+                let existing = try queue.system.statusAt(queue.root, lockPath.bytes)
+                return try queue.system.status(descriptor).isSameFile(as: existing)
             } catch let error where error == .missing {
                 return false
             }

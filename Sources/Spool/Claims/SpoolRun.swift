@@ -206,8 +206,8 @@ package final class SpoolRun {
     static let leftLength = 128 << 10
 
     /// Makes every move since the last call durable. Syncs the targets' directories first, then the run's own, which is
-    /// the source of settled files and the target of claims, then the directories that claims came from. Window W1
-    /// closes here. Does not repeat a sync that failed, because its success would prove nothing.
+    /// the source of settled files and the target of claims, then the directories that claims came from. The repeat
+    /// window closes here. Does not repeat a sync that failed, because its success would prove nothing.
     package func sync() throws(SpoolError) {
         if hasLostLock { return }
         let (withAdditions, withRemovals) = changes.withLock { changes in

@@ -20,10 +20,10 @@ extension SpoolDirectory {
     package func check(_ file: BodyFile, roots: [String]) -> BodyFileRefusal? {
         switch bodyFile(at: file.path, roots: roots) {
         case .failure(let refusal): return refusal
-        case .success(var standing):
+        case .success(var existing):
             // The path that a foreign writer gave may be another one to the same file.
-            standing.path = file.path
-            return standing == file ? nil : .changed
+            existing.path = file.path
+            return existing == file ? nil : .changed
         }
     }
 

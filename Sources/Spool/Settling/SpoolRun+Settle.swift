@@ -88,8 +88,8 @@ extension SpoolRun {
     /// one; another operation goes into quarantine.
     private func resolve(_ path: QueuePath, against entry: Entry, _ now: Timestamp) throws(SpoolError) -> Settled {
         if case .operation(let ours) = try queue.read(path, name: entry.name, limit: SpoolDirectory.readLimit),
-            case .operation(let standing) = try queue.read(entry),
-            ours.operation.header == standing.operation.header, ours.operation.body == standing.operation.body
+            case .operation(let existing) = try queue.read(entry),
+            ours.operation.header == existing.operation.header, ours.operation.body == existing.operation.body
         {
             try remove(path)
             return .moved(entry)
