@@ -41,7 +41,7 @@ struct DestinationBookTests {
         }
     }
 
-    @Test func `a run that ignores a cool-down hears of no other than the next one`() throws {
+    @Test func `a run that ignores a cool-down adopts no other than the next one`() throws {
         let bench = try Bench()
         let identity = Destination(named: "http://one")
         let other = try Parts(bench)

@@ -460,7 +460,7 @@ import Testing
         #expect(try bench.state(of: "http://one").parking.entries.map(\.status) == [401])
     }
 
-    @Test func `a pause is heard by a run under way`() throws {
+    @Test func `a run under way adopts a pause`() throws {
         let bench = try Bench()
         try bench.add(1)
         let summary = try bench.run(RunOptions(stay: .during(.seconds(30)))) { _ in

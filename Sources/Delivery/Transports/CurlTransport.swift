@@ -58,7 +58,7 @@ package final class CurlTransport: AgentTransport {
     }
 
     /// Gives libcurl the transfers that have waited long enough.
-    private func release() {
+    private func addReady() {
         for (_, transfer) in transfers where transfer.isGiven && !transfer.hasBegun {
             guard connections.mayShare(transfer.request) else { continue }
             scouts.note(transfer)
@@ -100,7 +100,7 @@ package final class CurlTransport: AgentTransport {
                     end(transfer.ticket, transfer.result(code), isRegular: code == 0)
                 }
             }
-            release()
+            addReady()
             patience = endIdle()
             tell()
         } while !ccurl_multi_poll(multi, descriptor, patience.pollMilliseconds)

@@ -40,7 +40,7 @@ package final class Sending {
         package var name: EntryName
         package var reason: String
         package var isHeld = false
-        /// The caller releases it once the operation is in the queue: earlier, a newer one could be delivered first.
+        /// The caller ends it once the operation is in the queue: earlier, a newer one could be delivered first.
         package var turn: SequenceReservation?
     }
 
