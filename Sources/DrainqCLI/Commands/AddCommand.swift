@@ -53,7 +53,7 @@ private struct Adder {
         }
         if isAtomic, !applying.isEmpty {
             let status = ExitStatus.first(of: applying)
-            tellRefused()
+            reportRefused()
             throw nothingAdded(status)
         }
         try flush()
@@ -93,7 +93,7 @@ private struct Adder {
         if isFull, !gathersAll { try flush() }
     }
 
-    private mutating func tellRefused() {
+    private mutating func reportRefused() {
         if !refused.report() { applying.insert(.inputOutput) }
     }
 
@@ -101,7 +101,7 @@ private struct Adder {
 
     /// Gives the batch to the spool and prints the answers. From then on these operations are safe.
     private mutating func flush() throws {
-        tellRefused()
+        reportRefused()
         batchLength = 0
         if batch.isEmpty { return }
         let taken = batch
@@ -116,9 +116,9 @@ private struct Adder {
                 error, hasBegun: hasAnswered, verb: "add", from: taken[0].place.line, of: taken[0].place.source)
         }
         for (given, result) in zip(taken, accepted.results) { answer(given, result) }
-        tellRefused()
+        reportRefused()
         hasAnswered = true
-        if !tellDropped(accepted) { applying.insert(.inputOutput) }
+        if !reportDropped(accepted) { applying.insert(.inputOutput) }
         standardOutput.flush()
     }
 

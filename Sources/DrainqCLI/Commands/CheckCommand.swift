@@ -16,11 +16,11 @@ func check(_ arguments: CheckArguments, environment: [String: String]) throws(Co
         var configuration: Configuration?
         do {
             configuration = try readConfiguration(at: arguments.queue.configuration, queue: path)
-            findings.fine("configuration")
+            findings.ok("configuration")
         } catch let errors as ConfigurationErrors {
-            findings.problems(CommandFailure(errors), "configuration")
+            findings.problems(CommandFailure(errors))
         } catch let failure as CommandFailure {
-            findings.problems(failure, "configuration")
+            findings.problems(failure)
         }
         do {
             try checkLayout(path, isRepairing: isRepairing, &findings)
@@ -28,11 +28,11 @@ func check(_ arguments: CheckArguments, environment: [String: String]) throws(Co
                 spool: try SpoolDirectory(opening: path), configuration: configuration ?? Configuration())
             queue.environment = environment
             try queue.applyTransport(of: environment)
-            findings.fine("directory")
+            findings.ok("directory")
             do throws(SpoolError) {
                 try queue.checkTrustOfConfiguration(arguments.queue)
             } catch {
-                findings.problems(CommandFailure(error), "configuration")
+                findings.problems(CommandFailure(error))
             }
             try checkDamage(queue.spool, isRepairing: isRepairing, &findings)
             try checkClaims(queue, &findings)
@@ -44,7 +44,7 @@ func check(_ arguments: CheckArguments, environment: [String: String]) throws(Co
                 checkSecrets(queue, environment, &findings)
             }
         } catch let error as SpoolError {
-            findings.problems(CommandFailure(error), "directory")
+            findings.problems(CommandFailure(error))
         }
         return .first(of: findings.applying)
     }
@@ -56,11 +56,11 @@ private func checkClaims(_ queue: OpenQueue, _ findings: inout Findings) throws 
     var claimed: [String: Int] = [:]
     try queue.spool.forEachEntry(in: .claimed) { claimed[$0.claimedBy ?? "", default: 0] += 1 }
     for (run, count) in claimed.sorted(by: { $0.key < $1.key }) {
-        findings.fact("\(count) claimed by run '\(run)'")
+        findings.note("\(count) claimed by run '\(run)'")
     }
     let proof = try queue.spool.prove(now: .now())
     if proof.locks {
-        findings.fine(
+        findings.ok(
             "locks: flock(2) keeps a second process out, so a run is alive while its lock is held (\(proof.fileSystem.type))"
         )
         if proof.fileSystem.lockReach == .thisHost { try checkOtherHosts(queue, proof.fileSystem, &findings) }
@@ -71,19 +71,19 @@ private func checkClaims(_ queue: OpenQueue, _ findings: inout Findings) throws 
         return
     }
     try queue.spool.beginRun(now: .now()).end()
-    findings.fine("claims")
+    findings.ok("claims")
     if !proof.renamesWithoutReplacing {
-        findings.fact("this file system cannot rename without replacing: moves are link, sync and unlink")
+        findings.note("this file system cannot rename without replacing: moves are link, sync and unlink")
     }
 }
 
 /// Reports the consequences on a file system where a free lock does not prove that another host's run is dead.
 private func checkOtherHosts(_ queue: OpenQueue, _ fileSystem: FileSystem, _ findings: inout Findings) throws {
-    findings.fact(
+    findings.note(
         "locks of this file system (\(fileSystem.type)) are not known to reach other hosts: what a run of another host has claimed is left to that host, and whatever has an order waits while there is such a run"
     )
     for run in try queue.spool.unjudgedRuns() {
-        findings.fact(
+        findings.note(
             "the run '\(run)' is another host's, alive or not; if that host is gone for good, remove 'claimed/\(run)/lock', and the next run takes over"
         )
     }
@@ -95,7 +95,7 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
         var entries: [Entry] = []
         let foreign = try queue.spool.forEachEntry(in: state) { entries.append($0) }
         if foreign > 0 {
-            findings.fact(
+            findings.note(
                 state == .new
                     ? "\(foreign) in 'new' under names of their own; the next run reads them"
                     : "\(foreign) in '\(state.rawValue)' under names that are no operation's; they stay")
@@ -115,27 +115,27 @@ private func checkFiles(_ queue: OpenQueue, _ findings: inout Findings) throws {
             }
         }
     }
-    findings.fine("\(read) files")
+    findings.ok("\(read) files")
     let kept = try queue.spool.quarantined().count
-    if kept > 0 { findings.fact("\(kept) in quarantine: \(pasted("list", "--state", "quarantined"))") }
+    if kept > 0 { findings.note("\(kept) in quarantine: \(pasted("list", "--state", "quarantined"))") }
 }
 
 /// Reports the types of waiting operations that have no URL, before a run meets them.
 private func checkRoutes(_ queue: OpenQueue, _ findings: inout Findings) throws {
-    var homeless: Set<TypeName> = []
+    var typesWithoutURL: Set<TypeName> = []
     for state in [QueueState.new, .deferred] {
         try queue.spool.forEachEntry(in: state) { entry in
             if entry.name.originDigest == nil, queue.configuration.route(of: entry.name.type).url == nil {
-                homeless.insert(entry.name.type)
+                typesWithoutURL.insert(entry.name.type)
             }
         }
     }
-    for type in homeless.sorted() {
+    for type in typesWithoutURL.sorted() {
         findings.problem(
             .configuration, "operations of type '\(type)' wait, and no url is configured for them",
             hint: "set routes.default.url in drainq.json")
     }
-    if homeless.isEmpty { findings.fine("routes") }
+    if typesWithoutURL.isEmpty { findings.ok("routes") }
 }
 
 /// Reports requests that this machine cannot make, and unreadable files that a connection needs.
@@ -167,7 +167,7 @@ private func checkTransports(_ queue: OpenQueue, _ findings: inout Findings) {
                 hint: "a path that is not absolute starts from the directory of the configuration")
         }
     }
-    if isFine { findings.fine("transports") }
+    if isFine { findings.ok("transports") }
 }
 
 /// Reads the files of secrets as a run would. Only targets a missing variable or credential, which may be the
@@ -185,21 +185,21 @@ private func checkSecrets(_ queue: OpenQueue, _ environment: [String: String], _
                 .configuration, "the secret '\(name)' \(failure)",
                 hint: "its destination is held until the secret can be read")
         } else {
-            findings.fact("the secret '\(name)' \(failure); a run with an environment of its own may have it")
+            findings.note("the secret '\(name)' \(failure); a run with an environment of its own may have it")
         }
     }
-    if isFine, !sources.isEmpty { findings.fine("secrets") }
+    if isFine, !sources.isEmpty { findings.ok("secrets") }
     let defaults = queue.configuration.defaultRoute
     for (type, route) in [(.default, defaults)]
         + queue.configuration.routes.sorted(by: { $0.key < $1.key })
     {
         let (inherited, signing) = type == .default ? ([], nil) : (defaults.headers, defaults.awsSigning)
         if let own = route.awsSigning, own != signing, !own.hasSecretKey {
-            findings.fact(
+            findings.note(
                 "the route '\(type)' has its 'sign.aws.secretKey' written out: a secret would keep it out of the file")
         }
         for header in route.headers where isLiteralCredential(header) && !inherited.contains(header) {
-            findings.fact(
+            findings.note(
                 "the route '\(type)' has a credential in its header '\(header.name)': a secret would keep it out of the file"
             )
         }

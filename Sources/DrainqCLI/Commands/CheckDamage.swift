@@ -9,7 +9,7 @@ func checkLayout(_ path: String, isRepairing: Bool, _ findings: inout Findings) 
         try SpoolDirectory.makeDirectories(missing, at: path)
         for damage in missing { findings.repaired(damage.text, damage.word) }
     } else {
-        for damage in missing { findings.take(damage) }
+        for damage in missing { findings.report(damage) }
     }
 }
 
@@ -17,22 +17,22 @@ func checkLayout(_ path: String, isRepairing: Bool, _ findings: inout Findings) 
 func checkDamage(_ spool: SpoolDirectory, isRepairing: Bool, _ findings: inout Findings) throws {
     let damages = try spool.damages(now: .now())
     if !isRepairing || damages.isEmpty {
-        for damage in damages { findings.take(damage) }
-        if damages.isEmpty { findings.fine("layout, modes and leftovers") }
+        for damage in damages { findings.report(damage) }
+        if damages.isEmpty { findings.ok("layout, modes and leftovers") }
         return
     }
     let recovery = spool.repair(now: .now())
     let left = try spool.damages(now: .now())
     for damage in damages where !left.contains(damage) { findings.repaired(damage.text, damage.word) }
-    for damage in left { findings.take(damage) }
+    for damage in left { findings.report(damage) }
     for item in recovery.quarantined {
-        findings.fact("'quarantine/\(item.fileName)': \(item.reason ?? "no reason recorded")")
+        findings.note("'quarantine/\(item.fileName)': \(item.reason ?? "no reason recorded")")
     }
-    for error in recovery.errors { findings.problems(CommandFailure(error), "directory") }
+    for error in recovery.errors { findings.problems(CommandFailure(error)) }
 }
 
 extension Findings {
-    fileprivate mutating func take(_ damage: Damage) {
+    fileprivate mutating func report(_ damage: Damage) {
         problem(damage.status, damage.text, hint: damage.remedy, damage: damage.word)
     }
 }

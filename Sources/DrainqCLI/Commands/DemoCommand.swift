@@ -44,7 +44,7 @@ func demo(_ arguments: DemoArguments, environment: [String: String]) throws(Comm
         running.verbosity = arguments.verbosity
         running.progress = .never
         let status = try drain(
-            queue, options: options, running, voice: arguments.verbosity.isQuiet ? .actionable : .everything)
+            queue, options: options, running, detail: arguments.verbosity.isQuiet ? .actionable : .everything)
         for request in receiver.requests() {
             standardOutput.line(
                 escapedForDisplay(

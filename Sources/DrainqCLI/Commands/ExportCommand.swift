@@ -12,7 +12,7 @@ func export(_ arguments: ExportArguments, environment: [String: String]) throws(
         } else {
             try exportation.perform(try namedTargets(arguments.ids))
         }
-        if !arguments.verbosity.isQuiet { exportation.tellWhatIsMissing() }
+        if !arguments.verbosity.isQuiet { exportation.reportOmissions() }
         return .first(of: exportation.applying)
     }
 }
@@ -96,7 +96,7 @@ private struct Exporter {
         return true
     }
 
-    func tellWhatIsMissing() {
+    func reportOmissions() {
         if claimed > 0 {
             Messages.notice("\(claimed) are being attempted at this moment, and may be delivered all the same")
         }

@@ -60,7 +60,7 @@ private struct Importer {
             let chunk = try source.next(atMost: max(65_536, min(input.pending, 16 * 1_048_576)))
             for item in input.feed(chunk, atEnd: chunk.isEmpty) { try take(item, source.name) }
             // The next chunk may come late.
-            if gathersAll { tellRefused() } else { try flush() }
+            if gathersAll { reportRefused() } else { try flush() }
             if chunk.isEmpty { return }
             if input.pending > Self.longestLine {
                 throw CommandFailure(
@@ -101,10 +101,10 @@ private struct Importer {
     private mutating func refuse(_ text: [UInt8], _ source: String, _ line: Int, _ reason: String) {
         applying.insert(.dataInvalid)
         refused.append(text, source, line, reason: reason)
-        if refused.isFull { tellRefused() }
+        if refused.isFull { reportRefused() }
     }
 
-    private mutating func tellRefused() {
+    private mutating func reportRefused() {
         if !refused.report() { applying.insert(.inputOutput) }
     }
 
@@ -112,7 +112,7 @@ private struct Importer {
 
     /// Gives the batch to the spool and prints the answers. From then on these operations are safe.
     private mutating func flush() throws {
-        tellRefused()
+        reportRefused()
         if batch.isEmpty { return }
         let taken = isAtomic ? batch : Array(batch.prefix(Self.batchSize))
         batch.removeFirst(taken.count)
@@ -129,9 +129,9 @@ private struct Importer {
         for ((submission, text, source, line), result) in zip(taken, accepted.results) {
             answer(submission, text, source, line, result)
         }
-        tellRefused()
+        reportRefused()
         hasAnswered = true
-        if !tellDropped(accepted) { applying.insert(.inputOutput) }
+        if !reportDropped(accepted) { applying.insert(.inputOutput) }
         standardOutput.flush()
     }
 

@@ -63,7 +63,7 @@ private struct OperationSender {
         var (reservation, standing): (Reservation?, QueueState?)
         if given.hasOwnID {
             (reservation, standing) = try queue.spool.reserve(given.operation.header.id)
-            if let standing { return tell(given, isIn: standing) }
+            if let standing { return reportDuplicate(given, in: standing) }
         }
         defer { reservation?.release() }
         let rule = AdmissionRule(queue.configuration)
@@ -77,7 +77,7 @@ private struct OperationSender {
     }
 
     /// Reports that the operation is in the queue already. Sends nothing.
-    private func tell(_ given: OperationInput.Given, isIn state: QueueState) -> ExitStatus {
+    private func reportDuplicate(_ given: OperationInput.Given, in state: QueueState) -> ExitStatus {
         let id = given.operation.header.id
         let waits = QueueState.waiting.contains(state)
         let reason = "it is in the queue already (\(state.word))"
@@ -156,7 +156,7 @@ private struct OperationSender {
         } catch {
             return "\(error)"
         }
-        _ = tellDropped(accepted)
+        _ = reportDropped(accepted)
         switch accepted.results.first {
         case .rejected(let limit): return "\(limit)"
         case .refused(let reason): return reason

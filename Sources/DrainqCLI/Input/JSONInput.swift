@@ -124,7 +124,7 @@ struct JSONInput {
         buffer.removeFirst(consumed)
         // However small the chunks, a value is scanned only each time its length doubles.
         nextScan = buffer.count * 2
-        brackets = Brackets(isLost: mustGrow)
+        brackets = Brackets(followsMistake: mustGrow)
         brackets.take(buffer)
         brackets.haveClosed = false
         return items
@@ -188,18 +188,18 @@ private struct LineCount {
 /// A hint whether the brackets of a document have closed, from each byte once. Only a scanner knows where a value ends.
 private struct Brackets {
     /// Whether a mistake came before: then only a line that begins with a bracket counts.
-    private let isLost: Bool
+    private let followsMistake: Bool
     var haveClosed = false
     private var depth = 0
     private var isString = false
     private var isEscaped = false
     private var beginsLine = false
 
-    init(isLost: Bool = false) { self.isLost = isLost }
+    init(followsMistake: Bool = false) { self.followsMistake = followsMistake }
 
     mutating func take(_ bytes: [UInt8]) {
         for byte in bytes {
-            if isLost {
+            if followsMistake {
                 if beginsLine, byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") { haveClosed = true }
                 beginsLine = byte == UInt8(ascii: "\n")
                 continue

@@ -7,7 +7,7 @@ struct SendCounting {
     private let spool: SpoolDirectory
     private var counters = Counters()
     private var nextWrite = ContinuousClock.now
-    private var isLost = false
+    private var hasWarned = false
 
     init(_ spool: SpoolDirectory) {
         self.spool = spool
@@ -30,8 +30,8 @@ struct SendCounting {
         do throws(SpoolError) {
             try counters.addToFile(in: spool)
         } catch {
-            if !isLost { Messages.warning(error.description, hint: error.hint) }
-            isLost = true
+            if !hasWarned { Messages.warning(error.description, hint: error.hint) }
+            hasWarned = true
         }
         counters = Counters()
     }

@@ -109,7 +109,7 @@ struct ExplainedRoute {
         verdict.outcome != .delivered && verdict.countsAttempt
     }
 
-    func operation(after verdict: Verdict) -> String {
+    func effectOnOperation(after verdict: Verdict) -> String {
         switch verdict.outcome {
         case .delivered:
             (keepsDeliveredFor > .zero
@@ -132,7 +132,7 @@ struct ExplainedRoute {
     }
 
     /// Returns the effects on the destination, a sentence each.
-    func destination(after report: SealedReport, _ verdict: Verdict) -> [String] {
+    func effectsOnDestination(after report: SealedReport, _ verdict: Verdict) -> [String] {
         var sentences: [String] = []
         let start = Timestamp(microseconds: 0)
         let events = DestinationEvent.events(

@@ -199,9 +199,9 @@ extension Explanation {
         self.init(
             answer: answer, route: explained.view, outcome: verdict.outcome.rawValue,
             rule: verdict.rule.description, written: explained.place(of: verdict.rule.match?.rule),
-            operation: explained.operation(after: verdict),
+            operation: explained.effectOnOperation(after: verdict),
             countsAttempt: explained.countsAttempt(verdict), accused: verdict.accused()?.rawValue,
-            destination: explained.destination(after: report, verdict))
+            destination: explained.effectsOnDestination(after: report, verdict))
         if verdict.outcome == .deferred {
             retry = ScheduleView(verdict.isRateLimited ? route.retryRateLimited ?? route.retry : route.retry)
         }

@@ -4,7 +4,8 @@ import Spool
 
 /// The reporter of a run: everything for a person who watches, calls for action for cron, NDJSON for a program.
 struct RunReporter {
-    enum Voice {
+    /// The events that the reporter prints, and their form.
+    enum Detail {
         /// Reports failures, quarantine, the start of a hold, and input/output errors.
         case actionable
         /// Also reports every attempt and a summary.
@@ -16,7 +17,7 @@ struct RunReporter {
     /// The most failed operations, and files that are no operations, that `actionable` reports on lines of their own.
     private static let shown = 10
 
-    let voice: Voice
+    let detail: Detail
     /// The log that replaces words on standard error.
     private let log: RunLog?
     private let progress: Progress?
@@ -30,18 +31,18 @@ struct RunReporter {
     private var strangers = 0
 
     init(
-        voice: Voice, log: RunLog? = nil, progress: Progress? = nil, queue: String? = nil, showsStats: Bool = false,
+        detail: Detail, log: RunLog? = nil, progress: Progress? = nil, queue: String? = nil, showsStats: Bool = false,
         alarms: Alarms? = nil
     ) {
-        self.voice = voice
+        self.detail = detail
         self.log = log
         self.progress = progress
         self.queue = queue
         self.showsStats = showsStats
-        self.alarms = voice == .actionable && log == nil ? alarms : nil
+        self.alarms = detail == .actionable && log == nil ? alarms : nil
     }
 
-    static func voice(_ arguments: RunArguments) -> Voice {
+    static func detail(_ arguments: RunArguments) -> Detail {
         if arguments.isJSON { return .json }
         if arguments.verbosity.isVerbose { return .everything }
         if arguments.verbosity.isQuiet { return .actionable }
@@ -51,62 +52,63 @@ struct RunReporter {
     mutating func take(_ event: RunEvent) {
         progress?.take(event)
         log?.take(event)
-        if log != nil, voice != .json { return }
+        if log != nil, detail != .json { return }
         switch event {
         case .chosen: break
         case .attempted(let attempt), .settledUnsent(let attempt): take(attempt)
         case .quarantined(let item): quarantined(item)
         case .destinationHeld(let destination, let record, let byStormGuard):
-            let isTold = alarms?.tells(holdOf: destination, for: record, byStormGuard: byStormGuard) ?? true
-            if isTold, voice == .actionable || voice == .everything {
+            let shouldReport =
+                alarms?.shouldReport(holdOf: destination, for: record, byStormGuard: byStormGuard) ?? true
+            if shouldReport, detail == .actionable || detail == .everything {
                 Messages.error("'\(destination)' is held: \(record.cause)", hint: hint(for: record))
             }
         case .recovered(let recovery):
             for item in recovery.quarantined { quarantined(item) }
-            if voice == .everything, !recovery.returned.isEmpty {
+            if detail == .everything, !recovery.returned.isEmpty {
                 Messages.say(.warning, "returned \(recovery.returned.count) that a run which died had claimed")
             }
         case .holdEnded(let destination):
-            let wasTold = alarms?.release(destination) == true
-            if voice == .everything || wasTold { Messages.notice("'\(destination)' is no longer held") }
+            let wasReported = alarms?.release(destination) == true
+            if detail == .everything || wasReported { Messages.notice("'\(destination)' is no longer held") }
         case .parked(let id, let destination, let record, let times):
             // Reported once, if no other operation has shown meanwhile which one is to blame.
-            if voice == .everything && times == 1 || voice != .json && voice != .silent && times == 2 {
+            if detail == .everything && times == 1 || detail != .json && detail != .silent && times == 2 {
                 Messages.warning(
                     "'\(destination)' refuses '\(id)': \(record.cause); no other operation shows who is to blame",
                     hint: hint(for: record))
             }
         case .networkAbsent(let absence, let isNew):
-            if voice == .everything || voice == .actionable, isNew {
+            if detail == .everything || detail == .actionable, isNew {
                 Messages.warning("\(absence)", hint: "no attempt is counted; what is due waits until there is one")
             }
         case .superseded(let name, by: let newer, _):
-            if voice == .everything { Messages.info("\(name.id) \(name.type) superseded by \(newer)") }
+            if detail == .everything { Messages.info("\(name.id) \(name.type) superseded by \(newer)") }
         case .notKept(let id, let name, let reason):
-            if voice == .everything || voice == .actionable {
+            if detail == .everything || detail == .actionable {
                 Messages.warning(
                     notKeptMessage(id, name, reason), hint: "operations of its key that need the value wait for it")
             }
         case .dropped(let name):
-            if voice != .silent, log == nil { Messages.say(.warning, droppedMessage(name)) }
+            if detail != .silent, log == nil { Messages.say(.warning, droppedMessage(name)) }
         case .stopping(let inFlight, let grace):
-            if voice == .everything {
+            if detail == .everything {
                 Messages.say(
                     .notice, "stopping: waiting up to \(InWords.short(grace)) for \(inFlight) in flight",
                     hint: "a second signal puts them back unanswered")
             }
         case .inputOutputError(let error):
-            if voice != .silent, log == nil { Messages.error(error.description, hint: error.hint) }
+            if detail != .silent, log == nil { Messages.error(error.description, hint: error.hint) }
         case .agentsFailed(let reason):
-            if voice != .silent, log == nil { Messages.error(reason) }
+            if detail != .silent, log == nil { Messages.error(reason) }
         }
     }
 
     mutating func finish(_ summary: RunSummary, _ status: ExitStatus) {
         progress?.finish()
         log?.finish(SummaryView(summary, status))
-        if log != nil, voice != .json { return }
-        switch voice {
+        if log != nil, detail != .json { return }
+        switch detail {
         case .silent: break
         case .json: JSONLine.write(SummaryView(summary, status))
         case .actionable:
@@ -118,7 +120,7 @@ struct RunReporter {
                     "and \(strangers - Self.shown) more are not operations",
                     hint: pasted("list", "--state", "quarantined"))
             }
-            tellOwed()
+            reportEarlierAlarms()
         case .everything: Messages.notice(sentence(summary))
         }
         if showsStats {
@@ -129,13 +131,13 @@ struct RunReporter {
     }
 
     /// Reports what earlier runs kept quiet about, and records for later runs what this one reported.
-    private func tellOwed() {
+    private func reportEarlierAlarms() {
         guard let alarms else { return }
-        for sentence in alarms.owed {
+        for sentence in alarms.dueReports {
             Messages.error(sentence, hint: pasted("list", "--state", "failed"))
         }
         do throws(SpoolError) {
-            try alarms.leave()
+            try alarms.save()
         } catch {
             Messages.warning(error.description, hint: error.hint)
         }
@@ -146,14 +148,14 @@ struct RunReporter {
     private mutating func take(_ event: AttemptEvent) {
         if event.hasFailed {
             // The exit status and the metrics still count the failure.
-            if alarms?.tells(event) == false { return }
+            if alarms?.shouldReport(event) == false { return }
             failures += 1
         }
-        switch voice {
+        switch detail {
         case .silent: break
         case .json: JSONLine.write(AttemptView(event))
         case .everything:
-            if !event.hasFailed, !event.isHeldByItself, progress?.standsForAttempts == true { break }
+            if !event.hasFailed, !event.isHeldByItself, progress?.replacesAttemptLines == true { break }
             Messages.say(event.level, line(event))
         case .actionable:
             if event.hasFailed, failures <= Self.shown {
@@ -172,8 +174,8 @@ struct RunReporter {
 
     private mutating func quarantined(_ item: QuarantineItem) {
         strangers += 1
-        if voice == .actionable, strangers > Self.shown { return }
-        switch voice {
+        if detail == .actionable, strangers > Self.shown { return }
+        switch detail {
         case .silent: break
         case .json: JSONLine.write(QuarantineView(item))
         case .actionable, .everything:
