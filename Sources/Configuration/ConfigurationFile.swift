@@ -62,13 +62,13 @@ package enum ConfigurationFile {
                 findings.add(
                     "no route has the destination \(quote(mention.name))", about: mention,
                     hint: didYouMean(mention.name, among: destinations.sorted())
-                        ?? "a destination is an origin such as https://api.example.com, or what a route calls 'destination'"
+                        ?? "a destination is an origin such as https://api.example.com, or the 'destination' of a route"
                 )
             case .keptValue where !kept.contains(mention.name):
                 findings.add(
                     "no route keeps a value \(quote(mention.name))", about: mention,
                     hint: didYouMean(mention.name, among: kept.sorted())
-                        ?? "the route whose answer has it keeps it: keep: { \(mention.name): \"/id\" }")
+                        ?? "add to the route whose answer contains it: keep: { \(mention.name): \"/id\" }")
             case .secret, .destination, .keptValue: break
             }
         }
