@@ -19,7 +19,7 @@ struct SendArguments: CommandArguments {
         InputOptions.options.map { $0.within(\.input) }
         Option(
             .noQueue, \.neverQueues, "do not queue after a failure",
-            "Does not keep the operation after a temporary failure; the failure is an error.")
+            "Does not queue the operation after a temporary failure; the failure is an error.")
         Option(
             .timeout, .duration, \.timeout, "the longest time of an attempt",
             """
@@ -71,8 +71,8 @@ extension CommandDescription {
         whose id is in the queue already: the status is 75 if that one waits, and 1 if it has failed or is \
         quarantined. For several operations the status is the first in EXIT STATUS that applies.
 
-        With --no-queue it never queues; the statuses are the same. With --fallback it prints that text if nothing was \
-        delivered, and the status is 0. With --no-queue, --timeout and --fallback the command always prints an answer. \
+        With --no-queue it never queues; the statuses are the same. With --fallback it prints that text if the \
+        operation is not delivered, and the status is 0. With --no-queue, --timeout and --fallback the command always prints an answer. \
         Only a wrong command line, a wrong configuration or a missing queue is still an error.
 
         The queue remembers what an attempt shows about its destination, as after a run. `conditions` of the \
