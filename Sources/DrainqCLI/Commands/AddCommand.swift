@@ -64,7 +64,7 @@ private struct Adder {
     private var gathersAll: Bool { isAtomic || arguments.input.id != nil }
 
     private func nothingAdded(_ status: ExitStatus) -> CommandFailure {
-        CommandFailure(status, "nothing was added", hint: "--atomic accepts all or none")
+        CommandFailure(status, "no operation was added", hint: "with --atomic the command adds all operations or none")
     }
 
     private mutating func take(_ item: OperationInput.Item) throws {
@@ -150,7 +150,9 @@ private struct Adder {
             if !applying.contains(.dataInvalid) { applying.insert(.inputOutput) }
             if isJSON {
                 JSONLine.write(
-                    AddResult(error: "not added: --atomic", source: given.place.source, line: given.place.line))
+                    AddResult(
+                        error: "not added: --atomic adds all operations or none", source: given.place.source,
+                        line: given.place.line))
             }
         }
     }

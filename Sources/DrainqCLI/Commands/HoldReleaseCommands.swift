@@ -12,8 +12,8 @@ func hold(_ arguments: HoldArguments, environment: [String: String]) throws(Comm
         }
         if arguments.reason != nil {
             throw CommandFailure(
-                .usage, "'--reason' is for the hold of a destination",
-                hint: "name it, and nothing else that chooses: drainq hold --destination D --reason TEXT")
+                .usage, "'--reason' applies only to the hold of a destination",
+                hint: "choose by --destination alone: drainq hold --destination D --reason TEXT")
         }
         let action = Action(verb: "hold", states: [.new, .deferred, .held], objection: objectionToHolding) {
             queue, entry, _ throws(SpoolError) in try queue.spool.hold(entry) != nil
@@ -67,10 +67,14 @@ private func setPaused(
         try queue.spool.setPaused(isPaused)
         if !arguments.verbosity.isQuiet {
             Messages.notice(
-                isPaused ? "paused: no run attempts anything" : "resumed: the next run attempts what is due")
+                isPaused
+                    ? "the queue is paused: runs make no attempts"
+                    : "the queue is resumed: the next run attempts due operations")
             for (name, state) in try queue.knownDestinations().states.sorted(by: { $0.key < $1.key })
             where !isPaused && state.isPaused {
-                Messages.notice("'\(name)' is still paused by itself")
+                Messages.notice(
+                    "the destination '\(name)' is still paused; '\(pasted("resume", "--destination", name))' ends its pause"
+                )
             }
         }
         return .ok
@@ -88,7 +92,7 @@ private func objectionToHolding(_ entry: Entry) -> String? {
 
 private func objectionToReleasing(_ entry: Entry) -> String? {
     switch entry.state {
-    case .new, .deferred: entry.name.isHeld ? nil : "it is not held by itself"
+    case .new, .deferred: entry.name.isHeld ? nil : "it is not held individually"
     case .claimed, .failed, .quarantine, .delivered: "it is \(entry.state.word)"
     }
 }

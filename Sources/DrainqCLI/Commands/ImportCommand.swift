@@ -70,15 +70,16 @@ private struct Importer {
     }
 
     mutating func end() throws {
-        let nothingImported = CommandFailure(
-            .dataInvalid, "nothing was imported", hint: "--atomic takes in all or none")
-        if isAtomic, applying.contains(.dataInvalid) { throw nothingImported }
+        let noneImported = CommandFailure(
+            .dataInvalid, "no operation was imported", hint: "with --atomic the command imports all operations or none")
+        if isAtomic, applying.contains(.dataInvalid) { throw noneImported }
         while !batch.isEmpty { try flush() }
-        if isAtomic, applying.contains(.dataInvalid) { throw nothingImported }
+        if isAtomic, applying.contains(.dataInvalid) { throw noneImported }
         guard imported == 0, duplicates > 0, applying.isEmpty else { return }
         let command = pasted("import", "--replace")
         throw CommandFailure(
-            .failed, "nothing was imported: every id is in the queue already", hint: "'\(command)' takes their place")
+            .failed, "no operation was imported: every id is in the queue already",
+            hint: "'\(command)' replaces the operations in the queue")
     }
 
     private mutating func take(_ item: JSONInput.Item, _ source: String) throws {
@@ -174,7 +175,9 @@ private struct Importer {
         case .notAttempted:
             if !applying.contains(.dataInvalid) { applying.insert(.inputOutput) }
             if arguments.isJSON {
-                JSONLine.write(AddResult(error: "not imported: --atomic", source: source, line: line))
+                JSONLine.write(
+                    AddResult(
+                        error: "not imported: --atomic imports all operations or none", source: source, line: line))
             }
         }
     }

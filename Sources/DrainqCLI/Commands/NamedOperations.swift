@@ -66,8 +66,8 @@ struct NamedOperations {
             let isHeld = waiting?.needsPerson ?? false
             let reason =
                 switch waiting {
-                case nil: entry.state == .claimed ? "another run is sending it" : "it is \(entry.state.word)"
-                case .nothing, .time, .witness: "the run ended before"
+                case nil: entry.state == .claimed ? "another run has claimed it" : "it is \(entry.state.word)"
+                case .nothing, .time, .witness: "the run ended before it sent this operation"
                 case .some(let waiting):
                     waiting.sentence(now, id: id, destination: known.table.destination(of: entry.name).name)
                 }
@@ -75,7 +75,7 @@ struct NamedOperations {
             if isHeld {
                 Messages.error("cannot send '\(id)': \(reason)")
             } else {
-                Messages.notice("'\(id)' is not sent now: \(reason)")
+                Messages.notice("'\(id)' was not sent: \(reason)")
             }
         }
         return statuses

@@ -114,7 +114,7 @@ struct Action {
             if filter.states.contains(.quarantined) {
                 if onQuarantined == nil {
                     throw CommandFailure(
-                        .usage, "cannot \(verb) what is in quarantine", hint: "no run attempts it anyway")
+                        .usage, "cannot \(verb) files in quarantine", hint: "runs do not attempt them")
                 }
                 items = try queue.spool.quarantined().filter(filter.includes)
             }
@@ -182,8 +182,8 @@ struct Action {
         guard !before.isEmpty, let after = try? heldBehindFailed(queue) else { return }
         let count = before.keys.count { after[$0] == nil }
         guard count > 0, !options.verbosity.isQuiet else { return }
-        let operations = count == 1 ? "1 operation that was" : "\(count) operations that were"
-        Messages.notice("\(operations) held behind what failed \(count == 1 ? "goes" : "go") on")
+        Messages.notice(
+            "\(InWords.are(count, "operation")) no longer held behind a failed operation")
     }
 
     /// The number of operations that share a sync. Their answers wait for it: half a second's worth of renames.
@@ -205,7 +205,7 @@ struct Action {
                 done.append((entry, times))
                 times = times.next(spacing)
             } else {
-                refused.append((entry.name.id, "a run has just taken it"))
+                refused.append((entry.name.id, "a run has just claimed it"))
             }
         }
         // A failed sync does not undo the moves.

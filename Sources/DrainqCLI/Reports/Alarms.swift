@@ -57,8 +57,9 @@ struct Alarms {
             let place = "'\(owed.cause.destination)'"
             if owed.count == 0 { return "\(place) is held: \(owed.cause.cause)" }
             let time = InWords.rough(max(now - owed.since, .zero))
-            return "\(owed.count) more failed at \(place) in the last \(time): \(owed.cause.cause)"
-                + (owed.isHeld ? "; it is held" : "")
+            return
+                "\(InWords.count(owed.count, "more operation")) failed at \(place) in the last \(time): \(owed.cause.cause)"
+                + (owed.isHeld ? "; the destination is held" : "")
         }
     }
 

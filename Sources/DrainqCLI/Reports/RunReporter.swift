@@ -66,7 +66,9 @@ struct RunReporter {
         case .recovered(let recovery):
             for item in recovery.quarantined { quarantined(item) }
             if detail == .everything, !recovery.returned.isEmpty {
-                Messages.say(.warning, "returned \(recovery.returned.count) that a run which died had claimed")
+                Messages.say(
+                    .warning,
+                    "returned \(InWords.count(recovery.returned.count, "operation")) that a dead run had claimed")
             }
         case .holdEnded(let destination):
             let wasReported = alarms?.release(destination) == true
@@ -75,27 +77,30 @@ struct RunReporter {
             // Reported once, if no other operation has shown meanwhile which one is to blame.
             if detail == .everything && times == 1 || detail != .json && detail != .silent && times == 2 {
                 Messages.warning(
-                    "'\(destination)' refuses '\(id)': \(record.cause); no other operation shows who is to blame",
+                    "'\(destination)' refuses '\(id)': \(record.cause); no other operation has shown yet whether the credentials are to blame",
                     hint: hint(for: record))
             }
         case .networkAbsent(let absence, let isNew):
             if detail == .everything || detail == .actionable, isNew {
-                Messages.warning("\(absence)", hint: "no attempt is counted; what is due waits until there is one")
+                Messages.warning(
+                    "\(absence)", hint: "no attempt is counted; due operations wait until there is a network")
             }
         case .superseded(let name, by: let newer, _):
             if detail == .everything { Messages.info("\(name.id) \(name.type) superseded by \(newer)") }
         case .notKept(let id, let name, let reason):
             if detail == .everything || detail == .actionable {
                 Messages.warning(
-                    notKeptMessage(id, name, reason), hint: "operations of its key that need the value wait for it")
+                    notKeptMessage(id, name, reason), hint: "operations of the same key that send the value wait for it"
+                )
             }
         case .dropped(let name):
             if detail != .silent, log == nil { Messages.say(.warning, droppedMessage(name)) }
         case .stopping(let inFlight, let grace):
             if detail == .everything {
                 Messages.say(
-                    .notice, "stopping: waiting up to \(InWords.short(grace)) for \(inFlight) in flight",
-                    hint: "a second signal puts them back unanswered")
+                    .notice,
+                    "stopping: waiting up to \(InWords.short(grace)) for \(InWords.count(inFlight, "attempt")) in flight",
+                    hint: "a second signal cuts them off and puts the operations back")
             }
         case .inputOutputError(let error):
             if detail != .silent, log == nil { Messages.error(error.description, hint: error.hint) }
@@ -113,11 +118,13 @@ struct RunReporter {
         case .json: JSONLine.write(SummaryView(summary, status))
         case .actionable:
             if failures > Self.shown {
-                Messages.error("and \(failures - Self.shown) more failed", hint: pasted("list", "--state", "failed"))
+                Messages.error(
+                    "and \(InWords.count(failures - Self.shown, "more operation")) failed",
+                    hint: pasted("list", "--state", "failed"))
             }
             if strangers > Self.shown {
                 Messages.error(
-                    "and \(strangers - Self.shown) more are not operations",
+                    "and \(strangers - Self.shown) more files are not operations",
                     hint: pasted("list", "--state", "quarantined"))
             }
             reportEarlierAlarms()
@@ -166,7 +173,7 @@ struct RunReporter {
                 Messages.error(
                     "'\(event.id)' is held: \(event.record.rule)",
                     hint:
-                        "'\(pasted("retry", event.id.description))' sends it again, '\(pasted("drop", event.id.description))' does not"
+                        "'\(pasted("retry", event.id.description))' sends it again, '\(pasted("drop", event.id.description))' removes it"
                 )
             }
         }
@@ -191,7 +198,7 @@ struct RunReporter {
     private func line(_ event: AttemptEvent) -> String {
         let name = "\(event.id) \(event.type)"
         if event.settlement.disposition == .superseded {
-            return "\(name) superseded: it has failed and there is a newer one"
+            return "\(name) superseded: it failed, and a newer operation replaces it"
         }
         var text = "\(name) \(event.record.outcome.rawValue): \(event.record.cause)"
         switch event.record.outcome {
@@ -216,12 +223,13 @@ struct RunReporter {
         switch record.status {
         case 401, 403: "check the credentials, then run again"
         case 407: "check the proxy's credentials, then run again"
-        case .some(300..<400): "redirects are not followed: set the route's url to where the server points"
+        case .some(300..<400):
+            "drainq did not follow the redirect: set the route's url to its target, or see redirects in drainq-config(5)"
         case nil where record.error == NetworkError.tls.rawValue:
             "see caFile and clientCertificate in drainq-config(5)"
         default:
             record.rule.hasPrefix("request: no url")
-                ? "set routes.default.url in drainq.json" : "its operations wait, none was charged an attempt"
+                ? "set routes.default.url in drainq.json" : "its operations wait, and no attempt is counted"
         }
     }
 
@@ -245,15 +253,15 @@ struct RunReporter {
         if !counted(left).isEmpty { text += "; " + counted(left).joined(separator: ", ") }
         switch summary.end {
         case .done: break
-        case .paused: text = "the queue is paused: nothing was attempted"
-        case .busy: text = "another run is at it: nothing was attempted"
-        case .timeUp: text += "; stopped: --max-time was up"
+        case .paused: text = "the queue is paused: no attempt was made"
+        case .busy: text = "another run works on the queue: no attempt was made"
+        case .timeUp: text += "; stopped by --max-time"
         case .signal(let number):
             text += "; stopped by signal \(number)"
-            if summary.leftDue + summary.cutOff > 0 { text += ", what is left stays in the queue" }
+            if summary.leftDue + summary.cutOff > 0 { text += ", the rest stays in the queue" }
         case .broken(let reason): text += "; stopped: \(reason)"
         }
-        if summary.leftForeign { text += "; more files in new wait to be read" }
+        if summary.leftForeign { text += "; more files in 'new' wait for the next run" }
         if let reason = summary.conditions { text += "; \(reason)" }
         if let due = summary.nextDue, summary.leftDue == 0 {
             text += "; next due \(InWords.moment(due, from: summary.startedAt + summary.duration))"
