@@ -120,7 +120,7 @@ extension ValueSyntax<OperationID> {
 extension ValueSyntax<JSONPointer> {
     static var pointer: Self {
         Self(
-            .pointer, else: ValueDefect("not a JSON Pointer", hint: "pointers are such as /result/items")
+            .pointer, else: ValueDefect("not a JSON Pointer", hint: "a pointer is, for example, /result/items")
         ) { JSONPointer($0) }
     }
 }

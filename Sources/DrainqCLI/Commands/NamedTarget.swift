@@ -102,7 +102,7 @@ private func nameInObject(_ text: String, _ place: String) throws -> String {
     guard let id = string("id") else {
         throw CommandFailure(
             .dataInvalid, "the object\(place) has no 'id'",
-            hint: "'\(pasted("list", "--json"))' prints suitable lines")
+            hint: "'\(pasted("list", "--json"))' prints such objects")
     }
     return id
 }

@@ -134,7 +134,7 @@ extension ManualChapter {
                     fifth longer, never shorter: this spreads the operations over time. Retry-After is a number of \
                     seconds, or a date that is compared with the answer's own Date; the longest wait is one day. \
                     Without Retry-After the wait is the first delay of the schedule. The run ends with 75. The state \
-                    ends by itself or by `drainq release`; --now does not end it.
+                    ends at that time or by `drainq release`; --now does not end it.
                     """
                 ),
                 (
@@ -142,10 +142,10 @@ extension ManualChapter {
                     """
                     The server seems to be down: five attempts in a row failed to connect or to get a usable answer, \
                     or got 502, 503 or 504, or a 2xx that another server seems to have sent. The circuit breaker of \
-                    the destination opens: runs send nothing there for one second, after each further failure twice as \
+                    the destination opens: runs send nothing to it for one second, after each further failure twice as \
                     long, up to half an hour. Then it is half-open: one attempt closes it or opens it again. See \
-                    `circuitBreaker` and `coolDown`. The run ends with 75. The state ends by itself, with a single \
-                    attempt, or by `drainq release`; `drainq run --now` ignores it.
+                    `circuitBreaker` and `coolDown`. The run ends with 75. The state ends when \
+                    that attempt closes it, or by `drainq release`; `drainq run --now` ignores it.
                     """
                 ),
             ]),

@@ -35,7 +35,8 @@ struct RunNews {
             if !withdraw(.held, destination) {
                 add(
                     HookNews(
-                        .released, destination, reason: "it was delivered to, or what it was blamed on has changed"))
+                        .released, destination,
+                        reason: "an operation was delivered, or the cause of the hold has changed"))
             }
         case .attempted(let attempt), .settledUnsent(let attempt):
             if attempt.hasFailed {

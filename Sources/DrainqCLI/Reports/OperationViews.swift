@@ -101,7 +101,7 @@ struct OperationDetails: JSONObject {
             .field("bodyLength", .count, "the bytes of the body") {
                 $0.header.bodyFile?.length ?? $0.operation.body.count
             },
-            .maybe("body", .text, "the body, if it is UTF-8 and not in a file of its own") {
+            .maybe("body", .text, "the body, if it is UTF-8 and not in a body file") {
                 $0.header.bodyFile == nil ? String(validating: $0.operation.body, as: UTF8.self) : nil
             },
             .field("history", .list(.object(RecordView.self)), "the attempts, the first one first") {

@@ -53,7 +53,7 @@ struct QuarantineView: JSONObject {
     static let fields: [JSONField<QuarantineView>] = [
         .event("quarantined"),
         .maybe("id", .text, "the id, if the file has the name of an operation", \.id),
-        .field("state", .word(["quarantined"]), "where it is") { _ in "quarantined" },
+        .field("state", .word(["quarantined"]), "the state") { _ in "quarantined" },
         .maybe("createdAt", .time, "the creation of the operation, by that name", \.createdAt),
         .maybe("at", .time, "the time when it went into quarantine", \.at),
         .maybe("reason", .text, "the reason", \.reason),

@@ -172,6 +172,6 @@ extension SummaryView {
     var inWords: String {
         let counts = [(delivered, "delivered"), (deferred, "deferred"), (held, "held"), (failed, "failed")]
         let words = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
-        return "\(words.isEmpty ? "nothing delivered" : words.joined(separator: ", ")); exit status \(exitStatus)"
+        return "\(words.isEmpty ? "no deliveries" : words.joined(separator: ", ")); exit status \(exitStatus)"
     }
 }

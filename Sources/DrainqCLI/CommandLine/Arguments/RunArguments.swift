@@ -130,7 +130,7 @@ extension Option {
     static func dryRun(_ place: any WritableKeyPath<Arguments, Bool> & Sendable) -> Option {
         Option(
             .dryRun, short: "n", place, "print the changes without making them",
-            "Prints what the command would do, and does nothing.")
+            "Prints what the command would do, without doing it.")
     }
 }
 

@@ -67,7 +67,7 @@ extension CommandDescription {
 
         A failure for good is an error with status 1; the operation is not queued. So is a single operation that is \
         refused with 401, 403 or 407, unless another one was refused before it and the destination is held. The status \
-        is 65 for input that is no operation, and 74 if the queue has no room. The command does not send an operation \
+        is 65 for input that is not an operation, and 74 if the queue has no room. The command does not send an operation \
         whose id is in the queue already: the status is 75 if that one waits, and 1 if it has failed or is \
         quarantined. For several operations the status is the first in EXIT STATUS that applies.
 
