@@ -151,7 +151,7 @@ struct Parser {
                     ? "a queue is named by --queue: \(pasted(command.rawValue, "--queue", operand))"
                     : "'drainq \(command.rawValue) --help' lists its options")
         case .files, .ids, .optionalIDs, .selection, .optionalSelection, .anything:
-            if operand.isEmpty { throw UsageError("an operand is empty", hint: "is a variable of the shell empty?") }
+            if operand.isEmpty { throw UsageError("an operand is empty", hint: "is a shell variable empty?") }
         case .answer:
             if !operands.isEmpty {
                 throw UsageError("unexpected operand '\(operand)'", hint: "only one STATUS or ERROR")
